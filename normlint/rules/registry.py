@@ -1,0 +1,77 @@
+"""What a rule is: one decorated function, whose docstring is its page, its `--explain` text and its test."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from normlint.text.finding import Applicability, Fix, Span
+
+if TYPE_CHECKING:
+    from normlint.norm.norm import Norm
+
+DOCS_URL: Final = "https://normlint.readthedocs.io/rules/"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a rule yields: where, and what happens to the user's tensor."""
+
+    span: Span
+    message: str
+    fix: Fix | None = None
+
+
+Check = Callable[["Norm"], Iterable[Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule as the other floors see it.
+
+    `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
+    """
+
+    code: str
+    name: str
+    default: bool
+    fix: Applicability | None
+    unless: tuple[str, ...]
+    check: Check
+
+    @property
+    def doc(self) -> str:
+        """The rule's page, in Markdown."""
+        return inspect.cleandoc(self.check.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The page's first line."""
+        return self.doc.partition("\n")[0]
+
+    @property
+    def url(self) -> str:
+        """Where the page is published."""
+        return f"{DOCS_URL}{self.name}"
+
+
+RULES: Final[dict[str, Rule]] = {}
+
+
+def rule(
+    code: str,
+    *,
+    name: str,
+    default: bool = True,
+    fix: Applicability | None = None,
+    unless: tuple[str, ...] = (),
+) -> Callable[[Check], Check]:
+    """Register the decorated function as the rule `code`."""
+
+    def register(check: Check) -> Check:
+        RULES[code] = Rule(code, name, default, fix, unless, check)
+        return check
+
+    return register

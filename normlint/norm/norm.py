@@ -3,15 +3,122 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
+from normlint.evaluate.context import Note
+from normlint.evaluate.dtypes import HALVES, DType
+from normlint.evaluate.value import ALL, TRAILING, Atom, Mono, Param, Stat, Step
 from normlint.text.finding import Span
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Eps:
+    """What keeps the root from zero. `power`: that of the mean square where eps joins; 1 is inside the root."""
+
+    how: str  # add, clamp
+    power: Fraction
+    value: float | None  # where the text fixes it
+    default: float | None  # where a caller may pass another
+    name: str
+    dtype: DType
+    span: Span  # the sum or clamp
+    at: Span  # eps itself
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """A learned factor; `offset` is the 1 of 1 + w."""
+
+    param: Param
+    offset: float | None
+    power: Fraction
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of elements in the product. `of_features`: it is the length of the reduced axes (None: not known)."""
+
+    text: str
+    power: Fraction
+    of_features: bool | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Computation:
+    """One way through the code: gain · input^1 · (mean square)^power, with everything on the way."""
+
+    kind: str  # rms, layer, l2
+    statistic: Stat
+    degree: int  # 2: of squares; 1: of the values or their absolute values
+    power: Fraction  # of the mean square: −1/2 is right
+    input: Mono
+    centre: Stat | None
+    centred: tuple[bool, bool]  # (inside the statistic, in front of it)
+    eps: tuple[Eps, ...]
+    counts: tuple[Count, ...]
+    gains: tuple[Gain, ...]
+    shift: Mono | None
+    others: tuple[Atom, ...]
+    trail: tuple[Step, ...]  # what happened to the statistic, in order; eps stands as a step of its own
+    input_steps: tuple[Step, ...]
+    layout_matches: bool
+    output: DType
+    possible: frozenset[str]  # what the input's dtype can be on this path
+    returned: bool
+    grad: bool
+    notes: tuple[Note, ...]
+    span: Span
+
+    @property
+    def feature_power(self) -> Fraction | None:
+        """The power of the feature count, None where some number isn't known."""
+        if any(c.of_features is None for c in self.counts):
+            return None
+        return sum((c.power for c in self.counts if c.of_features), Fraction(0))
+
+    @property
+    def over_everything(self) -> bool:
+        return self.statistic.axes == ALL and self.statistic.rank != 1
+
+    @property
+    def over_last(self) -> bool:
+        return self.statistic.axes in ((-1,), TRAILING)
+
+    @property
+    def sees_half(self) -> bool:
+        return bool(self.possible & HALVES)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The class or function that holds the norm, as far as rules ask about it."""
+
+    name: str
+    intent: str  # rms, layer, l2, norm, other or "", by its name
+    module: bool  # an nn.Module
+    method: bool  # a method of a class
+    span: Span
+    unused_eps: Span | None = None
+    plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
+    unused_params: tuple[Param, ...] = ()
+    params: tuple[Param, ...] = ()
 
 
 @dataclass(frozen=True)
 class Norm:
-    """A placeholder until the analysis lands: the fields every floor above may count on."""
+    """A norm and every path through it; the first computation is the straight one."""
 
-    kind: str  # "rms", "layer" or "l2"
-    qualname: str  # "RMSNorm.forward", "Attention.forward", "rms_norm"
+    kind: str
+    qualname: str
     span: Span  # the last product, the one that makes the norm
     spine: str  # the computation in the order of the code, for people
+    owner: Owner
+    computations: tuple[Computation, ...]
+
+    @property
+    def main(self) -> Computation:
+        return self.computations[0]

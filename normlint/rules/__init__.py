@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from normlint.evaluate.module import Module
+from normlint.norm.collect import norms
 from normlint.norm.norm import Norm
+from normlint.rules.registry import RULES, Problem
 from normlint.text.finding import Finding
 
 
@@ -19,8 +23,20 @@ class Analysis:
 def analyse(text: str, *, snippet: bool = False) -> Analysis:
     """Read one unit of Python: all rules, also those off by default (the engine selects).
 
-    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). Raises SyntaxError.
+    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses.
     """
-    del snippet
-    compile(text, "<unit>", "exec", 0x400)
-    return Analysis((), ())
+    found = norms(Module(text, snippet))
+    findings = {(f.span, f.code): f for norm in found for f in _judge(norm)}
+    listed = {(n.qualname, n.span): n for n in found}
+    return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
+
+
+def _judge(norm: Norm) -> Iterator[Finding]:
+    """Every rule on one norm; an echo of another rule's finding is left out."""
+    problems: dict[str, list[Problem]] = {code: list(rule.check(norm)) for code, rule in RULES.items()}
+    for code, found in problems.items():
+        rule = RULES[code]
+        if any(problems.get(other) for other in rule.unless):
+            continue
+        for p in found:
+            yield Finding(code, rule.name, p.message, p.span, norm.qualname, p.fix)

@@ -1,0 +1,259 @@
+"""Arithmetic on products: what stays a product, the four sums that are known, and opaque for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from normlint.evaluate.dtypes import DType, promote
+from normlint.evaluate.value import (
+    NOWHERE,
+    Abs,
+    Apply,
+    Atom,
+    Centred,
+    Constant,
+    Factor,
+    Input,
+    Mono,
+    Offset,
+    Opaque,
+    Param,
+    Plus,
+    Product,
+    Scalar,
+    Shifted,
+    Size,
+    Stat,
+    Step,
+    Value,
+    bears_stat,
+    number,
+    of_atom,
+    raised,
+)
+from normlint.text.finding import Span
+
+MAX_DEPTH = 24  # past this an opaque value is known by its place only
+HALF = Fraction(1, 2)
+
+
+def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True) -> Product:
+    """A tensor of which only its origin is known; pure operations on equal values are equal."""
+    depth = max((a.depth for a in args if isinstance(a, Mono)), default=0)
+    deep = depth > MAX_DEPTH
+    atom = Apply(name, () if deep else args, span if deep or not pure else NOWHERE, 0 if deep else depth)
+    return of_atom(atom, DType.UNKNOWN, span)
+
+
+def as_product(value: Value, span: Span) -> Product:
+    """The value as something a product can hold."""
+    if isinstance(value, Product):
+        return value
+    if isinstance(value, Constant) and isinstance(value.value, bool | int | float):
+        return number(float(value.value), span)
+    text = value.text if isinstance(value, Opaque) else type(value).__name__
+    return opaque(text, (), span, pure=False)
+
+
+def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
+    """An elementwise operation that isn't looked into; it keeps dtype and shape of its first tensor."""
+    result = opaque(name, tuple(o.mono for o in operands), span)
+    tensors = [o for o in operands if o.tensor]
+    dtype = promoted(operands)
+    layout = tensors[0].layout if tensors else ()
+    return replace(result, dtype=dtype, tensor=bool(tensors), layout=layout)
+
+
+def promoted(operands: tuple[Product, ...]) -> DType:
+    dtype = DType.WEAK
+    for o in operands:
+        dtype = promote(dtype, o.dtype if o.tensor else DType.WEAK)
+    return dtype
+
+
+def _frame(left: Product, right: Product) -> Product:
+    """The operand whose layout the result has: the one that is no bare statistic and no parameter."""
+
+    def light(p: Product) -> bool:
+        return not p.tensor or all(bears_stat(f.atom) or isinstance(f.atom, Param | Size | Scalar) for f in p.mono.factors)
+
+    return right if light(left) and not light(right) else left
+
+
+def multiply(left: Product, right: Product, span: Span) -> Product:
+    frame = _frame(left, right)
+    mono = _note_square(left, right, left.mono.times(right.mono), span)
+    shape = frame.shape if left.tensor != right.tensor else None
+    return Product(
+        mono, promoted((left, right)), left.tensor or right.tensor, frame.layout, shape, _alias(left, right), span
+    )
+
+
+def _alias(left: Product, right: Product) -> str:
+    return ""
+
+
+def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
+    """x * x is a square: remember in which dtype it was taken."""
+    if left.mono != right.mono or not left.tensor:
+        return mono
+    return mono.stepped(Step("square", span, promoted((left, right))))
+
+
+def divide(left: Product, right: Product, span: Span) -> Product:
+    inverse = power(right, Fraction(-1), "recip", span)
+    if inverse is None:
+        return apply("/", (left, right), span)
+    return multiply(left, inverse, span)
+
+
+def power(base: Product, exponent: Fraction, op: str, span: Span) -> Product | None:
+    """base ** exponent, with the operation's name as a step of every factor."""
+    mono = raised(base.mono, exponent, (Step(op, span, base.dtype),))
+    return None if mono is None else replace(base, mono=mono, alias="", span=span)
+
+
+def negate(value: Product, span: Span) -> Product:
+    return replace(value, mono=Mono(-value.mono.coef, value.mono.factors), alias="", span=span)
+
+
+def absolute(value: Product, span: Span) -> Product:
+    if value.number is not None:
+        return number(abs(value.number), span)
+    base = Mono(1.0, value.mono.factors)
+    atom = of_atom(Abs(base), value.dtype, span, tensor=value.tensor)
+    return replace(atom, mono=Mono(abs(value.mono.coef), atom.mono.factors), layout=value.layout)
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+
+def _tensor_factors(mono: Mono) -> Iterator[Factor]:
+    return (f for f in mono.factors if not isinstance(f.atom, Size | Scalar))
+
+
+def is_statistic(product: Product) -> bool:
+    """Nothing but statistics and counts: what eps is added to."""
+    return product.mono.has_stat and all(bears_stat(f.atom) for f in _tensor_factors(product.mono))
+
+
+def is_normlike(product: Product) -> bool:
+    """A statistic beside something else: perhaps a finished norm."""
+    return product.mono.has_stat and not is_statistic(product)
+
+
+def _owned(product: Product) -> bool:
+    return bool(product.mono.factors) and all(isinstance(f.atom, Param) for f in _tensor_factors(product.mono))
+
+
+def add(left: Product, right: Product, span: Span) -> Product:
+    for a, b in ((left, right), (right, left)):
+        found = _known_sum(a, b, span)
+        if found is not None:
+            return found
+    return apply("+", (left, right), span)
+
+
+def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
+    if a.number is not None and b.number is not None:
+        return number(a.number + b.number, span)
+    if not a.tensor and not b.tensor:
+        return None
+    if is_statistic(a) and (not b.tensor or _is_eps(b)):
+        return _with_eps(a, b, "add", span)
+    if is_normlike(a) and not b.mono.has_stat:
+        return _shifted(a, b, span)
+    if b.tensor:
+        return None
+    if b.number is not None and abs(b.number) >= 0.5:
+        return _wrapped(a, Offset(b.number, a.mono, span), span)
+    return _with_eps(a, b, "add", span)
+
+
+def _is_eps(b: Product) -> bool:
+    sole = b.sole
+    return sole is not None and isinstance(sole.atom, Param) and "eps" in sole.atom.name.lower()
+
+
+def _with_eps(base: Product, eps: Product, how: str, span: Span) -> Product:
+    return _wrapped(base, Plus(base.mono, eps.mono, how, span, eps.span, base.dtype), span)
+
+
+def _shifted(base: Product, bias: Product, span: Span) -> Product:
+    result = _wrapped(base, Shifted(base.mono, bias.mono, span), span)
+    return replace(result, dtype=promoted((base, bias)))
+
+
+def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
+    return replace(base, mono=Mono(1.0, (Factor(atom, Fraction(1), span=span),)), alias="", span=span)
+
+
+def clamp(base: Product, floor: Product, span: Span) -> Product:
+    """base, at least `floor`; a floor of 0 under a root is no eps."""
+    if floor.number == 0:
+        return replace(base, span=span)
+    return _with_eps(base, floor, "clamp", span)
+
+
+def subtract(left: Product, right: Product, span: Span) -> Product:
+    if left.number is not None and right.number is not None:
+        return number(left.number - right.number, span)
+    centred = _centred(left, right, span) or _one_pass(left, right, span)
+    if centred is not None:
+        return centred
+    if is_normlike(left) and not right.mono.has_stat:
+        return _shifted(left, negate(right, right.span), span)
+    if not right.tensor and right.number is not None and left.tensor:
+        return add(left, negate(right, right.span), span)
+    return apply("-", (left, right), span)
+
+
+def _mean_of(mono: Mono, base: Mono) -> Stat | None:
+    """The statistic, where `mono` is the mean of `base`: a mean, or a sum divided by a count."""
+    stats = [f for f in mono.factors if isinstance(f.atom, Stat)]
+    if len(stats) != 1 or stats[0].power != 1 or len(mono.factors) > 2:
+        return None
+    stat = stats[0].atom
+    assert isinstance(stat, Stat)
+    if stat.inner != Mono(1.0, base.factors) or stat.inner.has_stat:
+        return None
+    counts = [f for f in mono.factors if f is not stats[0]]
+    if stat.reduce == "mean":
+        return stat if not counts and mono.coef == base.coef else None
+    divided = len(counts) == 1 and counts[0].power == -1 and isinstance(counts[0].atom, Size | Scalar)
+    return stat if divided or (not counts and mono.coef not in (1.0, base.coef)) else None
+
+
+def _centred(left: Product, right: Product, span: Span) -> Product | None:
+    stat = _mean_of(right.mono, left.mono) if left.tensor and right.tensor else None
+    if stat is None:
+        return None
+    result = _wrapped(left, Centred(left.mono, stat, span), span)
+    return replace(result, dtype=promoted((left, right)))
+
+
+def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
+    """E[x²] − E[x]²."""
+    square = _single_stat(left.mono, Fraction(1))
+    mean = _single_stat(right.mono, Fraction(2))
+    if square is None or mean is None:
+        return None
+    base = mean.inner
+    if raised(base, Fraction(2), ()) != square.inner:
+        return None
+    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2), span=span),))
+    keepdim = square.keepdim and mean.keepdim
+    stat = replace(square, inner=inner, reduce="mean", spelled="one-pass", keepdim=keepdim, span=span)
+    return _wrapped(left, stat, span)
+
+
+def _single_stat(mono: Mono, power: Fraction) -> Stat | None:
+    found = [f.atom for f in mono.factors if isinstance(f.atom, Stat) and f.power == power]
+    rest = [f for f in mono.factors if not isinstance(f.atom, Stat | Size | Scalar)]
+    return found[0] if len(found) == 1 and not rest else None
+
+
+def is_plain_input(mono: Mono) -> bool:
+    return len(mono.factors) == 1 and isinstance(mono.factors[0].atom, Input)

@@ -1,0 +1,162 @@
+"""What a dot means: on tensors, on `self`, on imported things, on config objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from normlint.evaluate import algebra
+from normlint.evaluate import syntax as s
+from normlint.evaluate.dtypes import NAMED, DType
+from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
+from normlint.evaluate.ops import shapes
+from normlint.evaluate.ops.casts import detach
+from normlint.evaluate.ops.table import OPS, Bound, Given
+from normlint.evaluate.ops.tensors import guessed
+from normlint.evaluate.truth import describe
+from normlint.evaluate.value import (
+    Defined,
+    Dtype,
+    Method,
+    Opaque,
+    Param,
+    Path,
+    Product,
+    Shape,
+    Value,
+    number,
+    scalar,
+)
+from normlint.text.finding import Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+
+SIZES = frozenset(
+    "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d normalized_shape "
+    "hidden_dim head_dim c_in ndim num_features d_head dim_head in_features inner_dim emb_dim d".split()
+)
+
+
+def get(m: Machine, base: Value, name: str, span: Span) -> Value:
+    match base:
+        case Product(tensor=True):
+            return _of_tensor(m, base, name, span)
+        case Product():
+            return _of_scalar(base, name)
+        case Defined(ref=Instance() as instance):
+            return of_instance(m, instance, name, span)
+        case Defined(ref=Super() as above):
+            return of_super(m, above, name)
+        case Defined(ref=ClassRef() as cls):
+            return _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
+        case Path(dotted=dotted):
+            return _of_path(f"{dotted}.{name}")
+        case Opaque(text=text):
+            return Opaque(f"{text}.{name}")
+    return Opaque(f"{describe(base)}.{name}")
+
+
+def _of_path(dotted: str) -> Value:
+    owner, _, name = dotted.rpartition(".")
+    if owner == "torch" and name in NAMED:
+        return Dtype(NAMED[name])
+    if dotted in ("math.inf", "math.pi"):
+        return number(float("3.14159") if name == "pi" else 1e30)
+    return Path(dotted)
+
+
+def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
+    if name == "shape":
+        return Shape(x)
+    if name == "dtype":
+        return Dtype(x.dtype, describe(x) if x.dtype in (DType.INPUT, DType.PARAM) else "")
+    if name == "ndim":
+        rank = m.ctx.rank(x)
+        return number(float(rank)) if rank is not None else scalar(f"rank of {describe(x)}")
+    if name in ("T", "mT"):
+        return shapes.transposed(m.ctx, x, name)
+    if name == "data":
+        return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]
+    return Method(x, name)
+
+
+def _of_scalar(x: Product, name: str) -> Value:
+    """An attribute of something symbolic: config.rms_norm_eps, or a method of a number."""
+    if name in ("dtype", "device"):
+        return Opaque(f"{describe(x)}.{name}")
+    if x.mono.has_stat or (x.number is not None and name in OPS):
+        return Method(x, name)
+    return scalar(f"{describe(x)}.{name}")
+
+
+# --- self ------------------------------------------------------------------------------------------------------------
+
+
+def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
+    if name in instance.attrs:
+        value = instance.attrs[name]
+        return replace(value, span=span) if isinstance(value, Product) else value
+    found = _of_class(m, instance.cls, name) if instance.cls else None
+    if found is not None:
+        return _bind(m, found, Defined(instance, "self"), span)
+    if name == "training":
+        return Opaque("self.training")
+    return _guess(instance, name)
+
+
+def _guess(instance: Instance, name: str) -> Value:
+    """An attribute that the text doesn't set: judged by its name."""
+    low = name.lower()
+    if "eps" in low or low in SIZES:
+        return scalar(f"self.{name}" if instance.cls else name)
+    return guessed(name) or Opaque(f"self.{name}")
+
+
+def _of_class(m: Machine, cls: ClassRef, name: str) -> Value | None:
+    """A class attribute or method, looked up along the bases that the text holds."""
+    for owner in cls.lineage():
+        for stmt in reversed(owner.node.body):
+            if isinstance(stmt, s.Function) and stmt.name == name:
+                return Defined(FunctionRef(stmt, owner.env, f"{cls.qualname}.{name}", owner), name)
+            if isinstance(stmt, s.Assign) and any(isinstance(t, s.Name) and t.id == name for t in stmt.targets):
+                return m.eval(owner.env or m.globals, stmt.value)
+    return None
+
+
+def _bind(m: Machine, found: Value, receiver: Value, span: Span) -> Value:
+    """A function found on the class, bound as its decorators say."""
+    if not (isinstance(found, Defined) and isinstance(found.ref, FunctionRef)):
+        return found
+    ref = found.ref
+    if ref.kind == "static":
+        return found
+    bound = Defined(FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver), found.text)
+    return m.call(bound, ((), {}), span) if ref.kind == "property" else bound
+
+
+def of_super(m: Machine, above: Super, name: str) -> Value:
+    """A method of the next class that has it, after `below`."""
+    lineage = list(above.instance.cls.lineage()) if above.instance.cls else []
+    after = lineage[lineage.index(above.below) + 1 :] if above.below in lineage else []
+    for owner in after:
+        for stmt in owner.node.body:
+            if isinstance(stmt, s.Function) and stmt.name == name:
+                receiver = Defined(above.instance, "self")
+                return Defined(FunctionRef(stmt, owner.env, f"{owner.qualname}.{name}", owner, receiver), name)
+    return Opaque(f"super().{name}")
+
+
+def set_attribute(instance: Instance, name: str, value: Value) -> None:
+    """`self.name = value`; a tensor made in place takes the attribute's name."""
+    if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
+        atom = value.sole.atom
+        if not atom.name:
+            value = replace(value, mono=_renamed(value, replace(atom, name=name)))
+    instance.attrs[name] = value
+
+
+def _renamed(value: Product, atom: Param) -> algebra.Mono:
+    factor = value.mono.factors[0]
+    return algebra.Mono(1.0, (replace(factor, atom=atom),))
+

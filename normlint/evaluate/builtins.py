@@ -1,0 +1,262 @@
+"""Python's own functions, as far as norms use them, and calls that change something by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from normlint.evaluate import algebra
+from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import get, set_attribute
+from normlint.evaluate.objects import Env, Instance, Super
+from normlint.evaluate.ops.table import Given
+from normlint.evaluate.statements import rebind
+from normlint.evaluate.truth import describe
+from normlint.evaluate.value import (
+    AxesOf,
+    Constant,
+    Defined,
+    Mono,
+    Opaque,
+    Param,
+    Path,
+    Product,
+    Shape,
+    Size,
+    Tup,
+    Value,
+    number,
+    of_atom,
+    scalar,
+)
+from normlint.text.finding import Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+
+
+def special(m: Machine, env: Env, func: Value, node: s.Call) -> Value | None:
+    """A call that needs its arguments as they are written; None for all others."""
+    if not isinstance(func, Path):
+        return _fill(m, env, node) if isinstance(node.func, s.Attribute) else None
+    if func.dotted.startswith("torch.nn.init."):
+        return _initialise(m, env, func.dotted.rsplit(".", 1)[-1], node)
+    handler = _SPECIAL.get(func.dotted)
+    return handler(m, env, node) if handler else None
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _args(m: Machine, env: Env, node: s.Call) -> list[Value]:
+    found: list[Value] = []
+    for arg in node.args:
+        value = m.eval(env, arg.value)
+        m.flow(value, arg.value.span)
+        if isinstance(value, Product):
+            m.ctx.uses(value.mono)
+        found.extend(value.items if arg.star == "*" and isinstance(value, Tup) else (value,))
+    return found
+
+
+def _print(m: Machine, env: Env, node: s.Call) -> Value:
+    _args(m, env, node)
+    m.ctx.note("print", node.span)
+    return Constant(None)
+
+
+def _len(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    value = args[0] if args else Opaque("")
+    if isinstance(value, Tup):
+        return number(float(len(value.items)))
+    if isinstance(value, Shape) and value.start is value.stop is None:
+        rank = m.ctx.rank(value.of)
+        return number(float(rank)) if rank is not None else scalar(f"rank of {describe(value.of)}")
+    return scalar(f"len of {describe(value)}")
+
+
+def _number(m: Machine, env: Env, node: s.Call) -> Value:
+    """float(x), int(x), round(x): a number stays the number it is; a tensor becomes one without gradient."""
+    from normlint.evaluate.ops.casts import item
+    from normlint.evaluate.ops.table import Bound
+
+    args = _args(m, env, node)
+    value = args[0] if args else Opaque("")
+    if isinstance(value, Product) and value.tensor:
+        return item(m.ctx, Bound("item", node.span, {"input": Given(value, node.span)})) or value
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return Opaque(value.value)
+    return value
+
+
+def _extreme(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    known = [a.number for a in args if isinstance(a, Product) and a.number is not None]
+    name = node.func.id if isinstance(node.func, s.Name) else "max"
+    if args and len(known) == len(args):
+        return number(max(known) if name == "max" else min(known))
+    return scalar(f"{name}({', '.join(map(describe, args))})")
+
+
+def _tuple(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    return args[0] if args else Tup(())
+
+
+def _range(m: Machine, env: Env, node: s.Call) -> Value:
+    """Constant ranges are tuples; a range that counts from the end names the last axes."""
+    args = _args(m, env, node)
+    numbers = [a.number for a in args if isinstance(a, Product) and a.number is not None]
+    if args and len(numbers) == len(args) and abs(max(numbers, key=abs)) < 64:
+        return Tup(tuple(number(float(i)) for i in range(*map(int, numbers))))
+    first = args[0] if args else None
+    from_end = isinstance(first, Product) and len(args) > 1 and (first.mono.coef < 0 or first.number == -1)
+    return AxesOf() if from_end else Opaque("range")
+
+
+def _getattr(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    if len(args) < 2 or not isinstance(args[1], Constant):
+        return Opaque("getattr")
+    return get(m, args[0], str(args[1].value), node.span)
+
+
+def _setattr(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    target = args[0] if len(args) == 3 else None
+    if isinstance(target, Defined) and isinstance(target.ref, Instance) and isinstance(args[1], Constant):
+        set_attribute(target.ref, str(args[1].value), args[2])
+    return Constant(None)
+
+
+def _hasattr(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    owner = args[0].ref if args and isinstance(args[0], Defined) else None
+    if isinstance(owner, Instance) and len(args) == 2 and isinstance(args[1], Constant):
+        return Constant(args[1].value in owner.attrs)
+    return Opaque(m.module.source(node.span))
+
+
+def _super(m: Machine, env: Env, node: s.Call) -> Value:
+    frame = m.frame
+    receiver = frame.receiver.ref if isinstance(frame.receiver, Defined) else None
+    if isinstance(receiver, Instance) and frame.owner is not None:
+        return Defined(Super(receiver, frame.owner), "super()")
+    return Opaque("super()")
+
+
+def _prod(m: Machine, env: Env, node: s.Call) -> Value:
+    """math.prod(x.shape[1:]) and the like: a count, but of which axes isn't followed."""
+    args = _args(m, env, node)
+    if args and isinstance(args[0], Tup) and len(args[0].items) == 1:
+        return args[0].items[0]
+    return scalar(m.module.source(node.span)[:80])
+
+
+def _finfo(m: Machine, env: Env, node: s.Call) -> Value:
+    _args(m, env, node)
+    return scalar("finfo")
+
+
+def _checkpoint(m: Machine, env: Env, node: s.Call) -> Value:
+    """checkpoint(function, *args) calls the function."""
+    from normlint.evaluate.calls import arguments
+
+    positional, keywords = arguments(m, env, node)
+    kept = {k: v for k, v in keywords.items() if k != "use_reentrant"}
+    return m.call(positional[0].value, (positional[1:], kept), node.span) if positional else Opaque("checkpoint")
+
+
+def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    if args and isinstance(args[0], Tup):
+        return Constant(False) if "int" in m.module.source(node.span) else Opaque(m.module.source(node.span))
+    return Opaque(" ".join(map(describe, args)))
+
+
+_SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
+    "builtins.print": _print,
+    "builtins.len": _len,
+    "builtins.float": _number,
+    "builtins.int": _number,
+    "builtins.round": _number,
+    "builtins.max": _extreme,
+    "builtins.min": _extreme,
+    "builtins.tuple": _tuple,
+    "builtins.list": _tuple,
+    "builtins.range": _range,
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.isinstance": _isinstance,
+    "builtins.super": _super,
+    "math.prod": _prod,
+    "numpy.prod": _prod,
+    "torch.Size": _tuple,
+    "typing.cast": lambda m, env, node: _args(m, env, node)[-1],
+    "torch.finfo": _finfo,
+    "torch.utils.checkpoint.checkpoint": _checkpoint,
+}
+
+
+# --- what a tensor is filled with ------------------------------------------------------------------------------------
+
+_FILLS = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
+_RANDOM = ("normal_", "uniform_", "trunc_normal_", "xavier_uniform_", "kaiming_uniform_", "copy_", "random_")
+
+
+def _fill(m: Machine, env: Env, node: s.Call) -> Value | None:
+    """`self.weight.data.fill_(1.0)`, `self.weight.zero_()`."""
+    assert isinstance(node.func, s.Attribute)
+    name = node.func.name
+    if name not in ("fill_", "zero_", *_RANDOM):
+        return None
+    return _refill(m, env, node.func.base, name, [m.eval(env, a.value) for a in node.args])
+
+
+def _initialise(m: Machine, env: Env, name: str, node: s.Call) -> Value:
+    """nn.init.ones_(self.weight)."""
+    if not node.args:
+        return Opaque(name)
+    rest = [m.eval(env, a.value) for a in node.args[1:]]
+    return _refill(m, env, node.args[0].value, name, rest) or Opaque(name)
+
+
+def _refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) -> Value | None:
+    while isinstance(target, s.Attribute) and target.name == "data":
+        target = target.base
+    value = m.eval(env, target)
+    if not (isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param)):
+        return None
+    fill = rest[0].number if rest and isinstance(rest[0], Product) else None
+    init = _FILLS.get(name) or ({0.0: "zeros", 1.0: "ones"}.get(-1.0 if fill is None else fill, "data"))
+    if name in _RANDOM:
+        init = "random"
+    atom = replace(value.sole.atom, init=init)
+    filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
+    rebind(m, env, target, filled)
+    return filled
+
+
+def tensor_method(m: Machine, x: Product, name: str, positional: tuple[Given, ...], span: Span) -> Value | None:
+    """Questions about a tensor: its sizes, rank and number of elements."""
+    from normlint.evaluate.expressions import size
+
+    first = positional[0].value if positional else None
+    if name == "size" and first is None:
+        return Shape(x)
+    if name == "size" and isinstance(first, Product) and first.number is not None:
+        return size(m, Shape(x), int(first.number))
+    if name in ("dim", "ndimension"):
+        rank = m.ctx.rank(x)
+        return number(float(rank)) if rank is not None else scalar(f"rank of {describe(x)}")
+    if name in ("numel", "nelement"):
+        base = Mono(1.0, x.mono.factors)
+        return of_atom(Size(base, None, x.layout), x.dtype.WEAK, span, tensor=False)
+    if name in ("is_floating_point", "is_contiguous"):
+        return Opaque(f"{describe(x)}.{name}")
+    if name in ("chunk", "split", "unbind", "masked_fill", "select", "narrow", "index_select", "dropout"):
+        return replace(algebra.apply(name, (x,), span), dtype=x.dtype)
+    return None

@@ -1,0 +1,99 @@
+"""What one replay of a function knows and notes: ranks, the gradient mode, decisions, and what flowed where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from normlint.evaluate.dtypes import FLOATS, DType
+from normlint.evaluate.value import Layout, Mono, Product, Scalar
+from normlint.text.finding import Span
+
+MAX_STEPS = 20_000  # expressions evaluated in one replay
+
+
+class Abandon(Exception):
+    """This path ends here: it raises, contradicts itself, or is too long to follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A product that reached a name, a return or a call: where a norm may be complete."""
+
+    product: Product
+    span: Span
+    owner: str  # the qualified name of the function it happened in
+    owner_span: Span
+    returned: bool  # by the entry itself
+    grad: bool
+    call_depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that happened on the way: `kind` is print or mutation."""
+
+    kind: str
+    span: Span
+    detail: str = ""
+
+
+@dataclass
+class Context:
+    """The state of one replay. `plan` fixes the first decisions; the others take their default and are noted."""
+
+    plan: dict[str, bool]
+    input_dtype: DType = DType.INPUT
+    decisions: dict[str, bool] = field(default_factory=dict)
+    possible: dict[DType, frozenset[str]] = field(default_factory=dict)
+    ranks: dict[tuple[Mono, Layout], int] = field(default_factory=dict)
+    flows: list[Flow] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)  # names of scalars that took part in anything
+    grad: bool = True
+    quiet: bool = False  # inside a debug branch
+    steps: int = 0
+
+    def tick(self) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Abandon
+
+    def decide(self, key: str, default: bool = False) -> bool:
+        """The outcome of the test `key` on this path: the same each time it is asked."""
+        if key not in self.decisions:
+            self.decisions[key] = self.plan.get(key, default)
+        return self.decisions[key]
+
+    def narrow(self, subject: DType, to: frozenset[str], key: str) -> bool:
+        """Whether the dtype is one of `to` on this path; the set of possible dtypes shrinks accordingly."""
+        now = self.possible.get(subject, FLOATS)
+        if not now & to:
+            return False
+        if now <= to:
+            return True
+        outcome = self.decide(key)
+        self.possible[subject] = now & to if outcome else now - to
+        return outcome
+
+    def rank(self, product: Product) -> int | None:
+        if product.shape is not None:
+            return len(product.shape)
+        return self.ranks.get((product.mono, product.layout))
+
+    def learn_rank(self, product: Product, rank: int) -> None:
+        self.ranks[(product.mono, product.layout)] = rank
+
+    def note(self, kind: str, span: Span, detail: str = "") -> None:
+        if not self.quiet:
+            self.notes.append(Note(kind, span, detail))
+
+    def uses(self, mono: Mono) -> None:
+        self.used.update(f.atom.name for f in mono.factors if isinstance(f.atom, Scalar))
+
+    @contextmanager
+    def without_grad(self, active: bool = True) -> Iterator[None]:
+        before, self.grad = self.grad, self.grad and not active
+        yield
+        self.grad = before

@@ -1,0 +1,123 @@
+"""The interpreter: expressions to values, statements to effects, along one path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from normlint.evaluate import calls, expressions, statements
+from normlint.evaluate import syntax as s
+from normlint.evaluate.algebra import is_normlike
+from normlint.evaluate.context import Context, Flow
+from normlint.evaluate.module import Module, definitions
+from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
+from normlint.evaluate.value import Defined, Path, Product, Shifted, Tup, Value
+from normlint.text.finding import Span
+
+MAX_FRAMES = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    node: s.Function | s.Lambda | None
+    qualname: str
+    span: Span
+    owner: ClassRef | None = None
+    receiver: Value | None = None
+
+
+@dataclass
+class Machine:
+    """One replay over a module: the module's globals, the frames, and the context that notes what happens."""
+
+    module: Module
+    ctx: Context
+    frames: list[Frame] = field(default_factory=list)
+    globals: Env = field(default_factory=Env)
+    loading: set[str] = field(default_factory=set)
+
+    def eval(self, env: Env, node: s.Expr) -> Value:
+        self.ctx.tick()
+        return expressions.evaluate(self, env, node)
+
+    def run(self, env: Env, block: s.Block) -> statements.Outcome:
+        return statements.execute(self, env, block)
+
+    def call(self, func: Value, args: calls.Arguments, span: Span) -> Value:
+        return calls.call(self, func, args, span)
+
+    def truth(self, env: Env, node: s.Expr) -> bool:
+        return expressions.truth(self, env, node)
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def flow(self, value: Value, span: Span, *, returned: bool = False) -> None:
+        """Note a product that may be a norm."""
+        if isinstance(value, Tup):
+            for item in value.items:
+                self.flow(item, span, returned=returned)
+        elif isinstance(value, Product) and (is_normlike(value) or _shifted(value)):
+            frame = self.frame
+            self.ctx.flows.append(
+                Flow(value, span, frame.qualname, frame.span, returned, self.ctx.grad, len(self.frames))
+            )
+
+    # --- globals
+
+    def lookup(self, env: Env, name: str) -> Value | None:
+        """A name's value: local, global, imported; None where the text doesn't bind it."""
+        found = env.find(name)
+        if found is not None:
+            return found
+        if name not in self.globals.names and name in self.module.index and name not in self.loading:
+            self.loading.add(name)
+            self._load(name)
+            self.loading.discard(name)
+        found = self.globals.names.get(name)
+        if found is None and name in self.module.imports:
+            return Path(self.module.imports[name])
+        return found
+
+    def _load(self, name: str) -> None:
+        """Bind the last definition of `name` (or the first one in a compound statement)."""
+        for piece in reversed(self.module.index[name]):
+            try:
+                block = self.module.block(piece)
+            except SyntaxError:
+                continue
+            for node in definitions(block):
+                if node.name == name:
+                    self.globals.names[name] = self.define(node, self.globals, "")
+                    return
+            if piece.kind == "plain" and not self.frames[1:]:
+                statements.execute(self, self.globals, block)
+            elif piece.kind == "plain":
+                self._constant(block)
+            if name in self.globals.names:
+                return
+
+    def _constant(self, block: s.Block) -> None:
+        """A module-level assignment, evaluated outside the frames that asked for it."""
+        frames, self.frames = self.frames, [Frame(None, "<module>", Span(0, 0))]
+        flows = len(self.ctx.flows)
+        statements.execute(self, self.globals, block)
+        del self.ctx.flows[flows:]
+        self.frames = frames
+
+    def define(self, node: s.Function | s.Class, env: Env, prefix: str) -> Value:
+        """The value of a definition."""
+        qualname = f"{prefix}{node.name}"
+        if isinstance(node, s.Function):
+            return Defined(FunctionRef(node, env, qualname), node.name)
+        values = [self.eval(env, base) for base in node.bases]
+        inside = tuple(v.ref for v in values if isinstance(v, Defined) and isinstance(v.ref, ClassRef))
+        outside = tuple(v.dotted for v in values if isinstance(v, Path))
+        return Defined(ClassRef(node, env, qualname, inside, outside), node.name)
+
+    def instance(self, cls: ClassRef | None) -> Instance:
+        return Instance(cls)
+
+
+def _shifted(value: Product) -> bool:
+    return any(isinstance(f.atom, Shifted) and (f.atom.inner.has_stat) for f in value.mono.factors)

@@ -1,0 +1,83 @@
+"""Modules made and called: torch's own by what is known of them, the text's as opaque ones with a dtype."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from normlint.evaluate import algebra
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.objects import ClassRef
+from normlint.evaluate.ops.table import Given
+from normlint.evaluate.value import Constant, Defined, Opaque, Param, Product, Value, of_atom
+from normlint.text.finding import Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.calls import Arguments
+    from normlint.evaluate.machine import Machine
+
+# Layers whose output has the dtype of their input, by construction.
+KEEPS_DTYPE = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Dropout", "Identity", "Embedding", "Conv1D", "GELU", "SiLU", "ReLU")  # fmt: skip
+
+
+def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
+    """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
+    if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
+        return Opaque(f"module {dotted}", span)
+    return None
+
+
+def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
+    """An instance of one of the text's classes: judged where it is defined, opaque where it is used."""
+    return Opaque(f"module {cls.qualname}", span)
+
+
+def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
+    """A call of something opaque: a layer keeps the dtype, `register_buffer` sets an attribute."""
+    text = func.text if isinstance(func, Opaque) else "module"
+    tensors = [g.value for g in args[0] if isinstance(g.value, Product) and g.value.tensor]
+    for given in (*args[0], *args[1].values()):
+        m.flow(given.value, given.span)
+        if isinstance(given.value, Product):
+            m.ctx.uses(given.value.mono)
+    registered = _register(m, text, args, span)
+    if registered is not None:
+        return registered
+    result = algebra.opaque(text, (), span, pure=False)
+    if tensors and text.startswith("module torch.nn.") and text.endswith(KEEPS_DTYPE):
+        return replace(result, dtype=tensors[0].dtype)
+    return result
+
+
+def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | None:
+    """self.register_parameter("weight", None), self.register_buffer("eps", tensor)."""
+    owner, _, method = text.rpartition(".")
+    if owner != "self" or method not in ("register_parameter", "register_buffer") or not args[0]:
+        return None
+    receiver = m.frame.receiver
+    from normlint.evaluate.attributes import set_attribute
+    from normlint.evaluate.objects import Instance
+
+    name = args[0][0].value
+    value = _second(args)
+    instance = receiver.ref if isinstance(receiver, Defined) else None
+    if isinstance(instance, Instance) and isinstance(name, Constant):
+        role = "buffer" if method == "register_buffer" else "parameter"
+        set_attribute(instance, str(name.value), _owned(value, role, str(name.value), span))
+    return Constant(None)
+
+
+def _second(args: Arguments) -> Value:
+    positional, keywords = args
+    given = positional[1] if len(positional) > 1 else keywords.get("param") or keywords.get("tensor")
+    return given.value if isinstance(given, Given) else Constant(None)
+
+
+def _owned(value: Value, role: str, name: str, span: Span) -> Value:
+    if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
+        return replace(value, mono=of_atom(replace(value.sole.atom, role=role, name=name), value.dtype).mono)
+    if isinstance(value, Constant):
+        return value
+    return of_atom(Param(name, role, "data", None, span), DType.PARAM, span)
+
+

@@ -1,0 +1,88 @@
+"""Functions, classes and instances of the text, as the interpreter holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.value import Value
+
+
+@dataclass
+class Env:
+    """Names and their values; a name that isn't here is looked up in the parent."""
+
+    names: dict[str, Value] = field(default_factory=dict)
+    parent: Env | None = None
+
+    def find(self, name: str) -> Value | None:
+        env: Env | None = self
+        while env is not None:
+            if name in env.names:
+                return env.names[name]
+            env = env.parent
+        return None
+
+
+@dataclass(eq=False)
+class FunctionRef:
+    node: s.Function | s.Lambda
+    env: Env | None
+    qualname: str
+    owner: ClassRef | None = None
+    receiver: Value | None = None
+
+    @property
+    def kind(self) -> str:
+        """method, static, class or property, by its decorators."""
+        names = {d.id for d in getattr(self.node, "decorators", ()) if isinstance(d, s.Name)}
+        if "staticmethod" in names:
+            return "static"
+        if "classmethod" in names:
+            return "class"
+        return "property" if names & {"property", "cached_property"} else "method"
+
+
+@dataclass(eq=False)
+class ClassRef:
+    """A class; `bases` are those of the text, `outside` the dotted paths of the others."""
+
+    node: s.Class
+    env: Env | None
+    qualname: str
+    bases: tuple[ClassRef, ...] = ()
+    outside: tuple[str, ...] = ()
+
+    def lineage(self) -> Iterator[ClassRef]:
+        """This class and its bases in the text, nearest first, each once."""
+        seen: list[ClassRef] = []
+        todo = [self]
+        while todo:
+            cls = todo.pop(0)
+            if cls not in seen:
+                seen.append(cls)
+                yield cls
+                todo.extend(cls.bases)
+
+    def is_module(self) -> bool:
+        """Whether it derives from nn.Module, as far as the text tells."""
+        outside = [path for cls in self.lineage() for path in cls.outside]
+        return any(path.rsplit(".", 1)[-1].endswith(("Module", "Layer", "Norm", "Model", "Block")) for path in outside)
+
+
+@dataclass(eq=False)
+class Instance:
+    """`self`: a class (None for a bare method) and the attributes that have been set."""
+
+    cls: ClassRef | None
+    attrs: dict[str, Value] = field(default_factory=dict)
+    external: bool = False  # made by a torch class outside the text
+
+
+@dataclass(eq=False)
+class Super:
+    """What `super()` gives: the instance, seen from above `below`."""
+
+    instance: Instance
+    below: ClassRef

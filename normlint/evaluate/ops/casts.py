@@ -1,0 +1,86 @@
+"""Casts leave the product alone and move the dtype; detaching marks every factor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from normlint.evaluate.context import Context
+from normlint.evaluate.dtypes import NAMED, DType, promote
+from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Step, Value
+from normlint.text.finding import Span
+
+
+def cast(x: Product, dtype: DType, span: Span) -> Product:
+    """x in another dtype. It may still be the same memory: `.float()` of an fp32 tensor is no copy."""
+    if not x.tensor:
+        return replace(x, span=span)
+    return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)
+
+
+@op("float double half bfloat16 int long bool", "input")
+def named(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return cast(x, NAMED[call.name], call.span) if x else None
+
+
+def _target(value: Value) -> DType | None:
+    """The dtype an argument of `.to` asks for; None where it asks for a device."""
+    match value:
+        case Dtype(dtype=dtype):
+            return dtype
+        case Product(tensor=True, dtype=dtype):
+            return dtype
+        case Constant(value=str() as text):
+            return NAMED.get(text.removeprefix("torch.").removeprefix("cuda."))
+        case Opaque(text=text) if "dtype" in text:
+            return DType.UNKNOWN
+    return None
+
+
+@op("to type asarray as_tensor", "input dtype")
+def to(ctx: Context, call: Bound) -> Value | None:
+    """`.to(dtype)`, `.to(other)`, `.to(device)`, `.to(device, dtype)`."""
+    x = call.product("input")
+    if x is None:
+        return None
+    given = [g.value for g in (*call.sequence("dtype"), *(call.values[k] for k in ("other",) if k in call.values))]
+    targets = [t for t in map(_target, given) if t is not None]
+    if targets:
+        return cast(x, targets[0], call.span)
+    unknown = any(isinstance(v, Product) for v in given)
+    return cast(x, DType.UNKNOWN, call.span) if unknown else replace(x, span=call.span)
+
+
+@op("type_as", "input other")
+def type_as(ctx: Context, call: Bound) -> Value | None:
+    x, other = call.product("input"), call.product("other")
+    return cast(x, other.dtype if other else DType.UNKNOWN, call.span) if x else None
+
+
+@op("promote_types result_type", "one two")
+def promoted(ctx: Context, call: Bound) -> Value | None:
+    found = [_target(v) for v in (call.get("one"), call.get("two")) if v is not None]
+    known = [d for d in found if d is not None]
+    return Dtype(promote(known[0], known[1])) if len(known) == 2 else None
+
+
+@op("detach detach_ stop_gradient", "input")
+def detach(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return replace(x, mono=x.mono.stepped(Step("detach", call.span)), span=call.span) if x else None
+
+
+@op("item tolist", "input")
+def item(ctx: Context, call: Bound) -> Value | None:
+    """A Python number: no gradient, no dtype."""
+    x = call.product("input")
+    if x is None:
+        return None
+    return replace(x, mono=x.mono.stepped(Step("item", call.span)), tensor=False, dtype=DType.WEAK, span=call.span)
+
+
+@op("cuda cpu requires_grad_ pin_memory train eval retain_grad", "input")
+def moved(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return replace(x, span=call.span) if x else None

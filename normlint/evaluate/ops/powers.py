@@ -1,0 +1,141 @@
+"""Elementwise arithmetic: powers, roots, products, quotients, sums and floors."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.value import Product, Value
+
+_FIXED = {
+    "sqrt": (Fraction(1, 2), "sqrt"),
+    "rsqrt": (Fraction(-1, 2), "rsqrt"),
+    "reciprocal": (Fraction(-1), "recip"),
+    "square": (Fraction(2), "square"),
+}
+
+
+@op("sqrt rsqrt reciprocal square", "input")
+def fixed_power(ctx: Context, call: Bound) -> Value | None:
+    base = call.product("input")
+    exponent, step = _FIXED[call.name]
+    return algebra.power(base, exponent, step, call.span) if base else None
+
+
+@op("pow float_power", "input ord")
+def general_power(ctx: Context, call: Bound) -> Value | None:
+    base, exponent = call.product("input"), call.product("ord")
+    if base is None or exponent is None:
+        return None
+    return raise_to(base, exponent, call)
+
+
+def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
+    """base ** exponent for a constant exponent."""
+    value = exponent.number
+    if value is None or abs(value) > 64:
+        return None
+    fraction = Fraction(value).limit_denominator(64)
+    step = {Fraction(2): "square", Fraction(1, 2): "sqrt", Fraction(-1, 2): "rsqrt", Fraction(-1): "recip"}
+    return algebra.power(base, fraction, step.get(fraction, "pow"), call.span)
+
+
+def _pair(call: Bound) -> tuple[Product, Product] | None:
+    left, right = call.get("input"), call.get("other")
+    if left is None or right is None or not (isinstance(left, Product) or isinstance(right, Product)):
+        return None
+    return algebra.as_product(left, call.span_of("input")), algebra.as_product(right, call.span_of("other"))
+
+
+@op("mul multiply", "input other")
+def mul(ctx: Context, call: Bound) -> Value | None:
+    pair = _pair(call)
+    return algebra.multiply(*pair, call.span) if pair else None
+
+
+@op("div divide true_divide", "input other")
+def div(ctx: Context, call: Bound) -> Value | None:
+    pair = _pair(call)
+    return algebra.divide(*pair, call.span) if pair and call.get("rounding_mode") is None else None
+
+
+def _scaled(call: Bound) -> tuple[Product, Product] | None:
+    pair, alpha = _pair(call), call.product("alpha")
+    if pair and alpha:
+        return pair[0], algebra.multiply(pair[1], alpha, call.span)
+    return pair
+
+
+@op("add", "input other")
+def add(ctx: Context, call: Bound) -> Value | None:
+    pair = _scaled(call)
+    return algebra.add(*pair, call.span) if pair else None
+
+
+@op("sub subtract", "input other")
+def sub(ctx: Context, call: Bound) -> Value | None:
+    pair = _scaled(call)
+    return algebra.subtract(*pair, call.span) if pair else None
+
+
+@op("rsub", "input other")
+def rsub(ctx: Context, call: Bound) -> Value | None:
+    pair = _pair(call)
+    return algebra.subtract(pair[1], pair[0], call.span) if pair else None
+
+
+@op("neg negative", "input")
+def neg(ctx: Context, call: Bound) -> Value | None:
+    value = call.product("input")
+    return algebra.negate(value, call.span) if value else None
+
+
+@op("abs absolute fabs", "input")
+def absolute(ctx: Context, call: Bound) -> Value | None:
+    value = call.product("input")
+    return algebra.absolute(value, call.span) if value else None
+
+
+@op("clamp clip", "input min max")
+def clamp(ctx: Context, call: Bound) -> Value | None:
+    value, floor = call.product("input"), call.product("min")
+    if value is None or floor is None or not value.tensor:
+        return None
+    return algebra.clamp(value, floor, call.span)
+
+
+@op("clamp_min", "input min")
+def clamp_min(ctx: Context, call: Bound) -> Value | None:
+    return clamp(ctx, call)
+
+
+@op("maximum fmax max", "input other")
+def maximum(ctx: Context, call: Bound) -> Value | None:
+    """An elementwise maximum of a statistic and a floor; other maxima are not followed."""
+    pair = _pair(call)
+    if pair is None:
+        return None
+    for base, floor in (pair, pair[::-1]):
+        if algebra.is_statistic(base) and not floor.mono.has_stat and not any(map(_varies, (floor,))):
+            return algebra.clamp(base, floor, call.span)
+    return None
+
+
+def _varies(floor: Product) -> bool:
+    return floor.tensor and bool(floor.mono.factors)
+
+
+@op("addcmul", "input tensor1 tensor2")
+def addcmul(ctx: Context, call: Bound) -> Value | None:
+    base, one, two = call.product("input"), call.product("tensor1"), call.product("tensor2")
+    if base is None or one is None or two is None or call.get("value") is not None:
+        return None
+    return algebra.add(base, algebra.multiply(one, two, call.span), call.span)
+
+
+@op("exp log sigmoid tanh relu silu gelu softplus nan_to_num sin cos log2 log1p sign", "input")
+def elementwise(ctx: Context, call: Bound) -> Value | None:
+    value = call.product("input")
+    return algebra.apply(call.name, (value,), call.span) if value else None

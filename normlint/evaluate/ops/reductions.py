@@ -1,0 +1,293 @@
+"""Reductions: mean, sum, var, std, norms, einsum. Each becomes a `Stat`, whatever its spelling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.value import (
+    ALL,
+    NOWHERE,
+    TRAILING,
+    Apply,
+    Axes,
+    AxesOf,
+    Centred,
+    Constant,
+    Dtype,
+    Factor,
+    Mono,
+    Product,
+    Scalar,
+    Size,
+    Stat,
+    Tup,
+    Value,
+    of_atom,
+    raised,
+)
+
+TWO = Fraction(2)
+
+
+def axes_of(value: Value | None, rank: int | None) -> Axes:
+    """The axes an argument names; counted from the end where the rank is known."""
+    match value:
+        case None | Constant(value=None):
+            return ALL
+        case AxesOf():
+            return TRAILING
+        case Tup(items=items):
+            parts = [axes_of(i, rank) for i in items]
+            known = [p for p in parts if isinstance(p, tuple)]
+            return tuple(a for p in known for a in p) if len(known) == len(parts) else None
+        case Product():
+            return _single_axis(value, rank)
+    return None
+
+
+def _single_axis(value: Product, rank: int | None) -> Axes:
+    axis = value.number
+    if axis is None:
+        sole = value.sole
+        axis = sole.atom.default if sole and isinstance(sole.atom, Scalar) and sole.power == 1 else None
+    if axis is None or axis != int(axis):
+        return None
+    return (int(axis) - rank if rank is not None and axis >= 0 else int(axis),)
+
+
+def _split(mono: Mono) -> tuple[Mono, Mono]:
+    """(what varies, what comes out of the reduction): numbers and sizes are the same for every element."""
+    plain = tuple(f for f in mono.factors if isinstance(f.atom, Size | Scalar))
+    return Mono(1.0, tuple(f for f in mono.factors if f not in plain)), Mono(mono.coef, plain)
+
+
+def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
+    """The mean or sum of x over the call's axes."""
+    rank = ctx.rank(x)
+    given = call.values.get("dim")
+    axes = axes_of(given.value if given else None, rank)
+    inner, outside = _split(x.mono)
+    cast = call.get("dtype")
+    accumulate = cast.dtype if isinstance(cast, Dtype) else x.dtype
+    stat = Stat(
+        inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
+        _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
+        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner),
+    )  # fmt: skip
+    result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
+    return replace(result, mono=result.mono.times(outside), layout=x.layout)
+
+
+def _square_dtype(x: Product) -> DType:
+    """The dtype in which the last square was taken."""
+    steps = [s for f in x.mono.factors for s in f.steps if s.op == "square" and s.dtype is not None]
+    return max(steps, key=lambda s: s.span.end).dtype or x.dtype if steps else x.dtype
+
+
+def _masked(mono: Mono) -> bool:
+    def mask(f: Factor) -> bool:
+        name = getattr(f.atom, "name", "")
+        return isinstance(name, str) and "mask" in name.lower()
+
+    return any(mask(f) or (isinstance(f.atom, Apply) and "masked" in f.atom.name) for f in mono.factors)
+
+
+@op("mean nanmean average", "input dim keepdim")
+def mean(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return reduce(ctx, call, x, "mean") if x and x.tensor else None
+
+
+@op("sum nansum", "input dim keepdim")
+def total(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return reduce(ctx, call, x, "sum") if x and x.tensor else None
+
+
+# --- variance --------------------------------------------------------------------------------------------------------
+
+
+def _biased(call: Bound) -> bool:
+    """Without Bessel's correction; an argument that isn't known counts as the right one."""
+    correction = call.product("correction")
+    if correction is not None:
+        return correction.number in (0, None)
+    unbiased = call.get("unbiased")
+    if isinstance(unbiased, Product) or (unbiased is None and "correction" in call.values):
+        return True
+    return call.flag("unbiased", True) is not True
+
+
+def _variance_call(call: Bound) -> Bound:
+    """`x.var(False)` gives the flag alone: all axes."""
+    dim = call.get("dim")
+    if isinstance(dim, Constant) and isinstance(dim.value, bool):
+        values = {k: v for k, v in call.values.items() if k != "dim"} | {"unbiased": call.values["dim"]}
+        return replace(call, values=values)
+    return call
+
+
+def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
+    """(variance, mean)."""
+    call = _variance_call(call)
+    mean_ = reduce(ctx, call, x, "mean")
+    stat = next(f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat))
+    inner = Mono(1.0, (Factor(Centred(x.mono, stat, call.span), TWO, span=x.span),))
+    variance = replace(stat, inner=inner, biased=_biased(call), square=x.dtype)
+    return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
+
+
+@op("var", "input dim unbiased keepdim")
+def var(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return _variance(ctx, call, x)[0] if x and x.tensor else None
+
+
+@op("std", "input dim unbiased keepdim")
+def std(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
+    return algebra.power(_variance(ctx, call, x)[0], algebra.HALF, "std", call.span)
+
+
+@op("var_mean std_mean", "input dim unbiased keepdim")
+def var_mean(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
+    variance, mean_ = _variance(ctx, call, x)
+    if call.name == "std_mean":
+        root = algebra.power(variance, algebra.HALF, "std", call.span)
+        return Tup((root, mean_)) if root else None
+    return Tup((variance, mean_))
+
+
+# --- norms -----------------------------------------------------------------------------------------------------------
+
+
+def _order(call: Bound) -> float | None:
+    value = call.get("ord")
+    if value is None or (isinstance(value, Constant) and value.value in (None, "fro")):
+        return 2.0
+    return value.number if isinstance(value, Product) else None
+
+
+def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
+    """The L2 or L1 norm of x, as a sum to the ½ or a sum."""
+    order = _order(call)
+    cast = call.get("dtype")
+    dtype = cast.dtype if isinstance(cast, Dtype) else x.dtype
+    if order == 1:
+        return reduce(ctx, call, algebra.absolute(x, x.span), "sum")
+    squared = raised(x.mono, TWO, ()) if order == 2 else None
+    if squared is None:
+        return None
+    wide = replace(x, mono=squared, dtype=dtype)
+    return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
+
+
+@op("norm vector_norm", "input ord dim keepdim dtype")
+def norm(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return _length(ctx, call, x) if x and x.tensor else None
+
+
+@op("normalize", "input ord dim eps")
+def normalize(ctx: Context, call: Bound) -> Value | None:
+    """F.normalize: x over its norm, clamped at eps (1e-12); dim 1 unless told otherwise."""
+    x = call.product("input")
+    if x is None or not x.tensor or _order(call) != 2 or "out" in call.values:
+        return None
+    values = dict(call.values)
+    default_dim = "dim" not in values
+    if default_dim:
+        rank = ctx.rank(x)
+        axis = -1 if rank == 2 else 1
+        values["dim"] = Given(Product(Mono(float(axis))), NOWHERE)
+    values["keepdim"] = Given(Constant(True), NOWHERE)
+    squared = raised(x.mono, TWO, ())
+    if squared is None:
+        return None
+    total_ = reduce(
+        ctx, replace(call, values=values), replace(x, mono=squared), "sum", square=x.dtype,
+        default_dim=default_dim, default_eps="eps" not in values,
+    )  # fmt: skip
+    length = algebra.power(total_, algebra.HALF, "norm", call.span)
+    eps = call.product("eps") or Product(Mono(1e-12), span=NOWHERE)
+    assert length is not None
+    return algebra.divide(x, algebra.clamp(length, eps, call.span), call.span)
+
+
+# --- einsum and einops -----------------------------------------------------------------------------------------------
+
+
+@op("einsum", "equation first second")
+def einsum(ctx: Context, call: Bound) -> Value | None:
+    """`einsum("...d,...d->...", x, x)` is a sum of squares."""
+    equation, x, y = call.get("equation"), call.product("first"), call.product("second")
+    if not isinstance(equation, Constant) or x is None or y is None or x.mono != y.mono:
+        return None
+    axes = _einsum_axes(str(equation.value))
+    if axes is None:
+        return None
+    values = {"dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span_of("equation"))}
+    return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
+
+
+def _einsum_axes(equation: str) -> tuple[int, ...] | None:
+    left, arrow, out = equation.replace(" ", "").partition("->")
+    one, comma, two = left.partition(",")
+    if not arrow or not comma or one != two:
+        return None
+    letters = one.replace("...", "")
+    if "..." in one and not one.startswith("..."):
+        return None
+    gone = tuple(i - len(letters) for i, c in enumerate(letters) if c not in out)
+    return gone if out.replace("...", "") == "".join(c for c in letters if c in out) else None
+
+
+@op("reduce", "input pattern reduction")
+def einops_reduce(ctx: Context, call: Bound) -> Value | None:
+    """einops.reduce(x * x, "b n d -> b n 1", "mean")."""
+    x, pattern, reduction = call.product("input"), call.get("pattern"), call.get("reduction")
+    kind = reduction.value if isinstance(reduction, Constant) else None
+    if x is None or not isinstance(pattern, Constant) or kind not in ("mean", "sum"):
+        return None
+    found = _einops_axes(str(pattern.value))
+    if found is None:
+        return None
+    axes, keepdim = found
+    values = {
+        "dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span_of("pattern")),
+        "keepdim": Given(Constant(keepdim), NOWHERE),
+    }
+    return reduce(ctx, replace(call, values=values), x, str(kind))
+
+
+def _einops_axes(pattern: str) -> tuple[tuple[int, ...], bool] | None:
+    left, arrow, right = pattern.partition("->")
+    names, out = left.split(), right.split()
+    if not arrow or "(" in pattern or "..." in names[1:]:
+        return None
+    gone = tuple(i - len(names) for i, n in enumerate(names) if n not in out)
+    kept = [n if n in out else "1" for n in names]
+    if out == kept:
+        return gone, True
+    return (gone, False) if out == [n for n in names if n in out] else None
+
+
+@op("vecdot", "input other dim")
+def vecdot(ctx: Context, call: Bound) -> Value | None:
+    x, y = call.product("input"), call.product("other")
+    if x is None or y is None or x.mono != y.mono or not x.tensor:
+        return None
+    values = {"dim": call.values.get("dim", Given(Product(Mono(-1.0)), NOWHERE))}
+    return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
+
+

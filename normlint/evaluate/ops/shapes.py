@@ -1,0 +1,209 @@
+"""Views and permutations: transparent to the product, kept as its layout; a lost axis can be put back here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.value import (
+    Atom,
+    Atoms,
+    Constant,
+    Layout,
+    Mono,
+    Param,
+    Product,
+    Shape,
+    Stat,
+    Tup,
+    Value,
+)
+
+
+class _KeepAxis(Atoms):
+    """A statistic that lost its axis has it back."""
+
+    def __call__(self, atom: Atom) -> Atom:
+        return replace(atom, keepdim=True) if isinstance(atom, Stat) else atom
+
+
+class _Placed(Atoms):
+    """A parameter that no longer lies along the last axis."""
+
+    def __init__(self, axis: str) -> None:
+        self.axis = axis
+
+    def __call__(self, atom: Atom) -> Atom:
+        return replace(atom, axis=self.axis) if isinstance(atom, Param) else atom
+
+
+def with_axis(x: Product, position: int | None) -> Product:
+    """A new axis of length 1 at `position` (None: not known)."""
+    if algebra.is_statistic(x):
+        return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
+    if _is_param(x):
+        return _placed(x, "last" if position == 0 else "other")
+    return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
+
+
+def _restores(x: Product, position: int | None) -> bool:
+    """Whether a new axis at `position` can be the one that the reduction dropped."""
+    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
+    return not (position == 0 and axes == [(-1,)])
+
+
+def _is_param(x: Product) -> bool:
+    return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
+
+
+def _placed(x: Product, axis: str) -> Product:
+    return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
+
+
+def _is_one(value: Value) -> bool:
+    return isinstance(value, Product) and value.number == 1
+
+
+def _sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
+    values = tuple(g.value for g in given)
+    return values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
+
+
+@op("unsqueeze", "input dim")
+def unsqueeze(ctx: Context, call: Bound) -> Value | None:
+    x, dim = call.product("input"), call.product("dim")
+    if x is None:
+        return None
+    at = dim.number if dim else None
+    return with_axis(x, None if at is None else int(at))
+
+
+@op("view reshape", "input size")
+def view(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    sizes = _sizes(call.sequence("size"))
+    if x is None or not x.tensor:
+        return None
+    if len(sizes) == 1 and isinstance(sizes[0], Shape) and sizes[0].start is sizes[0].stop is None:
+        return replace(x, layout=sizes[0].of.layout, shape=None, span=call.span)
+    return _reshaped(ctx, x, sizes, call)
+
+
+def _reshaped(ctx: Context, x: Product, sizes: tuple[Value, ...], call: Bound) -> Product:
+    trailing_one = bool(sizes) and _is_one(sizes[-1])
+    if algebra.is_statistic(x):
+        return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
+    if _is_param(x):
+        return _placed(x, "other" if trailing_one and len(sizes) > 1 else "last")
+    result = replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
+    if not any(isinstance(s, Shape | Constant) for s in sizes):
+        ctx.learn_rank(result, len(sizes))
+    return result
+
+
+@op("view_as reshape_as", "input other")
+def view_as(ctx: Context, call: Bound) -> Value | None:
+    x, other = call.product("input"), call.product("other")
+    return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
+
+
+@op("flatten unflatten unfold swapdims movedim moveaxis ravel", "input")
+def relayout(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    if x is None or not x.tensor or algebra.is_statistic(x):
+        return None
+    return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
+
+
+@op("expand expand_as broadcast_to contiguous clone alias", "input")
+def transparent(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
+
+
+@op("repeat repeat_interleave tile", "input")
+def repeated(ctx: Context, call: Bound) -> Value | None:
+    """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
+    x = call.product("input")
+    return x if x and (_is_param(x) or algebra.is_statistic(x)) else None
+
+
+@op("squeeze", "input dim")
+def squeeze(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    if x is None or algebra.is_statistic(x):
+        return None
+    return relayout(ctx, call)
+
+
+# --- permutations ----------------------------------------------------------------------------------------------------
+
+
+def _permuted(layout: Layout, token: tuple[object, ...]) -> Layout:
+    """The layout with a permutation on top; one that undoes the last takes it away."""
+    if layout and _undoes(layout[-1], token):
+        return layout[:-1]
+    return (*layout, token)
+
+
+def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
+    if before[0] != after[0]:
+        return False
+    if before[0] == "swap":
+        return before == after
+    one, two = before[1:], after[1:]
+    return len(one) == len(two) and all(isinstance(i, int) and one[i] == k for k, i in enumerate(two))
+
+
+@op("permute", "input dims")
+def permute(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    dims = tuple(v.number if isinstance(v, Product) else None for v in _sizes(call.sequence("dims")))
+    if x is None or not x.tensor:
+        return None
+    if any(d is None for d in dims):
+        return relayout(ctx, call)
+    order = tuple(int(d or 0) % max(len(dims), 1) for d in dims)
+    ctx.learn_rank(x, len(order))
+    return _moved(ctx, x, ("perm", *order), len(order), call)
+
+
+def _moved(ctx: Context, x: Product, token: tuple[object, ...], rank: int | None, call: Bound) -> Product:
+    if _is_param(x) or algebra.is_statistic(x):
+        return x
+    result = replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
+    if rank is not None:
+        ctx.learn_rank(result, rank)
+    return result
+
+
+@op("transpose swapaxes", "input dim0 dim1")
+def transpose(ctx: Context, call: Bound) -> Value | None:
+    x, one, two = call.product("input"), call.product("dim0"), call.product("dim1")
+    if x is None or one is None or two is None or one.number is None or two.number is None or not x.tensor:
+        return None
+    pair = sorted((int(one.number), int(two.number)))
+    return _moved(ctx, x, ("swap", *pair), ctx.rank(x), call)
+
+
+def transposed(ctx: Context, x: Product, name: str) -> Product:
+    """x.T, x.mT: the last two axes swapped."""
+    return replace(x, layout=_permuted(x.layout, ("swap", -2, -1)), shape=None)
+
+
+@op("rearrange", "input pattern")
+def rearrange(ctx: Context, call: Bound) -> Value | None:
+    x, pattern = call.product("input"), call.get("pattern")
+    if x is None or not isinstance(pattern, Constant) or not x.tensor:
+        return None
+    left, _, right = str(pattern.value).partition("->")
+    names, out = left.split(), right.split()
+    if _is_param(x) or algebra.is_statistic(x):
+        return _reshaped(ctx, x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
+    if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
+        ctx.learn_rank(x, len(names))
+        return _moved(ctx, x, ("perm", *(names.index(n) for n in out)), len(names), call)
+    return relayout(ctx, call)
+

@@ -1,0 +1,118 @@
+"""Tensors made in the text: what they hold at first and in which shape. A gain begins here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from normlint.evaluate.context import Context
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.value import (
+    Dtype,
+    Mono,
+    Opaque,
+    Param,
+    Product,
+    Shape,
+    Tup,
+    Value,
+    of_atom,
+)
+
+_INIT = {
+    "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "random", "randn": "random",
+    "ones_like": "ones", "zeros_like": "zeros", "empty_like": "empty", "randn_like": "random", "full_like": "full",
+    "Tensor": "empty", "FloatTensor": "empty",
+}  # fmt: skip
+
+
+def _sizes(given: tuple[Given, ...]) -> tuple[Mono | None, ...] | None:
+    """The shape that a call's arguments give; None where it isn't known."""
+    values: list[Value] = []
+    for g in given:
+        values.extend(g.value.items if isinstance(g.value, Tup) else (g.value,))
+    if any(isinstance(v, Shape | Opaque) for v in values):
+        return None
+    return tuple(v.mono if isinstance(v, Product) and not v.tensor else None for v in values)
+
+
+def placed(shape: tuple[Mono | None, ...] | None) -> str:
+    """Where a tensor of that shape broadcasts: along the last axis, or another."""
+    if not shape or len(shape) == 1 or shape[-1] != Mono(1.0):
+        return "last"
+    return "other"
+
+
+def _dtype(call: Bound) -> DType:
+    cast = call.get("dtype")
+    return cast.dtype if isinstance(cast, Dtype) else DType.PARAM
+
+
+def _made(call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str) -> Product:
+    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call))
+    return replace(of_atom(atom, _dtype(call), call.span), shape=shape)
+
+
+@op("ones zeros empty rand randn", "size")
+def filled(ctx: Context, call: Bound) -> Value | None:
+    return _made(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
+
+
+@op("full", "size fill_value")
+def full(ctx: Context, call: Bound) -> Value | None:
+    fill = call.product("fill_value")
+    value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
+    size = call.values.get("size")
+    return _made(call, value, _sizes((size,)) if size else None, "full")
+
+
+@op("ones_like zeros_like empty_like randn_like full_like", "input")
+def like(ctx: Context, call: Bound) -> Value | None:
+    """A tensor like another: a gain like a parameter, or something in the shape of the input."""
+    other = call.product("input")
+    return _made(call, _INIT[call.name], other.shape if other else None, call.name)
+
+
+@op("Tensor FloatTensor", "data")
+def legacy(ctx: Context, call: Bound) -> Value | None:
+    """torch.Tensor(d) is empty and of shape (d,); torch.Tensor([d]) holds the one number d."""
+    data = call.get("data")
+    if isinstance(data, Tup) and not call.rest:
+        return _made(call, "data", (Mono(float(len(data.items))),), "Tensor-list")
+    return _made(call, "empty", _sizes(call.sequence("data")), "Tensor")
+
+
+@op("tensor", "data")
+def from_data(ctx: Context, call: Bound) -> Value | None:
+    data = call.get("data")
+    if isinstance(data, Tup):
+        items = {i.number if isinstance(i, Product) else None for i in data.items}
+        init = {0.0: "zeros", 1.0: "ones"}.get(items.pop() or -1.0, "data") if len(items) == 1 else "data"
+        return _made(call, init, (Mono(float(len(data.items))),), "tensor")
+    number = data.number if isinstance(data, Product) else None
+    init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
+    return _made(call, init, (), "tensor")
+
+
+@op("Parameter Buffer UninitializedParameter", "data requires_grad")
+def parameter(ctx: Context, call: Bound) -> Value | None:
+    """nn.Parameter(data): the data's shape and first value, owned and trained."""
+    data = call.get("data")
+    role = "buffer" if call.name == "Buffer" else "parameter"
+    if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
+        atom = replace(data.sole.atom, role=role, span=call.span)
+        return replace(data, mono=of_atom(atom, data.dtype).mono, alias="", span=call.span)
+    shape = data.shape if isinstance(data, Product) else None
+    init = "data" if data is not None and not isinstance(data, Opaque) else ""
+    return of_atom(Param("", role, init, shape, call.span, placed(shape)), DType.PARAM, call.span)
+
+
+def guessed(name: str) -> Product | None:
+    """What an attribute that the text doesn't set holds, as far as its name tells."""
+    low = name.lower().strip("_")
+    if low in ("weight", "weights", "gamma", "scale", "g", "gain", "a_2"):
+        return of_atom(Param(name, "unknown"), DType.PARAM)
+    if low in ("bias", "beta", "b_2", "shift", "b"):
+        return of_atom(Param(name, "unknown"), DType.PARAM)
+    return None
+

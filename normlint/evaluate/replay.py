@@ -1,0 +1,157 @@
+"""Paths by replay: run straight through, then again with one more decision flipped, until nothing is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.context import Abandon, Context
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.machine import Frame, Machine
+from normlint.evaluate.module import Module
+from normlint.evaluate.objects import ClassRef, FunctionRef, Instance
+from normlint.evaluate.ops.table import Given
+from normlint.evaluate.value import Constant, Defined, Input, Opaque, Param, Product, Tup, Value, of_atom, scalar
+from normlint.text.finding import Span
+
+MAX_PATHS = 32
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where evaluation begins: a method of a class, a function, or the statements of the unit itself."""
+
+    qualname: str
+    span: Span
+    function: FunctionRef | None
+    cls: ClassRef | None = None
+    block: s.Block = ()
+    called: bool = False  # somebody in the text calls it: its inputs are judged there
+
+
+@dataclass(frozen=True)
+class Path:
+    """One replay: what flowed, what was noted, and what came back."""
+
+    context: Context
+    attrs: dict[str, Value]
+    result: Value | None
+
+
+def replay(module: Module, entry: Entry) -> Iterator[Path]:
+    """Every path through the entry, the straight one first; at most MAX_PATHS."""
+    plans: list[dict[str, bool]] = [{}]
+    seen: set[frozenset[tuple[str, bool]]] = set()
+    for _ in range(MAX_PATHS):
+        if not plans:
+            return
+        plan = plans.pop(0)
+        context = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
+        path = _run(Machine(module, context), entry)
+        if path is not None:
+            yield path
+        for key, outcome in context.decisions.items():
+            flipped = plan | {key: not outcome}
+            mark = frozenset(flipped.items())
+            if key not in plan and mark not in seen:
+                seen.add(mark)
+                plans.append(flipped)
+
+
+def _run(m: Machine, entry: Entry) -> Path | None:
+    m.frames.append(Frame(None, entry.qualname, entry.span))
+    m.ctx.grad = True
+    try:
+        instance = _construct(m, entry.cls) if entry.cls else Instance(None)
+        del m.ctx.flows[:], m.ctx.notes[:]
+        result = _enter(m, entry, instance)
+    except Abandon:
+        return None
+    _mark_returned(m, entry, result)
+    return Path(m.ctx, dict(instance.attrs), result)
+
+
+def _enter(m: Machine, entry: Entry, instance: Instance) -> Value | None:
+    if entry.function is None:
+        m.frames[-1] = Frame(None, "<module>", entry.span)
+        m.run(m.globals, entry.block)
+        return None
+    receiver = Defined(instance, "self")
+    ref = entry.function
+    if ref.kind != "static" and (entry.cls or _is_bare_method(ref)):
+        ref = replace_receiver(ref, receiver)
+    return m.call(Defined(ref), _symbolic(m, ref, bool(ref.receiver)), entry.span)
+
+
+def replace_receiver(ref: FunctionRef, receiver: Value) -> FunctionRef:
+    return FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver)
+
+
+def _is_bare_method(ref: FunctionRef) -> bool:
+    return bool(ref.node.params) and ref.node.params[0].name == "self"
+
+
+def _construct(m: Machine, cls: ClassRef) -> Instance:
+    """Run `__init__` with a symbol for every parameter."""
+    from normlint.evaluate.attributes import of_instance
+
+    instance = Instance(cls)
+    init = of_instance(m, instance, "__init__", cls.node.span)
+    if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
+        args = {p.name: Given(symbol(m, p), p.span) for p in init.ref.node.params[1:] if not p.star}
+        m.call(init, ((), args), cls.node.span)
+    return instance
+
+
+def symbol(m: Machine, param: s.Parameter) -> Value:
+    """What a constructor's parameter stands for: a number or a flag, with its default."""
+    default = param.default
+    if isinstance(default, s.Literal) and isinstance(default.value, bool | int | float):
+        return scalar(param.name, float(default.value), param.span)
+    if isinstance(default, s.Unary | s.Binary | s.Name | s.Attribute):
+        value = m.eval(m.globals, default)
+        if isinstance(value, Product) and value.number is not None:
+            return scalar(param.name, value.number, param.span)
+    return scalar(param.name, None, param.span)
+
+
+_PARAMS = ("weight", "gamma", "scale", "g", "gain", "bias", "beta", "w", "b")
+_NUMBERS = ("int", "float", "bool", "str", "Size", "List", "Tuple", "tuple", "list")
+
+
+def _symbolic(m: Machine, ref: FunctionRef, bound: bool) -> tuple[tuple[Given, ...], dict[str, Given]]:
+    """A value for each parameter of an entry."""
+    keywords: dict[str, Given] = {}
+    params = ref.node.params[1:] if bound else ref.node.params
+    for param in params:
+        if not param.star:
+            keywords[param.name] = Given(_argument(m, param, function=not bound), param.span)
+    return (), keywords
+
+
+def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
+    from normlint.evaluate.attributes import SIZES
+
+    low = param.name.lower()
+    note = m.module.source(param.annotation.span) if param.annotation else ""
+    if low == "ctx":
+        return Opaque("ctx")
+    numeric = any(word in note for word in _NUMBERS) and "Tensor" not in note
+    default = param.default.value if isinstance(param.default, s.Literal) else None
+    if "eps" in low or low in SIZES or numeric or isinstance(default, bool | int | float | str):
+        return symbol(m, param)
+    if function and low in _PARAMS:
+        return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)
+    if isinstance(default, str):
+        return Constant(default)
+    return of_atom(Input(param.name), m.ctx.input_dtype, param.span, alias=param.name)
+
+
+def _mark_returned(m: Machine, entry: Entry, result: Value | None) -> None:
+    """Note that a product is what the entry gives back, also as one of several outputs."""
+    items = result.items if isinstance(result, Tup) else (result,) if result is not None else ()
+    for item in items:
+        if isinstance(item, Product):
+            m.flow(item, item.span, returned=True)
+

@@ -1,0 +1,250 @@
+"""Statements: names bound, branches taken, loops run once, in-place changes noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from normlint.evaluate import algebra
+from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import set_attribute
+from normlint.evaluate.context import Abandon
+from normlint.evaluate.objects import Env, Instance
+from normlint.evaluate.ops.casts import cast
+from normlint.evaluate.value import (
+    Constant,
+    Defined,
+    Opaque,
+    Path,
+    Product,
+    Shape,
+    Tup,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Jumped:
+    """break or continue: the rest of the loop's body is not run."""
+
+
+Outcome: TypeAlias = Returned | Jumped | None
+
+
+def execute(m: Machine, env: Env, block: s.Block) -> Outcome:
+    for stmt in block:
+        m.ctx.tick()
+        outcome = _EXECUTE[type(stmt)](m, env, stmt)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
+    value = m.eval(env, stmt.value)
+    m.flow(value, stmt.value.span)
+    for target in stmt.targets:
+        bind_target(m, env, target, value)
+    return None
+
+
+def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
+    match target:
+        case s.Name(id=name):
+            env.names[name] = value
+        case s.Attribute(base=base, name=name):
+            owner = m.eval(env, base)
+            if isinstance(owner, Defined) and isinstance(owner.ref, Instance):
+                set_attribute(owner.ref, name, value)
+        case s.Sequence(items=items):
+            for item, part in zip(items, _unpacked(m, value, items, target.span), strict=True):
+                bind_target(m, env, item, part)
+        case s.Starred(value=inner):
+            bind_target(m, env, inner, value)
+        case s.Subscript(base=base):
+            _store(m, env, base, target.span)
+
+
+def _store(m: Machine, env: Env, base: s.Expr, span: s.Span) -> None:
+    """`x[...] = value`: what the name holds is no longer known."""
+    value = m.eval(env, base)
+    if isinstance(value, Product):
+        if value.alias:
+            m.ctx.note("mutation", span, value.alias)
+        changed = replace(algebra.opaque("stored", (), span, pure=False), dtype=value.dtype)
+        rebind(m, env, base, changed)
+
+
+def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
+    """Give the name or attribute that `target` spells a new value; other expressions have none to change."""
+    if isinstance(target, s.Name | s.Attribute):
+        bind_target(m, env, target, value)
+
+
+def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: s.Span) -> list[Value]:
+    """The values for `len(items)` targets."""
+    star = next((i for i, item in enumerate(items) if isinstance(item, s.Starred)), None)
+    if isinstance(value, Tup) and star is None and len(value.items) == len(items):
+        return list(value.items)
+    if isinstance(value, Shape) and value.start is value.stop is None:
+        return _lengths(m, value, len(items), star)
+    if isinstance(value, Product) and value.tensor:
+        part = [replace(algebra.opaque("item", (value.mono, i), span), dtype=value.dtype) for i in range(len(items))]
+        return list(part)
+    if isinstance(value, Tup) and star is not None:
+        tail = len(items) - star - 1
+        middle = Tup(value.items[star : len(value.items) - tail])
+        return [*value.items[:star], middle, *(value.items[-tail:] if tail else ())][: len(items)] + [
+            Opaque("item")
+        ] * max(0, len(items) - len(value.items) - 1)
+    return [algebra.opaque("item", (i,), item.span, pure=False) for i, item in enumerate(items)]
+
+
+def _lengths(m: Machine, shape: Shape, count: int, star: int | None) -> list[Value]:
+    from normlint.evaluate.expressions import size
+
+    if star is None:
+        m.ctx.learn_rank(shape.of, count)
+        return [size(m, shape, i - count) for i in range(count)]
+    head: list[Value] = [size(m, shape, i) for i in range(star)]
+    tail = [size(m, shape, i - count) for i in range(star + 1, count)]
+    return [*head, replace(shape, start=star, stop=star + 1 - count or None), *tail]
+
+
+def _augment(m: Machine, env: Env, stmt: s.Augment) -> Outcome:
+    from normlint.evaluate.expressions import binary
+
+    old = m.eval(env, stmt.target)
+    value = binary(m, stmt.op, old, m.eval(env, stmt.value), stmt.span)
+    if isinstance(old, Product) and old.tensor:
+        value = mutated(m, old, value, stmt.span)
+    m.flow(value, stmt.span)
+    rebind(m, env, stmt.target, value)
+    return None
+
+
+def mutated(m: Machine, old: Product, value: Value, span: s.Span) -> Value:
+    """The result of an in-place operation: it keeps the memory and the dtype of what it changed."""
+    if old.alias:
+        m.ctx.note("mutation", span, old.alias)
+    if not isinstance(value, Product):
+        return value
+    kept = value if value.dtype is old.dtype else cast(value, old.dtype, span)
+    return replace(kept, alias=old.alias)
+
+
+def _evaluate(m: Machine, env: Env, stmt: s.Evaluate) -> Outcome:
+    value = m.eval(env, stmt.value)
+    m.flow(value, stmt.span)
+    return None
+
+
+def _return(m: Machine, env: Env, stmt: s.Return) -> Outcome:
+    return Returned(m.eval(env, stmt.value) if stmt.value is not None else Constant(None))
+
+
+def _raise(m: Machine, env: Env, stmt: s.Raise) -> Outcome:
+    raise Abandon
+
+
+def _jump(m: Machine, env: Env, stmt: s.Jump) -> Outcome:
+    return Jumped()
+
+
+_DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
+
+
+def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
+    taken = m.truth(env, stmt.test)
+    quiet, m.ctx.quiet = m.ctx.quiet, m.ctx.quiet or any(
+        word in m.module.source(stmt.test.span).lower() for word in _DEBUG
+    )
+    outcome = execute(m, env, stmt.body if taken else stmt.orelse)
+    m.ctx.quiet = quiet
+    return outcome
+
+
+def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
+    """The body runs once, with the first or an unknown item."""
+    subject = m.eval(env, stmt.subject)
+    if stmt.target is not None:
+        item: Value = algebra.opaque("item", (), stmt.target.span, pure=False)
+        if isinstance(subject, Tup) and subject.items:
+            item = subject.items[0]
+        bind_target(m, env, stmt.target, item)
+    outcome = execute(m, env, stmt.body)
+    if isinstance(outcome, Returned):
+        return outcome
+    return execute(m, env, stmt.orelse)
+
+
+def _with(m: Machine, env: Env, stmt: s.With) -> Outcome:
+    with ExitStack() as stack:
+        for context, target in stmt.items:
+            manager = context.func if isinstance(context, s.Call) else context
+            path = m.eval(env, manager)
+            if isinstance(context, s.Call):
+                m.eval(env, context)
+            if isinstance(path, Path) and path.dotted in ("torch.no_grad", "torch.inference_mode"):
+                stack.enter_context(m.ctx.without_grad())
+            if target is not None:
+                bind_target(m, env, target, Opaque("context"))
+        return execute(m, env, stmt.body)
+
+
+def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
+    """The body, or on another path its first handler."""
+    failed = bool(stmt.handlers) and m.ctx.decide(f"except at {stmt.span.start}")
+    outcome = execute(m, env, stmt.handlers[0] if failed else stmt.body)
+    if outcome is None and not failed:
+        outcome = execute(m, env, stmt.orelse)
+    return execute(m, env, stmt.final) or outcome
+
+
+def _match(m: Machine, env: Env, stmt: s.Match) -> Outcome:
+    m.eval(env, stmt.subject)
+    last = len(stmt.cases) - 1
+    for i, (names, body) in enumerate(stmt.cases):
+        if i == last or m.ctx.decide(f"case {i} at {stmt.span.start}"):
+            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False) for n in names})
+            return execute(m, env, body)
+    return None
+
+
+def _define(m: Machine, env: Env, stmt: s.Function | s.Class) -> Outcome:
+    prefix = "" if m.frame.qualname == "<module>" else f"{m.frame.qualname}."
+    env.names[stmt.name] = m.define(stmt, env, prefix)
+    return None
+
+
+def _import(m: Machine, env: Env, stmt: s.Import) -> Outcome:
+    env.names.update({name: Path(path) for name, path in stmt.bindings})
+    return None
+
+
+_EXECUTE: dict[type[Any], Callable[[Any, Env, Any], Outcome]] = {
+    s.Assign: _assign,
+    s.Augment: _augment,
+    s.Evaluate: _evaluate,
+    s.Return: _return,
+    s.Raise: _raise,
+    s.Jump: _jump,
+    s.If: _if,
+    s.Loop: _loop,
+    s.With: _with,
+    s.Try: _try,
+    s.Match: _match,
+    s.Function: _define,
+    s.Class: _define,
+    s.Import: _import,
+}

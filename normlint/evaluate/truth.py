@@ -1,0 +1,163 @@
+"""Tests: decided where the text decides them, else once for the whole path, by what they ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.dtypes import FLOATS, DType
+from normlint.evaluate.objects import Env
+from normlint.evaluate.value import (
+    Abs,
+    Apply,
+    Constant,
+    Defined,
+    Dtype,
+    Input,
+    Mono,
+    Opaque,
+    Param,
+    Path,
+    Product,
+    Scalar,
+    Shape,
+    Size,
+    Tup,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+
+
+def describe(value: Value | Mono) -> str:
+    """A value in words: equal values, equal words, wherever they are asked about."""
+    match value:
+        case Product(mono=mono):
+            return describe(mono)
+        case Mono(coef=coef, factors=factors):
+            parts = [_atom(f.atom) + (f"^{f.power}" if f.power != 1 else "") for f in factors]
+            return "·".join(([f"{coef:g}"] if coef != 1 or not parts else []) + parts)
+        case Constant(value=inner):
+            return repr(inner)
+        case Dtype(dtype=dtype, of=of):
+            return f"dtype {dtype.value} {of}"
+        case Path(dotted=dotted):
+            return dotted
+        case Opaque(text=text) | Defined(text=text):
+            return text
+        case Shape(of=of):
+            return f"shape of {describe(of)}"
+        case Tup(items=items):
+            return f"({', '.join(map(describe, items))})"
+    return type(value).__name__
+
+
+def _atom(atom: object) -> str:
+    match atom:
+        case Input(name=name) | Param(name=name) | Scalar(name=name):
+            return name
+        case Size(of=of, axis=axis):
+            return f"size {axis} of {describe(of)}"
+        case Abs(inner=inner):
+            return f"|{describe(inner)}|"
+        case Apply(name=name, args=args, place=place):
+            inner = ", ".join(describe(a) if isinstance(a, Mono) else str(a) for a in args)
+            return f"{name}({inner})@{place.start}"
+    return type(atom).__name__.lower()
+
+
+def truth(m: Machine, env: Env, node: s.Expr) -> bool:
+    """The outcome of a test on this path."""
+    match node:
+        case s.Unary(op="not", operand=operand):
+            return not m.truth(env, operand)
+        case s.Logic(op="and", left=left, right=right):
+            return m.truth(env, left) and m.truth(env, right)
+        case s.Logic(op="or", left=left, right=right):
+            return m.truth(env, left) or m.truth(env, right)
+        case s.Compare(left=left, rights=((op, right),)):
+            return _compare(m, m.eval(env, left), op, m.eval(env, right))
+    return _truthy(m, m.eval(env, node), m.module.source(node.span))
+
+
+def _truthy(m: Machine, value: Value, text: str) -> bool:
+    match value:
+        case Constant(value=inner):
+            return bool(inner)
+        case Tup(items=items):
+            return bool(items)
+        case Defined() | Shape() | Dtype():
+            return True
+        case Product() if value.number is not None:
+            return bool(value.number)
+        case Product() if value.tensor and value.sole and isinstance(value.sole.atom, Param):
+            return value.sole.atom.role != "unknown" or m.ctx.decide(describe(value), True)
+        case Product():
+            sole = value.sole
+            default = bool(sole.atom.default) if sole and isinstance(sole.atom, Scalar) else False
+            return m.ctx.decide(describe(value), default)
+        case Opaque() | Path():
+            return m.ctx.decide(f"{text} {describe(value)}")
+    return m.ctx.decide(text)
+
+
+_NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">=": "<", ">": "<="}
+
+
+def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
+    if op in _NEGATED:
+        return not _compare(m, left, _NEGATED[op], right)
+    if isinstance(left, Dtype):
+        return _compare_dtype(m, left, right)
+    if isinstance(right, Dtype) and op in ("==", "is"):
+        return _compare_dtype(m, right, left)
+    if op == "is" and isinstance(right, Constant) and right.value is None:
+        return _is_none(m, left)
+    known = _known(left, op, right)
+    return known if known is not None else m.ctx.decide(f"{describe(left)} {op} {describe(right)}")
+
+
+def _known(left: Value, op: str, right: Value) -> bool | None:
+    a = left.number if isinstance(left, Product) else None
+    b = right.number if isinstance(right, Product) else None
+    if a is not None and b is not None:
+        return {"==": a == b, "<": a < b, "<=": a <= b}.get(op)
+    if isinstance(left, Constant) and isinstance(right, Constant) and op in ("==", "is"):
+        return left.value == right.value
+    if isinstance(left, Constant) and isinstance(right, Tup) and op == "in":
+        items = [i.value for i in right.items if isinstance(i, Constant)]
+        return left.value in items if len(items) == len(right.items) else None
+    return None
+
+
+def _is_none(m: Machine, value: Value) -> bool:
+    match value:
+        case Constant(value=inner):
+            return inner is None
+        case Product() if value.number is not None:
+            return False
+        case Product():
+            sole = value.sole.atom if value.sole else None
+            nullable = isinstance(sole, Scalar | Input) or (isinstance(sole, Param) and sole.role == "unknown")
+            return nullable and m.ctx.decide(f"{describe(value)} is None")
+        case Opaque(text=text):
+            return m.ctx.decide(f"{text} is None")
+    return False
+
+
+def _compare_dtype(m: Machine, left: Dtype, right: Value) -> bool:
+    """`x.dtype == torch.float16`, `x.dtype in (torch.float16, torch.bfloat16)`."""
+    others = right.items if isinstance(right, Tup) else (right,)
+    named = [o.dtype for o in others if isinstance(o, Dtype)]
+    key = f"{describe(left)} == {describe(right)}"
+    if len(named) != len(others):
+        return m.ctx.decide(key)
+    if left.dtype in named:
+        return True
+    names = frozenset(d.value for d in named) & FLOATS
+    if left.dtype in (DType.INPUT, DType.PARAM) and not {DType.INPUT, DType.PARAM} & set(named):
+        return m.ctx.narrow(left.dtype, names, key)
+    if left.dtype.wide or left.dtype in (DType.FP16, DType.BF16):
+        return False if not {DType.INPUT, DType.PARAM, DType.UNKNOWN} & set(named) else m.ctx.decide(key)
+    return m.ctx.decide(key)

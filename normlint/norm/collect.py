@@ -1,0 +1,179 @@
+"""Every norm in a module: entries replayed, their products taken apart, the paths of one norm put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.context import Context, Flow
+from normlint.evaluate.machine import Machine
+from normlint.evaluate.module import Module, Piece, definitions
+from normlint.evaluate.objects import ClassRef, FunctionRef
+from normlint.evaluate.replay import Entry, replay
+from normlint.evaluate.value import Defined, Value
+from normlint.norm.evidence import is_feature_norm
+from normlint.norm.norm import Computation, Norm
+from normlint.norm.owner import owner_of
+from normlint.norm.recognise import computation
+from normlint.norm.spine import spine
+from normlint.text.finding import Span
+
+MARKS = re.compile(r"mean|sum\b|sum\(|var\b|var\(|var_mean|std|norm|einsum|reduce|average|vecdot")
+FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
+SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
+
+
+def norms(module: Module) -> tuple[Norm, ...]:
+    """The norms of a unit, in the order of the text; one for each entry that reaches it."""
+    found = [norm for entry in entries(module) for norm in _norms_of(module, entry)]
+    return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+# --- entries ---------------------------------------------------------------------------------------------------------
+
+
+def entries(module: Module) -> Iterator[Entry]:
+    """The methods and functions that reach a reduction, and the statements of the unit itself."""
+    worthy = _worthy(module)
+    machine = Machine(module, Context({}))
+    for piece in worthy:
+        if piece.kind == "import":
+            continue
+        try:
+            block = module.block(piece)
+        except SyntaxError:
+            continue
+        for node in definitions(block):
+            yield from _entries_of(machine, module, node)
+    yield from _top_level(module, [p for p in worthy if p.kind in ("plain", "compound")])
+
+
+def _worthy(module: Module) -> list[Piece]:
+    """Pieces with the marks of a norm, and those that name a function which has them."""
+    marked = [p for p in module.pieces if MARKS.search(module.source(p.span))]
+    names = {n for p in marked if p.kind == "def" for n in p.names}
+    if not names:
+        return marked
+    mention = re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
+    chosen = set(marked) | {p for p in module.pieces if mention.search(module.source(p.span))}
+    return [p for p in module.pieces if p in chosen]
+
+
+def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class) -> Iterator[Entry]:
+    value = machine.define(node, machine.globals, "")
+    ref = value.ref if isinstance(value, Defined) else None
+    if isinstance(ref, FunctionRef):
+        yield Entry(ref.qualname, node.head, ref, called=_is_called(module, node))
+    elif isinstance(ref, ClassRef):
+        yield from _methods(ref)
+
+
+def _is_called(module: Module, node: s.Function) -> bool:
+    """Somebody in the text names the function, or it is private and its callers are elsewhere."""
+    uses = sum(1 for _ in re.finditer(rf"\b{re.escape(node.name)}\b", module.text))
+    return uses > 1 or node.name.startswith("_")
+
+
+def _methods(cls: ClassRef) -> Iterator[Entry]:
+    """The methods that no other method of the class calls."""
+    methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
+    for owner in list(cls.lineage())[1:]:
+        have = {m.name for m in methods}
+        inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name in FORWARDS]
+        methods += [f for f in inherited if f.name not in have]
+    named = {m.name: _self_names(m) - {m.name} for m in methods}
+    called = set().union(*named.values()) if named else set()
+    for method in methods:
+        public = method.name in FORWARDS
+        if public or method.name not in called:
+            ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)
+            yield Entry(ref.qualname, cls.node.head if public else method.head, ref, cls, called=not public)
+
+
+def _self_names(method: s.Function) -> set[str]:
+    return {n.name for n in s.walk(method.body) if isinstance(n, s.Attribute)}
+
+
+def _top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:
+    block: list[s.Stmt] = []
+    for piece in pieces:
+        try:
+            block += [b for b in module.block(piece) if not isinstance(b, s.Function | s.Class)]
+        except SyntaxError:
+            continue
+    if block:
+        yield Entry("<module>", block[0].span, None, block=tuple(block), called=True)
+
+
+# --- norms -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    flow: Flow
+    computation: Computation
+
+
+def _norms_of(module: Module, entry: Entry) -> Iterator[Norm]:
+    places: dict[tuple[Span, str], list[_Found]] = {}
+    attrs: dict[str, Value] = {}
+    for path in replay(module, entry):
+        attrs = attrs or path.attrs
+        for found in _best(path.context):
+            name = _qualname(entry, found.flow)
+            places.setdefault((found.computation.statistic.span, name), []).append(found)
+    for group in _merged(entry, places):
+        norm = _norm(entry, group, attrs)
+        if norm is not None:
+            yield norm
+
+
+def _best(context: Context) -> Iterator[_Found]:
+    """For each statistic the most complete product it became: what is returned, else the last and largest."""
+    best: dict[Span, _Found] = {}
+    for flow in context.flows:
+        c = computation(flow, context)
+        if c is None:
+            continue
+        found = _Found(flow, c)
+        old = best.get(c.statistic.span)
+        if old is None or _rank(found) >= _rank(old):
+            best[c.statistic.span] = found
+    yield from best.values()
+
+
+def _rank(found: _Found) -> tuple[bool, int]:
+    c = found.computation
+    return (c.returned, len(c.gains) + len(c.counts) + (c.shift is not None))
+
+
+def _qualname(entry: Entry, flow: Flow) -> str:
+    """The entry's name where it gives the norm back, or made it in a method of its own; else the function's."""
+    own = entry.cls is not None and flow.owner.startswith(f"{entry.cls.qualname}.")
+    return entry.qualname if flow.returned or own or flow.owner == "<module>" else flow.owner
+
+
+def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Iterator[list[_Found]]:
+    """The paths of one norm: by place; what a forward returns in several ways is one norm."""
+    returned: dict[tuple[str, str], list[_Found]] = {}
+    for (_, name), group in places.items():
+        if entry.function is not None and any(f.computation.returned for f in group):
+            returned.setdefault((name, group[0].computation.kind), []).extend(group)
+        else:
+            yield group
+    yield from returned.values()
+
+
+def _norm(entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
+    name = _qualname(entry, group[0].flow)
+    owner = owner_of(entry, name, attrs)
+    kept = _unique(f.computation for f in group if is_feature_norm(f.computation, owner))
+    if not kept:
+        return None
+    return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept)
+
+
+def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,60 @@
+"""Whether a computation is a norm over features at all: a name, a learned gain, or a last axis that is returned."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from normlint.evaluate.value import ALL
+from normlint.norm.names import AGAINST
+from normlint.norm.norm import HALF, Computation, Owner
+
+_NORMS = ("rms", "layer", "l2", "norm")
+_PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
+
+
+def is_feature_norm(c: Computation, owner: Owner) -> bool:
+    """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
+    named = owner.intent in _NORMS
+    gain = bool(c.gains)
+    if owner.intent == "other" or c.power not in _PLAUSIBLE or c.statistic.masked:
+        return False
+    if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):
+        return False
+    if _standardises(c, owner, named, gain):
+        return False
+    if c.power != -HALF and not (named or gain):
+        return False
+    if c.over_everything:
+        return (named or gain) and c.kind != "l2" or (named and gain)
+    return _over_features(c, named, gain)
+
+
+def _meant_squares(c: Computation, owner: Owner) -> bool:
+    """A mean of x or |x| in something that calls itself an RMS norm."""
+    return owner.intent == "rms" or (owner.intent == "norm" and bool(c.gains) and c.power == -HALF)
+
+
+def _standardises(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
+    """(x − mean) / std of data, not of features."""
+    if gain or c.kind != "layer":
+        return False
+    unbiased = not c.statistic.biased
+    return (unbiased and not named) or (not named and bool(AGAINST.search(owner.name)))
+
+
+def _over_features(c: Computation, named: bool, gain: bool) -> bool:
+    axes = c.statistic.axes
+    if axes == ALL or axes is None or isinstance(axes, str):
+        return True
+    if axes == (-1,):
+        return True
+    if len(axes) > 1:
+        return named and gain and not _spatial(axes)
+    if axes[0] == 0 or axes[0] < -4:
+        return named and gain
+    return True
+
+
+def _spatial(axes: tuple[int, ...]) -> bool:
+    """Two or three axes of an image or a batch: instance and batch norms."""
+    return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})

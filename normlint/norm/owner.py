@@ -1,0 +1,99 @@
+"""The class or function around a norm: its name, what it owns, what it takes and never uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.objects import ClassRef
+from normlint.evaluate.replay import Entry
+from normlint.evaluate.value import Param, Product, Value
+from normlint.norm.names import intent
+from normlint.norm.norm import Owner
+from normlint.text.finding import Span
+
+_GAINS = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2", "bias", "beta", "b_2", "shift")
+
+
+def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value]) -> Owner:
+    """What rules may ask about the surroundings of a norm found in `entry`."""
+    name = entry.cls.qualname if entry.cls else qualname
+    params = tuple(_params(attrs))
+    cls = entry.cls
+    read = _attributes_read(cls) if cls else set()
+    inherited = cls is None or _open(cls)
+    plain = tuple(p for p in params if p.role == "tensor") if cls and cls.is_module() else ()
+    unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.name not in read)
+    return Owner(
+        name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
+        _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params,
+    )  # fmt: skip
+
+
+def _open(cls: ClassRef) -> bool:
+    """Bases outside the text may use what this class makes."""
+    known = {"Module", "object"}
+    return any(path.rsplit(".", 1)[-1] not in known for c in cls.lineage() for path in c.outside)
+
+
+def _params(attrs: dict[str, Value]) -> Iterator[Param]:
+    for value in attrs.values():
+        if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
+            yield value.sole.atom
+
+
+def _attributes_read(cls: ClassRef) -> set[str]:
+    """Names of attributes that any method but the constructor reads; of strings too, for getattr."""
+    found: set[str] = set()
+    for owner in cls.lineage():
+        for stmt in owner.node.body:
+            if not (isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")):
+                found.update(_reads(stmt))
+    return found
+
+
+def _reads(node: s.Stmt) -> Iterator[str]:
+    stored = {id(t) for n in s.walk(node) if isinstance(n, s.Assign) for t in n.targets}
+    for part in s.walk(node):
+        if isinstance(part, s.Attribute) and id(part) not in stored:
+            yield part.name
+        elif isinstance(part, s.Literal) and isinstance(part.value, str):
+            yield part.value
+
+
+def _unused_eps(entry: Entry) -> Span | None:
+    """An eps that is accepted or stored and never used."""
+    if entry.cls is None:
+        node = entry.function.node if entry.function else None
+        return _unused_parameter(node) if isinstance(node, s.Function) else None
+    init = next((f for f in entry.cls.node.body if isinstance(f, s.Function) and f.name == "__init__"), None)
+    if init is None or _open(entry.cls):
+        return None
+    read = _attributes_read(entry.cls)
+    for stmt in init.body:
+        if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
+            name = stmt.targets[0].name
+            inside = sum(isinstance(n, s.Attribute) and n.name == name for n in s.walk(init))
+            if is_eps(name) and name not in read and inside == 1:
+                return stmt.targets[0].span
+    return _unused_parameter(init)
+
+
+def _unused_parameter(node: s.Function) -> Span | None:
+    if _is_stub(node):
+        return None
+    used = {n.id for n in s.walk(node.body) if isinstance(n, s.Name)}
+    keywords = any(isinstance(n, s.Argument) and n.star == "**" for n in s.walk(node.body))
+    for param in node.params:
+        if is_eps(param.name) and param.name not in used and not keywords and not param.name.startswith("_"):
+            return Span(param.span.start, param.span.start + len(param.name))
+    return None
+
+
+def _is_stub(node: s.Function) -> bool:
+    return all(isinstance(stmt, s.Evaluate) for stmt in node.body)
+
+
+def is_eps(name: str) -> bool:
+    """eps, epsilon, layer_norm_eps, variance_epsilon."""
+    return "eps" in name.lower().split(".")[-1] and "steps" not in name.lower()

@@ -1,0 +1,252 @@
+"""A product with a statistic of its own input beside it, taken apart: the input, the statistic, eps, counts, gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from normlint.evaluate.attributes import SIZES
+from normlint.evaluate.context import Context, Flow
+from normlint.evaluate.dtypes import FLOATS, DType
+from normlint.evaluate.truth import describe
+from normlint.evaluate.value import (
+    ALL,
+    NOWHERE,
+    TRAILING,
+    Abs,
+    Atom,
+    Centred,
+    Factor,
+    Mono,
+    Offset,
+    Param,
+    Plus,
+    Scalar,
+    Shifted,
+    Size,
+    Stat,
+    Step,
+    bears_stat,
+    raised,
+)
+from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """The way down from a factor to its statistic."""
+
+    stat: Stat
+    power: Fraction
+    eps: tuple[Eps, ...]
+    trail: tuple[Step, ...]
+    beside: tuple[Factor, ...]  # counts and the like met on the way, with their power in the product
+    coef: float
+
+
+def computation(flow: Flow, context: Context) -> Computation | None:
+    """What the product computes, if it is a norm of its own input."""
+    mono, shift = _without_shift(flow.product.mono)
+    found = [c for f in mono.factors if bears_stat(f.atom) and (c := _around(mono, f, flow, context)) is not None]
+    if len(found) != 1 or _other_statistics(mono, found[0].statistic):
+        return None
+    return replace(found[0], shift=shift)
+
+
+def _other_statistics(mono: Mono, stat: Stat) -> bool:
+    """A second statistic, of something else: AdaIN, a similarity of two norms."""
+    roots = [_root(f) for f in mono.factors if bears_stat(f.atom)]
+    return any(r is None or r.stat != stat for r in roots)
+
+
+def _without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
+    for f in mono.factors:
+        if isinstance(f.atom, Shifted) and f.power == 1 and f.atom.inner.has_stat:
+            rest = Mono(mono.coef, tuple(g for g in mono.factors if g is not f))
+            inner = f.atom.inner
+            for step in f.steps:
+                inner = inner.stepped(step)
+            return inner.times(rest), f.atom.bias
+        if isinstance(f.atom, Shifted) and f.power == 1:
+            inner, bias = _without_shift(f.atom.inner)
+            if bias is not None:
+                return inner, bias
+    return mono, None
+
+
+def _root(factor: Factor) -> _Root | None:
+    """Down through eps and absolute values to the statistic."""
+    eps: list[Eps] = []
+    trail: list[Step] = list(factor.steps)
+    beside: list[Factor] = []
+    coef = 1.0
+    power = factor.power
+    here = factor
+    while not isinstance(here.atom, Stat):
+        if not isinstance(here.atom, Plus | Abs):
+            return None
+        inner = here.atom.inner
+        bearing = [f for f in inner.factors if bears_stat(f.atom)]
+        if len(bearing) != 1:
+            return None
+        if isinstance(here.atom, Plus):
+            eps.append(_eps(here.atom, bearing[0].power))
+            trail.insert(0, Step("eps", here.atom.span))
+        beside += [replace(f, power=f.power * power) for f in inner.factors if f is not bearing[0]]
+        if inner.coef != 1:
+            coef = 0.0
+        here = bearing[0]
+        trail[:0] = here.steps
+        power *= here.power
+    return _Root(here.atom, power, tuple(_scaled(eps, here)), tuple(trail), tuple(beside), coef)
+
+
+def _scaled(eps: list[Eps], stat: Factor) -> Iterator[Eps]:
+    """Powers of the statistic, not of the sum they were met in."""
+    power = Fraction(1)
+    for e in reversed(eps):
+        power *= e.power
+        yield replace(e, power=power)
+
+
+def _eps(plus: Plus, power: Fraction) -> Eps:
+    sole = plus.eps.factors[0].atom if len(plus.eps.factors) == 1 else None
+    value = plus.eps.coef if not plus.eps.factors else None
+    default = sole.default if isinstance(sole, Scalar) else value
+    name = getattr(sole, "name", "") if sole is not None else ""
+    return Eps(plus.how, power, value, default, name, plus.dtype, plus.span, plus.eps_span)
+
+
+def _degree(inner: Mono) -> tuple[int, Mono] | None:
+    """(2, x) for x², (1, x) for x and |x|."""
+    if not inner.factors:
+        return None
+    if all(f.power % 2 == 0 for f in inner.factors):
+        base = raised(inner, HALF, ())
+        plain = tuple(replace(f, atom=f.atom.inner.factors[0].atom) if isinstance(f.atom, Abs) else f for f in base.factors) if base else ()  # fmt: skip
+        return 2, Mono(1.0, plain)
+    if all(f.power == 1 for f in inner.factors):
+        return 1, Mono(1.0, tuple(_bare(f) for f in inner.factors))
+    return None
+
+
+def _bare(f: Factor) -> Factor:
+    if isinstance(f.atom, Abs) and len(f.atom.inner.factors) == 1:
+        return replace(f.atom.inner.factors[0], steps=f.steps)
+    return f
+
+
+def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computation | None:
+    root = _root(factor)
+    degree = _degree(root.stat.inner) if root else None
+    if root is None or degree is None or root.stat.inner.has_stat:
+        return None
+    outside = [f for f in mono.factors if f is not factor]
+    matched = _input(degree[1], outside)
+    if matched is None:
+        return None
+    base, used, centre, centred = matched
+    rest = [f for f in outside if not any(f is u for u in used)] + list(root.beside)
+    gains, sizes, others = _sorted(rest)
+    counts = _counts(sizes, root, base, gains, mono.coef)
+    kind = _kind(root.stat, centred, counts)
+    return Computation(
+        kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
+        tuple(f.atom for f in others), root.trail, used[0].steps, flow.product.layout == root.stat.layout,
+        flow.product.dtype, context.possible.get(DType.INPUT, FLOATS), flow.returned, flow.grad,
+        tuple(context.notes), flow.span,
+    )  # fmt: skip
+
+
+_Match = tuple[Mono, list[Factor], "Stat | None", tuple[bool, bool]]
+
+
+def _input(inner: Mono, outside: list[Factor]) -> _Match | None:
+    """The statistic's input in the product, on either side with or without its centre."""
+    plain = _find(inner, outside)
+    sole = inner.factors[0].atom if len(inner.factors) == 1 else None
+    if isinstance(sole, Centred):
+        if plain:
+            return sole.base, plain, sole.stat, (True, True)
+        bare = _find(sole.base, outside)
+        return (sole.base, bare, sole.stat, (True, False)) if bare else None
+    if plain:
+        return inner, plain, None, (False, False)
+    for f in outside:
+        if isinstance(f.atom, Centred) and f.power == 1 and f.atom.base.factors and f.atom.base == inner:
+            return inner, [f], f.atom.stat, (False, True)
+    return None
+
+
+def _find(base: Mono, outside: list[Factor]) -> list[Factor] | None:
+    """The factors of `base` among `outside`, each to the power 1."""
+    found = [f for b in base.factors for f in outside if f.atom == b.atom and f.power == b.power]
+    return found if found and len(found) == len(base.factors) else None
+
+
+def _sorted(rest: list[Factor]) -> tuple[tuple[Gain, ...], list[Factor], list[Factor]]:
+    """(gains, counts, everything else)."""
+    gains: list[Gain] = []
+    sizes: list[Factor] = []
+    others: list[Factor] = []
+    for f in rest:
+        gain = _gain(f)
+        if gain is not None:
+            gains.append(gain)
+        elif isinstance(f.atom, Size | Scalar):
+            sizes.append(f)
+        else:
+            others.append(f)
+    return tuple(gains), sizes, others
+
+
+def _gain(f: Factor) -> Gain | None:
+    if isinstance(f.atom, Param):
+        return Gain(f.atom, None, f.power, f.span)
+    if isinstance(f.atom, Offset) and len(f.atom.inner.factors) == 1:
+        inner = f.atom.inner.factors[0].atom
+        if isinstance(inner, Param):
+            return Gain(inner, f.atom.constant, f.power, f.span)
+    return None
+
+
+def _counts(
+    sizes: list[Factor], root: _Root, base: Mono, gains: tuple[Gain, ...], coef: float
+) -> tuple[Count, ...]:
+    lengths = {describe(s) for g in gains for s in (g.param.shape or ()) if s is not None and s.factors}
+    found = [Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, base, lengths), f.span) for f in sizes]
+    if coef != 1 or root.coef != 1:
+        found.append(Count("a number", Fraction(1), None, NOWHERE))
+    return tuple(found)
+
+
+def _mono(f: Factor) -> Mono:
+    return Mono(1.0, (replace(f, power=Fraction(1)),))
+
+
+def _of_features(atom: Atom, stat: Stat, base: Mono, lengths: set[str]) -> bool | None:
+    """Whether a count is the length of the reduced axes."""
+    if isinstance(atom, Scalar):
+        return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
+    assert isinstance(atom, Size)
+    if atom.axis is None:
+        return stat.axes == ALL if atom.of == base or stat.axes == ALL else None
+    if stat.axes in (ALL, TRAILING):
+        return None
+    if not isinstance(stat.axes, tuple) or len(stat.axes) != 1:
+        return None
+    if atom.axis == stat.axes[0]:
+        return True
+    same_sign = (atom.axis < 0) == (stat.axes[0] < 0)
+    return False if same_sign or (atom.axis == 0 and stat.axes[0] == -1) else None
+
+
+def _kind(stat: Stat, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> str:
+    if any(centred):
+        return "layer"
+    if stat.reduce == "mean":
+        return "rms"
+    return "l2" if not any(c.of_features is not False for c in counts) else "rms"
+
+

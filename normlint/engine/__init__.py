@@ -1,0 +1,1 @@
+"""From paths to a report: configuration, discovery, the sieve, selection, suppression, baselines."""

@@ -1,0 +1,94 @@
+"""Which rules are asked for: prefixes of codes, the longest one that fits decides, as in ruff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from normlint.rules.registry import Rule
+
+ALL: Final = "ALL"
+
+
+class ConfigError(Exception):
+    """A wrong option or configuration; the message says what to do about it, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was asked for; `select` None means the rules that are on by default."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+
+    def chooses(self, code: str) -> bool:
+        """Is the rule with this code asked for?"""
+        chosen = max(_longest(self.select or (), code), _longest(self.extend_select, code))
+        if self.select is None and _on_by_default(code):
+            chosen = max(chosen, 0)
+        return chosen > _longest(self.ignore, code)
+
+
+def known_rules() -> dict[str, Rule]:
+    """All rules by their code, with the families that register them imported."""
+    import normlint.rules  # noqa: F401 - its families register their rules
+    from normlint.rules.registry import RULES
+
+    return RULES
+
+
+def checked_codes(codes: Iterable[str], where: str) -> tuple[str, ...]:
+    """The codes, prefixes or names as codes and prefixes; ConfigError on one that fits no rule."""
+    return tuple(_checked(code.strip(), where) for code in codes if code.strip())
+
+
+def find_rule(text: str) -> Rule:
+    """The rule with this code or name."""
+    rules = known_rules()
+    for rule in rules.values():
+        if text.upper() == rule.code or text.lower() == rule.name:
+            return rule
+    raise ConfigError(f"unknown rule {text!r}{_hint(text, rules.values())}")
+
+
+def matches(codes: Sequence[str], code: str) -> bool:
+    """Does one of the prefixes fit?"""
+    return _longest(codes, code) >= 0
+
+
+def _checked(code: str, where: str) -> str:
+    rules = known_rules()
+    if code.upper() == ALL:
+        return ALL
+    if any(rule.startswith(code.upper()) for rule in rules):
+        return code.upper()
+    named = [rule.code for rule in rules.values() if rule.name == code.lower()]
+    if named:
+        return named[0]
+    raise ConfigError(f"unknown rule {code!r} in {where}{_hint(code, rules.values())}")
+
+
+def _longest(prefixes: Iterable[str], code: str) -> int:
+    """The length of the longest prefix that fits the code, -1 if none does; ALL fits, and says least."""
+    return max((0 if prefix == ALL else len(prefix) for prefix in prefixes if _fits(prefix, code)), default=-1)
+
+
+def _fits(prefix: str, code: str) -> bool:
+    return prefix == ALL or code.startswith(prefix)
+
+
+def _on_by_default(code: str) -> bool:
+    rule = known_rules().get(code)
+    return rule is None or rule.default
+
+
+def _hint(text: str, rules: Iterable[Rule]) -> str:
+    from difflib import get_close_matches
+
+    names = [known for rule in rules for known in (rule.code, rule.name)]
+    close = get_close_matches(text.upper(), names, 1, 0.6) or get_close_matches(text.lower(), names, 1, 0.6)
+    meant = f" (did you mean {close[0]}?)" if close else ""
+    return f"{meant}; `normlint --list-rules` shows them all"

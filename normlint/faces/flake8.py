@@ -1,0 +1,70 @@
+"""The flake8 plugin: the command's findings, at the command's places, chosen by flake8's own configuration."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from normlint import __version__
+from normlint.engine.linter import Demand, check_checked_text
+from normlint.engine.selection import ConfigError, Selection, checked_codes
+
+if TYPE_CHECKING:
+    from flake8.options.manager import OptionManager
+
+OPTIONS = ("select", "ignore", "extend_select")
+
+
+class Plugin:
+    """One file. flake8 reads it, parses it, and applies `# noqa`."""
+
+    name = "normlint"
+    version = __version__
+    demand: ClassVar[Demand] = Demand(noqa=True)
+
+    def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
+        del tree  # asked for so that flake8 calls the plugin once, for files that parse
+        self.filename = filename
+        self.text = "".join(lines)
+
+    @staticmethod
+    def add_options(manager: OptionManager) -> None:
+        """Normlint's own selection: flake8's `select` and `ignore` hold besides."""
+        helps = ("only these rules of normlint (prefixes)", "not these", "these as well, such as those off by default")
+        for name, told in zip(OPTIONS, helps, strict=True):
+            manager.add_option(
+                f"--normlint-{name.replace('_', '-')}",
+                default="",
+                metavar="CODES",
+                help=told,
+                comma_separated_list=True,
+                parse_from_config=True,
+            )
+
+    @classmethod
+    def parse_options(cls, options: argparse.Namespace) -> None:
+        """Read them; a wrong code ends flake8 as one of its own wrong options does."""
+        given = {name: getattr(options, f"normlint_{name}", None) or () for name in OPTIONS}
+        try:
+            codes = {
+                name: checked_codes(_flat(value), f"--normlint-{name.replace('_', '-')}")
+                for name, value in given.items()
+            }
+        except ConfigError as error:
+            from flake8.exceptions import ExecutionError
+
+            raise ExecutionError(f"normlint: {error}") from None
+        cls.demand = Demand(Selection(codes["select"] or None, codes["ignore"], codes["extend_select"]))
+
+    def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
+        """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
+        report = check_checked_text(self.filename, self.text, self.demand)
+        for finding in report.findings:
+            yield finding.start.line, finding.start.column - 1, f"{finding.code} {finding.message}", type(self)
+
+
+def _flat(value: str | Sequence[str]) -> list[str]:
+    values = [value] if isinstance(value, str) else value
+    return [code for one in values for code in one.split(",")]

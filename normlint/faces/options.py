@@ -1,0 +1,117 @@
+"""The command's options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Final, NoReturn
+
+from normlint import __version__
+from normlint.engine.config import FORMATS, Settings
+from normlint.engine.selection import ConfigError, checked_codes
+
+EPILOG: Final = """exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
+a file that can't be read or parsed (the others are still linted), or an internal error"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message}; `normlint --help` shows the options")
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options as given; ConfigError on a wrong one."""
+    return _parser().parse_args(arguments)
+
+
+def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
+    """Lays the command line over a file's settings. Codes are checked here, once."""
+    from dataclasses import replace
+
+    select = None if options.select is None else _codes(options.select, "--select")
+    ignore = None if options.ignore is None else _codes(options.ignore, "--ignore")
+    extend = _codes(options.extend_select or [], "--extend-select")
+
+    def adjust(settings: Settings) -> Settings:
+        return replace(
+            settings,
+            select=settings.select if select is None else select,
+            ignore=settings.ignore if ignore is None else ignore,
+            extend_select=settings.extend_select + extend,
+            extend_exclude=settings.extend_exclude + tuple(options.extend_exclude or ()),
+            exclude=tuple(options.exclude) if options.exclude is not None else settings.exclude,
+            force_exclude=settings.force_exclude or options.force_exclude,
+            respect_gitignore=settings.respect_gitignore and not options.no_respect_gitignore,
+            output_format=options.output_format or settings.output_format,
+        )
+
+    return adjust
+
+
+def _codes(values: Sequence[str], where: str) -> tuple[str, ...]:
+    return checked_codes((code for value in values for code in value.split(",")), where)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes, which is at least 1")
+    return int(text)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="normlint",
+        description="Find hand-written RMSNorm and LayerNorm code that computes something else.",
+        epilog=EPILOG,
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help='.py, .pyi, .ipynb, .md, or directories; default "."')
+    parser.add_argument("--version", action="version", version=f"normlint {__version__}")
+    _add_selection(parser)
+    _add_files(parser)
+    _add_output(parser)
+    _add_modes(parser)
+    return parser
+
+
+def _add_selection(parser: _Parser) -> None:
+    group = parser.add_argument_group("rules")
+    group.add_argument("--select", action="append", metavar="CODES", help="only these rules (prefixes, by commas)")
+    group.add_argument("--ignore", action="append", metavar="CODES", help="not these rules")
+    group.add_argument("--extend-select", action="append", metavar="CODES", help="these rules as well")
+    group.add_argument("--ignore-noqa", action="store_true", help="as if there were no `# noqa` comments")
+    group.add_argument("--add-noqa", action="store_true", help="write a `# noqa` comment for each finding")
+    group.add_argument("--baseline", metavar="F", help="leave out the findings in this baseline")
+    group.add_argument("--write-baseline", metavar="F", help="accept all findings: write them to this baseline")
+
+
+def _add_files(parser: _Parser) -> None:
+    group = parser.add_argument_group("files and configuration")
+    group.add_argument("--stdin-filename", metavar="F", help='the name of what "-" reads from standard input')
+    group.add_argument("--exclude", action="append", metavar="PATTERN", help="instead of the default exclusions")
+    group.add_argument("--extend-exclude", action="append", metavar="PATTERN", help="besides the others")
+    group.add_argument("--force-exclude", action="store_true", help="exclude files that are named, too")
+    group.add_argument("--no-respect-gitignore", action="store_true", help="lint what .gitignore names")
+    group.add_argument("--config", metavar="F", help="this file instead of the nearest pyproject.toml")
+    group.add_argument("--isolated", action="store_true", help="no configuration file at all")
+    group.add_argument("--jobs", type=_jobs, metavar="N", help="processes; default: as many as cores in a long run")
+
+
+def _add_output(parser: _Parser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--output-format", choices=FORMATS, help="default: full")
+    group.add_argument("--output-file", metavar="F", help="write the report there")
+    group.add_argument("--statistics", action="store_true", help="how many findings of each rule")
+    group.add_argument("--exit-zero", action="store_true", help="exit with 0 although there are findings")
+
+
+def _add_modes(parser: _Parser) -> None:
+    group = parser.add_argument_group("instead of linting")
+    modes = group.add_mutually_exclusive_group()
+    modes.add_argument("--explain", metavar="CODE", help="a rule's page")
+    modes.add_argument("--list-rules", action="store_true", help="all rules")
+    modes.add_argument("--show-norms", action="store_true", help="each recognised norm, as normlint reads it")
+    modes.add_argument("--show-settings", action="store_true", help="the settings for the first path")
+    modes.add_argument("--show-files", action="store_true", help="the files that would be linted")

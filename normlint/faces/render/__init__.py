@@ -1,0 +1,22 @@
+"""A report as text: one module a format, each with `render(report, context) -> str`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from normlint.engine.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a report is to be shown: with colour, and with which paths as they were given."""
+
+    colour: bool = False
+    paths: tuple[str, ...] = ()
+
+
+def render(report: Report, output_format: str, view: View) -> str:
+    """The report in this format, with its final line end; empty where the format has nothing to say."""
+    text: str = import_module(f"normlint.faces.render.{output_format}").render(report, view)
+    return text

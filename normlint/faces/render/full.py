@@ -1,0 +1,98 @@
+"""As ruff shows it: the place, the message, the code with carets under the expression, and the reason."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+from normlint.engine.report import Diagnostic, Report
+from normlint.faces.render import View
+from normlint.faces.render.concise import closing, header
+from normlint.faces.render.style import Style, harmless
+from normlint.faces.rules import summary_of
+
+_TAB: Final = 4
+_WIDEST: Final = 160
+_BEFORE: Final = 60
+_MOST_LINES: Final = 6
+
+
+def render(report: Report, view: View) -> str:
+    """Each finding with its frame, a blank line between them, then the count."""
+    style = Style(view.colour)
+    blocks = [f"{header(finding, style)}\n{frame(finding, style)}\n" for finding in report.findings]
+    return "".join(f"{block}\n" for block in blocks) + f"{closing(report)}\n"
+
+
+def frame(finding: Diagnostic, style: Style) -> str:
+    """The lines around the finding; of a long expression the first and last lines."""
+    last = finding.excerpt_start + len(finding.excerpt) - 1
+    width = len(str(last))
+    bar = style.dim("|")
+    out = [f"{'':{width}} {bar}"]
+    skipped = False
+    for number, line in enumerate(finding.excerpt, finding.excerpt_start):
+        if _in_the_middle(finding, number):
+            if not skipped:
+                out.append(style.dim("..."))
+            skipped = True
+            continue
+        shown, marks = _marked(finding, number, line)
+        out.append(f"{style.dim(f'{number:{width}} |')} {shown}".rstrip())
+        if marks:
+            name = f" {finding.code}" if number == finding.end.line else ""
+            out.append(f"{'':{width}} {bar} {style.alarm(marks + name)}")
+    out.append(f"{'':{width}} {bar}")
+    out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding)]
+    return "\n".join(out)
+
+
+def _told(finding: Diagnostic) -> list[str]:
+    told = [f"{finding.name}: {summary_of(finding.code)}".removesuffix(": ")]
+    if finding.fix is not None:
+        told.append(f"help: {finding.fix.message}")
+    return told
+
+
+def _in_the_middle(finding: Diagnostic, number: int) -> bool:
+    first, last = finding.start.line, finding.end.line
+    return last - first >= _MOST_LINES and first + 2 < number < last - 1
+
+
+def _marked(finding: Diagnostic, number: int, line: str) -> tuple[str, str]:
+    """The line as it is shown, and the carets below it; a very long line is cut to what surrounds the finding."""
+    start, end = _columns(finding, number, line)
+    if len(line) > _WIDEST:
+        cut = max(start - _BEFORE, 0)
+        line, start, end = line[cut : cut + _WIDEST], start - cut, min(end - cut, _WIDEST)
+    shown = harmless(_expanded(line))
+    if start >= end:
+        return shown, ""
+    before = _width(line[:start])
+    return shown, " " * before + "^" * max(_width(line[:end]) - before, 1)
+
+
+def _columns(finding: Diagnostic, number: int, line: str) -> tuple[int, int]:
+    """The stretch of this line that belongs to the finding, without the indent of its later lines."""
+    if not finding.start.line <= number <= finding.end.line:
+        return 0, 0
+    first = finding.start.column - 1 if number == finding.start.line else len(line) - len(line.lstrip())
+    last = finding.end.column - 1 if number == finding.end.line else len(line.rstrip())
+    return first, max(last, first + 1) if number == finding.start.line else last
+
+
+def _expanded(line: str) -> str:
+    return line.replace("\t", " " * _TAB)
+
+
+def _width(text: str) -> int:
+    """How many cells of a terminal the text takes."""
+    return sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if character == "\t":
+        return _TAB
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,89 @@
+"""One JSON object with everything: findings, norms, errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from normlint import __version__
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedFix, Report, Verdict
+from normlint.faces.render import View
+from normlint.faces.rules import url_of
+
+
+def render(report: Report, _: View) -> str:
+    """Lines and columns count from 1, columns in characters."""
+    return json.dumps(as_dict(report), indent=2) + "\n"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The object itself."""
+    return {
+        "version": __version__,
+        "findings": [_finding(finding) for finding in report.findings],
+        "norms": [_norm(norm) for norm in report.norms],
+        "errors": [_error(error) for error in report.errors],
+    }
+
+
+def _finding(finding: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "path": finding.path,
+        "cell": finding.start.cell,
+        "line": finding.start.line,
+        "column": finding.start.column,
+        "end_line": finding.end.line,
+        "end_column": finding.end.column,
+        "norm": finding.norm,
+        "url": url_of(finding.code),
+        "fix": finding.fix and _fix(finding.fix),
+        "verdict": finding.verdict and _verdict(finding.verdict),
+    }
+
+
+def _fix(fix: PlacedFix) -> dict[str, Any]:
+    edits = [
+        {
+            "line": edit.start.line,
+            "column": edit.start.column,
+            "end_line": edit.end.line,
+            "end_column": edit.end.column,
+            "content": edit.text,
+        }
+        for edit in fix.edits
+    ]
+    return {"applicability": fix.applicability.value, "message": fix.message, "edits": edits}
+
+
+def _norm(norm: ListedNorm) -> dict[str, Any]:
+    return {
+        "path": norm.path,
+        "cell": norm.place.cell,
+        "qualname": norm.qualname,
+        "line": norm.place.line,
+        "kind": norm.kind,
+        "spine": norm.spine,
+        "verdict": norm.verdict and _verdict(norm.verdict),
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    probes = [
+        {"probe": one.probe, "dtype": one.dtype, "error": one.error, "limit": one.limit}
+        for one in (*verdict.probes, *((verdict.worst,) if verdict.worst else ()))
+    ]
+    return {
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "device": verdict.device,
+        "effective_eps": verdict.effective_eps,
+        "worst": probes.pop() if verdict.worst else None,
+        "probes": probes,
+    }
+
+
+def _error(error: Failure) -> dict[str, Any]:
+    return {"path": error.path, "line": error.line, "message": error.message}

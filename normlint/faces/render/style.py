@@ -1,0 +1,48 @@
+"""Colours for a terminal, or none; and text that can't take a terminal over."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import IO, Final
+
+_CONTROL: Final = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
+_CONTROL_TOO: Final = dict.fromkeys(
+    [*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "�"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Wraps text in ANSI colours where `colour` is set."""
+
+    colour: bool = False
+
+    def bold(self, text: str) -> str:
+        """Paths."""
+        return self._wrap("1", text)
+
+    def alarm(self, text: str) -> str:
+        """Codes and carets."""
+        return self._wrap("1;31", text)
+
+    def dim(self, text: str) -> str:
+        """Frames and places."""
+        return self._wrap("36", text)
+
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """NO_COLOR says no, FORCE_COLOR says yes, else a terminal that isn't dumb decides."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def harmless(text: str) -> str:
+    """The text with control characters, and those that turn the direction of writing, made visible."""
+    return text.translate(_CONTROL).translate(_CONTROL_TOO)

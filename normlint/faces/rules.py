@@ -1,0 +1,66 @@
+"""Rules as people see them: `--list-rules`, `--explain`, the README's table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from normlint.engine.selection import find_rule, known_rules
+from normlint.rules.registry import Rule
+from normlint.text.finding import Applicability
+
+_FIX: Final = {Applicability.SAFE: "safe", Applicability.UNSAFE: "unsafe", Applicability.DISPLAY: "shown"}
+_NO_FIX: Final = "-"
+
+
+def all_rules() -> list[Rule]:
+    """Every rule, by code."""
+    return [rule for _, rule in sorted(known_rules().items())]
+
+
+def summary_of(code: str) -> str:
+    """The first line of a rule's page; empty for a code without one."""
+    rule = known_rules().get(code)
+    return rule.summary if rule else ""
+
+
+def url_of(code: str) -> str:
+    """Where a rule's page is; empty for a code without one."""
+    rule = known_rules().get(code)
+    return rule.url if rule else ""
+
+
+def listing() -> str:
+    """A line a rule, in columns."""
+    rules = all_rules()
+    width = max((len(rule.name) for rule in rules), default=0)
+    return "".join(
+        f"{rule.code}  {rule.name:{width}}  {_default(rule):3}  {fix_of(rule):6}  {rule.summary}\n" for rule in rules
+    )
+
+
+def explanation(text: str) -> str:
+    """A rule's page; `text` is its code or its name."""
+    rule = find_rule(text)
+    fix = f"The fix is {fix_of(rule)}." if rule.fix else "There is no fix."
+    return f"# {rule.name} ({rule.code})\n\n{_on(rule)} {fix}\n\n{rule.doc.strip()}\n"
+
+
+def table() -> str:
+    """The README's table."""
+    rows = (
+        f"| {rule.code} | {rule.name} | {_default(rule)} | {fix_of(rule)} | {rule.summary} |" for rule in all_rules()
+    )
+    return "\n".join(("| code | name | default | fix | what it says |", "|---|---|---|---|---|", *rows)) + "\n"
+
+
+def fix_of(rule: Rule) -> str:
+    """How far the rule's fix may be trusted, in one word."""
+    return _FIX[rule.fix] if rule.fix else _NO_FIX
+
+
+def _default(rule: Rule) -> str:
+    return "on" if rule.default else "off"
+
+
+def _on(rule: Rule) -> str:
+    return "On by default." if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it."

@@ -1,0 +1,64 @@
+"""What the command shows besides findings: norms, settings, statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+
+from normlint.engine.config import Settings
+from normlint.engine.report import Report
+from normlint.faces.render import View
+from normlint.faces.render.style import Style, harmless
+from normlint.faces.rules import all_rules, fix_of
+
+
+def norms_text(report: Report, view: View) -> str:
+    """Each norm's place, kind and name, and below it the computation in the order of the code."""
+    style = Style(view.colour)
+    lines = []
+    for norm in report.norms:
+        cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
+        where = f"{norm.path}:{cell}{norm.place.line}:{norm.place.column}:"
+        lines += [f"{style.bold(where)} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
+    count = len(report.norms)
+    closing = f"Found {count} norm{'' if count == 1 else 's'}."
+    return "".join(f"{line}\n" for line in (*lines, closing))
+
+
+def settings_text(settings: Settings) -> str:
+    """The settings as they would stand in a file, and the rules they choose."""
+    demand = settings.demand("")
+    lines = [f"# from {settings.source or 'no configuration file'}"]
+    shown = (each.name for each in fields(settings) if each.name not in ("source", "root"))
+    lines += [f"{name.replace('_', '-')} = {_shown(getattr(settings, name))}" for name in shown]
+    chosen = ", ".join(rule.code for rule in all_rules() if demand.selection.chooses(rule.code))
+    return "".join(f"{line}\n" for line in (*lines, f"# rules: {chosen}"))
+
+
+def statistics_text(report: Report) -> str:
+    """How many findings of each rule, the most frequent first."""
+    names = {finding.code: finding.name for finding in report.findings}
+    fixes = {rule.code: fix_of(rule) for rule in all_rules()}
+    counts = sorted(Counter(finding.code for finding in report.findings).items(), key=lambda one: (-one[1], one[0]))
+    width = len(str(counts[0][1])) if counts else 1
+    lines = [f"{count:{width}}  {code}  {names[code]}  ({fixes.get(code, '-')} fix)" for code, count in counts]
+    total = len(report.findings)
+    return "".join(f"{line}\n" for line in (*lines, f"Found {total} error{'' if total == 1 else 's'}."))
+
+
+def _shown(value: object) -> str:
+    """TOML, as far as settings go."""
+    if value is None:
+        return '["the rules that are on by default"]'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return _shown_tuple(value)
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _shown_tuple(value: tuple[object, ...]) -> str:
+    if value and isinstance(value[0], tuple):
+        pairs = (" = ".join(map(_shown, pair)) for pair in value if isinstance(pair, tuple))
+        return "{ " + ", ".join(pairs) + " }"
+    return "[" + ", ".join(map(_shown, value)) + "]"

@@ -1,0 +1,135 @@
+"""Notebooks: the code cells joined into one unit, IPython's own syntax blanked out character by character."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from normlint.text.source import BadSourceError, Segment, Unit, split_lines
+from normlint.text.syntax import is_python, syntax_error_line
+
+# Cell magics whose body is Python, run in this notebook or in another interpreter.
+_PYTHON_MAGICS: Final = frozenset(
+    ["capture", "debug", "ipytest", "memit", "mprun", "prun", "pypy", "python", "python3", "time", "timeit"]
+)
+_CELL_MAGIC: Final = re.compile(r"\s*%%(\w*)")
+_MAGIC_LINE: Final = re.compile(
+    r"(?P<keep>\s*)(?:[%!]|[?]|[,;/]\w).*|(?P<keep_too>\s*)[\w.*\[\]\"']+\?{1,2}\s*|(?P<assign>\s*[\w.,* ]+=\s*)[%!].*",
+    re.DOTALL,
+)
+_NOT_A_LINE_END: Final = re.compile(r"[^\r\n]")
+
+
+def code_cells(text: str) -> tuple[tuple[int, str], ...]:
+    """The number (among all cells, from 1) and the text of each code cell; BadSourceError if it's no notebook."""
+    notebook = _parsed(text)
+    if not isinstance(notebook, dict):
+        raise BadSourceError("not a notebook: the JSON is no object")
+    cells = notebook.get("cells")
+    if not isinstance(cells, list):
+        old = "worksheets" in notebook
+        raise BadSourceError("notebook format before 4: convert it with `jupyter nbconvert`" if old else _NO_CELLS)
+    if not _speaks_python(notebook.get("metadata")):
+        return ()
+    return tuple((number, code) for number, cell in enumerate(cells, 1) if (code := _code(cell)) is not None)
+
+
+def notebook_units(cells: tuple[tuple[int, str], ...]) -> tuple[Unit, ...]:
+    """One unit of all cells: a class in one of them uses the imports of another."""
+    parts: list[str] = []
+    segments: list[Segment] = []
+    length = 0
+    for number, code in cells:
+        segments.append(Segment(length, 0, number))
+        part = python_of_cell(code)
+        parts.append(part if part.endswith("\n") else part + "\n")
+        length += len(parts[-1])
+    text = "".join(parts)
+    return (Unit(text, snippet=True, segments=tuple(segments)),) if text.strip() and is_python(text) else ()
+
+
+def python_of_cell(code: str) -> str:
+    """The cell with what isn't Python blanked out: same length, same lines."""
+    magic = _CELL_MAGIC.match(code)
+    if magic and magic[1] not in _PYTHON_MAGICS:
+        return _blank(code)
+    if magic:
+        end = code.find("\n", magic.end())
+        code = code if end < 0 else _blank(code[:end]) + code[end:]
+        code = _blank(code) if end < 0 else code
+    return _without_magics(code)
+
+
+def _without_magics(code: str) -> str:
+    """Blank the lines the interpreter stumbles over, if they look like IPython's; else give the cell up."""
+    lines = split_lines(code)
+    for _ in range(len(lines) + 1):
+        wrong = syntax_error_line("".join(lines))
+        if wrong is None:
+            return "".join(lines)
+        if not (0 < wrong <= len(lines)) or not _blank_magic(lines, wrong - 1):
+            break
+    for number in range(len(lines)):
+        _blank_magic(lines, number)
+    code = "".join(lines)
+    return code if is_python(code) else _blank(code)
+
+
+def _blank_magic(lines: list[str], number: int) -> bool:
+    """Put `0` in a magic's place, so that a name stays bound and an indented block is not empty."""
+    found = _MAGIC_LINE.fullmatch(lines[number])
+    if not found:
+        return False
+    kept = found["keep"] or found["keep_too"] or found["assign"] or ""
+    for at in _continued(lines, number):
+        lines[at] = _blank(lines[at])
+    lines[number] = kept + "0" + lines[number][len(kept) + 1 :]
+    return True
+
+
+def _continued(lines: list[str], number: int) -> Iterator[int]:
+    """A magic's own line, and those it goes on to by a backslash."""
+    while number < len(lines):
+        goes_on = lines[number].rstrip("\r\n").endswith("\\")
+        yield number
+        if not goes_on:
+            return
+        number += 1
+
+
+_NO_CELLS: Final = "not a notebook: it has no list of cells"
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadSourceError(f"not a notebook: {error.msg}", error.lineno) from None
+    except (RecursionError, ValueError):
+        raise BadSourceError("not a notebook: the JSON is nested too deeply or holds a number too long") from None
+
+
+def _speaks_python(metadata: Any) -> bool:
+    for key, name in (("language_info", "name"), ("kernelspec", "language")):
+        told = metadata.get(key) if isinstance(metadata, dict) else None
+        language = told.get(name) if isinstance(told, dict) else None
+        if isinstance(language, str):
+            return "python" in language.lower()
+    return True
+
+
+def _code(cell: Any) -> str | None:
+    if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+        return None
+    source = cell.get("source")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str):
+        raise BadSourceError("not a notebook: a code cell without a source")
+    return source
+
+
+def _blank(text: str) -> str:
+    return _NOT_A_LINE_END.sub(" ", text)

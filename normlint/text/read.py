@@ -1,0 +1,108 @@
+"""From a path, or bytes, to a `Source`: encodings by PEP 263, and no file that could hang the run."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from normlint.text.source import MARKDOWN, NOTEBOOK, PYTHON, BadSourceError, Source
+
+SUFFIXES: Final = {".py": PYTHON, ".pyi": PYTHON, ".ipynb": NOTEBOOK, ".md": MARKDOWN}
+MOST_BYTES: Final = 512 * 2**20
+MOST_PYTHON: Final = 8 * 2**20
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+def kind_of(path: str) -> str:
+    """What a path's ending promises; anything unknown is taken for Python."""
+    return SUFFIXES.get(os.path.splitext(path)[1].lower(), PYTHON)
+
+
+def read(path: str) -> Source:
+    """The file at `path`; BadSourceError says why it can't be read."""
+    return decode(path, read_bytes(path))
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a regular file of a sane size."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadSourceError("not a regular file")
+        if status.st_size > MOST_BYTES:
+            raise BadSourceError(f"too large to be read ({_megabytes(status.st_size)})")
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise BadSourceError(reason(error)) from None
+
+
+def decode(path: str, data: bytes) -> Source:
+    """The same for bytes that are already here (standard input, an editor's buffer)."""
+    kind = kind_of(path)
+    if b"\0" in data:
+        raise BadSourceError("binary file: it holds NUL bytes")
+    bom = data.startswith(_BOM)
+    encoding = _python_encoding(data) if kind == PYTHON else "utf-8"
+    text = _decoded(data[len(_BOM) :] if bom else data, encoding)
+    if kind == PYTHON:
+        refuse_huge(text)
+    source = Source(path, text, kind, encoding, bom)
+    if encoding != "utf-8" and not _round_trips(source, data):
+        source = Source(path, text, kind, encoding, bom, faithful=False)
+    return _with_cells(source) if kind == NOTEBOOK else source
+
+
+def refuse_huge(text: str) -> None:
+    """Python of many megabytes is data, and costs gigabytes of syntax tree."""
+    if len(text) > MOST_PYTHON:
+        raise BadSourceError(f"too large to be analysed ({_megabytes(len(text))} of Python; exclude it)")
+
+
+def reason(error: Exception) -> str:
+    """An operating system's error in its own words, without the path, which is said beside it."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _with_cells(source: Source) -> Source:
+    from normlint.text.notebooks import code_cells
+
+    cells = code_cells(source.text)
+    return Source(source.path, source.text, NOTEBOOK, source.encoding, source.bom, source.faithful, cells)
+
+
+def _python_encoding(data: bytes) -> str:
+    """The encoding a Python file declares in its first two lines, "utf-8" with or without a BOM."""
+    head = data[:1024].split(b"\n", 2)[:2]
+    if not any(b"coding" in line for line in head):
+        return "utf-8"
+    import tokenize
+
+    lines = iter(data.splitlines(keepends=True)[:2])
+    try:
+        name = tokenize.detect_encoding(lambda: next(lines, b""))[0]
+    except SyntaxError as error:
+        raise BadSourceError(f"not decodable: {error.msg}", 1) from None
+    return "utf-8" if name == "utf-8-sig" else name
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadSourceError(f"not decodable as {encoding}: {error.reason}", line) from None
+    except (LookupError, UnicodeError) as error:
+        raise BadSourceError(f"not decodable as {encoding}: {error}") from None
+
+
+def _round_trips(source: Source, data: bytes) -> bool:
+    try:
+        return source.encode(source.text) == data
+    except (LookupError, UnicodeError):
+        return False
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:.0f} MB"

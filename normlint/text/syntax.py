@@ -1,0 +1,67 @@
+"""Is a text Python? Asked of the running interpreter first, and of libcst where that one is too old to know."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Final
+
+from normlint.text.depth import too_deep
+from normlint.text.source import BadSourceError
+
+_ONLY_AST: Final = 0x400
+_TOO_DEEP: Final = "nested too deeply to be analysed"
+_LIMITS: Final = ("too many nested parentheses", "too many levels of indentation", "too many statically nested blocks")
+
+
+def check_syntax(text: str) -> None:
+    """Raise BadSourceError unless `text` is Python, of this version or a newer one."""
+    if too_deep(text):
+        raise BadSourceError(_TOO_DEEP)
+    try:
+        _compile(text)
+    except SyntaxError as error:
+        if _is_limit(error):
+            raise BadSourceError(_TOO_DEEP, error.lineno) from None
+        if not _newer_python(text):
+            raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
+    except (RecursionError, MemoryError):
+        raise BadSourceError(_TOO_DEEP) from None
+    except ValueError as error:
+        raise BadSourceError(f"not Python: {error}") from None
+
+
+def syntax_error_line(text: str) -> int | None:
+    """The line that keeps `text` from being Python to this interpreter; 0 where none can be named, None if it is."""
+    try:
+        _compile(text)
+    except SyntaxError as error:
+        return error.lineno or 0
+    except (RecursionError, MemoryError, ValueError):
+        return 0
+    return None
+
+
+def is_python(text: str) -> bool:
+    """Does this interpreter read `text`, and is it shallow enough to be analysed?"""
+    return not too_deep(text) and syntax_error_line(text) is None
+
+
+def _compile(text: str) -> None:
+    # A foreign file's invalid escapes are no business of ours: they must not reach standard error.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(text, "<source>", "exec", _ONLY_AST, dont_inherit=True)
+
+
+def _is_limit(error: SyntaxError) -> bool:
+    return any(limit in (error.msg or "") for limit in _LIMITS)
+
+
+def _newer_python(text: str) -> bool:
+    import libcst  # 170 ms, and only a broken file pays for them
+
+    try:
+        libcst.parse_module(text)
+    except (libcst.ParserSyntaxError, RecursionError, UnicodeError):
+        return False
+    return True

@@ -101,12 +101,10 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: s.Span)
     if isinstance(value, Product) and value.tensor:
         part = [replace(algebra.opaque("item", (value.mono, i), span), dtype=value.dtype) for i in range(len(items))]
         return list(part)
-    if isinstance(value, Tup) and star is not None:
+    if isinstance(value, Tup) and star is not None and len(value.items) >= len(items) - 1:
         tail = len(items) - star - 1
-        middle = Tup(value.items[star : len(value.items) - tail])
-        return [*value.items[:star], middle, *(value.items[-tail:] if tail else ())][: len(items)] + [
-            Opaque("item")
-        ] * max(0, len(items) - len(value.items) - 1)
+        end = len(value.items) - tail
+        return [*value.items[:star], Tup(value.items[star:end]), *value.items[end:]]
     return [algebra.opaque("item", (i,), item.span, pure=False) for i, item in enumerate(items)]
 
 

@@ -78,6 +78,9 @@ def truth(m: Machine, env: Env, node: s.Expr) -> bool:
             return m.truth(env, left) or m.truth(env, right)
         case s.Compare(left=left, rights=((op, right),)):
             return _compare(m, m.eval(env, left), op, m.eval(env, right))
+        case s.Compare(left=left, rights=rights):
+            words = [describe(m.eval(env, left)), *(f"{op} {describe(m.eval(env, e))}" for op, e in rights)]
+            return m.ctx.decide(" ".join(words))
     return _truthy(m, m.eval(env, node), m.module.source(node.span))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from normlint.engine.selection import find_rule, known_rules
-from normlint.rules.registry import Rule
 from normlint.text.finding import Applicability
+
+if TYPE_CHECKING:
+    from normlint.rules.registry import Rule
 
 _FIX: Final = {Applicability.SAFE: "safe", Applicability.UNSAFE: "unsafe", Applicability.DISPLAY: "shown"}
 _NO_FIX: Final = "-"

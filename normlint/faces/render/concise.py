@@ -16,7 +16,7 @@ def render(report: Report, view: View) -> str:
 
 def header(finding: Diagnostic, style: Style) -> str:
     """Where it is and what it says."""
-    where = style.bold(finding.path) + style.dim(":" + _place(finding) + ":")
+    where = style.bold(finding.path) + style.dim(":" + place(finding) + ":")
     return f"{where} {style.alarm(finding.code)} {finding.message}"
 
 
@@ -30,6 +30,7 @@ def closing(report: Report) -> str:
     return "All checks passed!"
 
 
-def _place(finding: Diagnostic) -> str:
+def place(finding: Diagnostic) -> str:
+    """The cell, if there is one, the line and the column."""
     cell = f"cell {finding.start.cell}:" if finding.start.cell is not None else ""
     return f"{cell}{finding.start.line}:{finding.start.column}"

@@ -1,0 +1,44 @@
+"""GitHub's workflow commands: an annotation on the line of a pull request."""
+
+from __future__ import annotations
+
+from normlint.engine.report import Diagnostic, Report
+from normlint.faces.render import View
+from normlint.faces.render.concise import place
+
+
+def render(report: Report, _: View) -> str:
+    """One `::error` a finding, and one a file that could not be linted."""
+    findings = (_finding(finding) for finding in report.findings)
+    errors = (_command(error.message, title="normlint", file=error.path, line=error.line) for error in report.errors)
+    return "".join(f"{command}\n" for command in (*findings, *errors))
+
+
+def _finding(finding: Diagnostic) -> str:
+    said = f"{finding.path}:{place(finding)}: {finding.code} {finding.message}"
+    title = f"normlint ({finding.code} {finding.name})"
+    if finding.start.cell is not None:  # a line in a cell is no line of the file
+        return _command(said, title=title, file=finding.path)
+    same_line = finding.start.line == finding.end.line  # columns of a longer stretch are not allowed
+    return _command(
+        said,
+        title=title,
+        file=finding.path,
+        line=finding.start.line,
+        endLine=finding.end.line,
+        col=finding.start.column if same_line else None,
+        endColumn=finding.end.column if same_line else None,
+    )
+
+
+def _command(message: str, **properties: str | int | None) -> str:
+    told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
+    return f"::error {told}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

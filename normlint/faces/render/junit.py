@@ -1,0 +1,68 @@
+"""JUnit's XML: a suite a file, a case a finding; a file without findings passes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from normlint.engine.report import Diagnostic, Failure, Report
+from normlint.faces.render import View
+from normlint.faces.render.concise import place
+
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(report: Report, view: View) -> str:
+    """All files in their order, those that failed among them."""
+    cases: dict[str, list[str]] = {path: [] for path in view.paths}
+    failures: dict[str, int] = defaultdict(int)
+    errors: dict[str, int] = defaultdict(int)
+    for error in report.errors:
+        cases.setdefault(error.path, []).append(_error(error))
+        errors[error.path] += 1
+    for finding in report.findings:
+        cases.setdefault(finding.path, []).append(_failure(finding))
+        failures[finding.path] += 1
+    lines = ['<?xml version="1.0" encoding="utf-8"?>']
+    count = sum(len(found) or 1 for found in cases.values())
+    totals = f'tests="{count}" failures="{len(report.findings)}" errors="{len(report.errors)}"'
+    lines.append(f'<testsuites name="normlint" {totals}>')
+    for path, found in cases.items():
+        lines += _suite(path, found, failures[path], errors[path])
+    return "".join(f"{line}\n" for line in (*lines, "</testsuites>"))
+
+
+def _suite(path: str, cases: list[str], failures: int, errors: int) -> Iterator[str]:
+    counts = f'tests="{len(cases) or 1}" failures="{failures}" errors="{errors}" skipped="0"'
+    yield f'  <testsuite name={_attribute(path)} package="normlint" {counts}>'
+    yield from cases or [f'    <testcase name="normlint" classname={_attribute(path)}/>']
+    yield "  </testsuite>"
+
+
+def _failure(finding: Diagnostic) -> str:
+    said = f"{finding.path}:{place(finding)}: {finding.code} {finding.message}"
+    return (
+        f"    <testcase name={_attribute(finding.code)} classname={_attribute(finding.path)}"
+        f' line="{finding.start.line}" column="{finding.start.column}">'
+        f"<failure message={_attribute(finding.message)} type={_attribute(finding.name)}>"
+        f"{_text(said)}</failure></testcase>"
+    )
+
+
+def _error(error: Failure) -> str:
+    line = f' line="{error.line}"' if error.line is not None else ""
+    return (
+        f'    <testcase name="normlint" classname={_attribute(error.path)}{line}>'
+        f'<error message={_attribute(error.message)} type="unreadable"/></testcase>'
+    )
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub("�", text))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("�", text))

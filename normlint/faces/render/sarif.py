@@ -1,0 +1,116 @@
+"""SARIF 2.1.0, for code scanning: rules with their pages, results with regions and fixes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from normlint import __version__
+from normlint.engine.report import Diagnostic, Failure, PlacedEdit, PlacedFix, Report
+from normlint.faces.render import View
+from normlint.faces.render.fingerprint import fingerprints
+from normlint.faces.rules import all_rules
+
+if TYPE_CHECKING:
+    from normlint.rules.registry import Rule
+    from normlint.text.source import Place
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+HOME: Final = "https://normlint.readthedocs.io/"
+
+
+def render(report: Report, _: View) -> str:
+    """One run."""
+    rules = all_rules()
+    index = {rule.code: at for at, rule in enumerate(rules)}
+    names = fingerprints(report.findings)
+    run = {
+        "tool": {"driver": _driver(rules)},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(report.errors)],
+        "results": [_result(one, name, index) for one, name in zip(report.findings, names, strict=True)],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _driver(rules: list[Rule]) -> dict[str, Any]:
+    return {
+        "name": "normlint",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "informationUri": HOME,
+        "rules": [_rule(rule) for rule in rules],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": "".join(part.capitalize() for part in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.summary},
+        "help": {"text": rule.doc, "markdown": rule.doc},
+        "helpUri": rule.url,
+        "defaultConfiguration": {"enabled": rule.default, "level": "warning"},
+        "properties": {"tags": ["correctness", "normalization"], "problem.severity": "warning", "precision": "high"},
+    }
+
+
+def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": "warning",
+        "message": {"text": finding.message},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": uri(finding.path)},
+                    "region": _region(finding.start, finding.end),
+                },
+                "logicalLocations": [{"fullyQualifiedName": finding.norm, "kind": "function"}],
+            }
+        ],
+        "partialFingerprints": {"normlint/v1": fingerprint},
+    }
+    if finding.code in index:
+        result["ruleIndex"] = index[finding.code]
+    if finding.start.cell is not None:
+        result["properties"] = {"cell": finding.start.cell}
+    elif finding.fix is not None:  # a place in a cell is no region of the file, which is JSON
+        result["fixes"] = [_fix(finding.path, finding.fix)]
+    return result
+
+
+def _fix(path: str, fix: PlacedFix) -> dict[str, Any]:
+    changes = [_replacement(edit) for edit in fix.edits]
+    return {
+        "description": {"text": fix.message},
+        "artifactChanges": [{"artifactLocation": {"uri": uri(path)}, "replacements": changes}],
+    }
+
+
+def _replacement(edit: PlacedEdit) -> dict[str, Any]:
+    return {"deletedRegion": _region(edit.start, edit.end), "insertedContent": {"text": edit.text}}
+
+
+def _region(start: Place, end: Place) -> dict[str, int]:
+    return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
+
+
+def _invocation(errors: tuple[Failure, ...]) -> dict[str, Any]:
+    notes = [_notification(error) for error in errors]
+    return {"executionSuccessful": not errors, "toolExecutionNotifications": notes}
+
+
+def _notification(error: Failure) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": uri(error.path)}}
+    if error.line is not None:
+        place["region"] = {"startLine": max(error.line, 1)}
+    return {"level": "error", "message": {"text": error.message}, "locations": [{"physicalLocation": place}]}
+
+
+def uri(path: str) -> str:
+    """A path as a relative reference, or as a `file:` URI if it is absolute."""
+    slashed = quote(path.replace("\\", "/").encode("utf-8", "surrogateescape"), safe="/~")
+    return f"file://{slashed}" if slashed.startswith("/") else slashed

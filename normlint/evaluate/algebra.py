@@ -16,6 +16,7 @@ from normlint.evaluate.value import (
     Constant,
     Factor,
     Input,
+    Method,
     Mono,
     Offset,
     Opaque,
@@ -53,6 +54,8 @@ def as_product(value: Value, span: Span) -> Product:
         return value
     if isinstance(value, Constant) and isinstance(value.value, bool | int | float):
         return number(float(value.value), span)
+    if isinstance(value, Method):
+        return opaque(f".{value.name}", (value.receiver.mono,), span)
     text = value.text if isinstance(value, Opaque) else type(value).__name__
     return opaque(text, (), span, pure=False)
 

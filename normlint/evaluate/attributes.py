@@ -15,6 +15,7 @@ from normlint.evaluate.ops.table import OPS, Bound, Given
 from normlint.evaluate.ops.tensors import guessed
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
+    Apply,
     Defined,
     Dtype,
     Method,
@@ -32,6 +33,9 @@ from normlint.text.finding import Span
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
+QUESTIONS = frozenset(
+    "size dim ndimension numel nelement is_floating_point is_contiguous chunk split unbind masked_fill select".split()
+)
 SIZES = frozenset(
     "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d normalized_shape "
     "hidden_dim head_dim c_in ndim num_features d_head dim_head in_features inner_dim emb_dim d".split()
@@ -78,7 +82,14 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
         return shapes.transposed(m.ctx, x, name)
     if name == "data":
         return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]
+    sole = x.sole
+    if x.dtype is DType.UNKNOWN and sole and isinstance(sole.atom, Apply) and not _is_operation(name):
+        return algebra.opaque(f".{name}", (x.mono,), span)
     return Method(x, name)
+
+
+def _is_operation(name: str) -> bool:
+    return name.rstrip("_") in OPS or name in QUESTIONS
 
 
 def _of_scalar(x: Product, name: str) -> Value:

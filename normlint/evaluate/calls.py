@@ -129,6 +129,7 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
     recursive = sum(frame.node is ref.node for frame in m.frames) > 0
     if recursive or len(m.frames) > MAX_FRAMES:
         return _unknown(m, ref.qualname, args, span)
+    m.waiting = [w for w in m.waiting if w.node is not ref.node]
     env = Env(parent=ref.env)
     bind_parameters(m, ref, env, args)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span

@@ -53,6 +53,7 @@ class Context:
     used: set[str] = field(default_factory=set)  # names of scalars that took part in anything
     grad: bool = True
     quiet: bool = False  # inside a debug branch
+    prefer: bool | None = None  # the outcome that leads to a reduction, for the test at hand
     steps: int = 0
 
     def tick(self) -> None:
@@ -63,7 +64,7 @@ class Context:
     def decide(self, key: str, default: bool = False) -> bool:
         """The outcome of the test `key` on this path: the same each time it is asked."""
         if key not in self.decisions:
-            self.decisions[key] = self.plan.get(key, default)
+            self.decisions[key] = self.plan.get(key, default if self.prefer is None else self.prefer)
         return self.decisions[key]
 
     def narrow(self, subject: DType, to: frozenset[str], key: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from normlint.evaluate import calls, expressions, statements
@@ -14,6 +15,9 @@ from normlint.evaluate.value import Defined, Path, Product, Shifted, Tup, Value
 from normlint.text.finding import Span
 
 MAX_FRAMES = 7
+REDUCTION = re.compile(
+    r"\b(?:mean|sum|nansum|nanmean|var|var_mean|std|std_mean|norm|vector_norm|normalize|einsum|reduce|average|vecdot)\s*\("
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     globals: Env = field(default_factory=Env)
     loading: set[str] = field(default_factory=set)
+    waiting: list[FunctionRef] = field(default_factory=list)  # nested functions that nobody has called yet
 
     def eval(self, env: Env, node: s.Expr) -> Value:
         self.ctx.tick()
@@ -57,11 +62,15 @@ class Machine:
         if isinstance(value, Tup):
             for item in value.items:
                 self.flow(item, span, returned=returned)
-        elif isinstance(value, Product) and (is_normlike(value) or _shifted(value)):
+        elif isinstance(value, Product) and (is_normlike(value) or _shifted(value) or (returned and value.mono.has_stat)):
             frame = self.frame
             self.ctx.flows.append(
                 Flow(value, span, frame.qualname, frame.span, returned, self.ctx.grad, len(self.frames))
             )
+
+    def marked(self, block: s.Block) -> bool:
+        """Whether a block holds a reduction."""
+        return bool(block) and bool(REDUCTION.search(self.module.text, block[0].span.start, block[-1].span.end))
 
     # --- globals
 

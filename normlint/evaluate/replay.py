@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.context import Abandon, Context
+from normlint.evaluate.context import MAX_STEPS, Abandon, Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
@@ -43,12 +43,14 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
     """Every path through the entry, the straight one first; at most MAX_PATHS."""
     plans: list[dict[str, bool]] = [{}]
     seen: set[frozenset[tuple[str, bool]]] = set()
+    steps = 0
     for _ in range(MAX_PATHS):
-        if not plans:
+        if not plans or steps > MAX_STEPS:
             return
         plan = plans.pop(0)
         context = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
         path = _run(Machine(module, context), entry)
+        steps += context.steps
         if path is not None:
             yield path
         for key, outcome in context.decisions.items():
@@ -81,7 +83,17 @@ def _enter(m: Machine, entry: Entry, instance: Instance) -> Value | None:
     ref = entry.function
     if ref.kind != "static" and (entry.cls or _is_bare_method(ref)):
         ref = replace_receiver(ref, receiver)
-    return m.call(Defined(ref), _symbolic(m, ref, bool(ref.receiver)), entry.span)
+    result = m.call(Defined(ref), _symbolic(m, ref, bool(ref.receiver)), entry.span)
+    _call_waiting(m, entry)
+    return result
+
+
+def _call_waiting(m: Machine, entry: Entry) -> None:
+    """Functions that the entry defined and gave away: evaluated with symbols, like an entry of their own."""
+    for ref in m.waiting[:8]:
+        bare = _is_bare_method(ref)
+        inner = replace_receiver(ref, Defined(Instance(None), "self")) if bare else ref
+        m.call(Defined(inner), _symbolic(m, inner, bare), entry.span)
 
 
 def replace_receiver(ref: FunctionRef, receiver: Value) -> FunctionRef:

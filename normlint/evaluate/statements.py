@@ -11,7 +11,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute
 from normlint.evaluate.context import Abandon
-from normlint.evaluate.objects import Env, Instance
+from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.value import (
     Constant,
@@ -163,13 +163,24 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 
 
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
+    m.ctx.prefer = _preferred(m, stmt)
     taken = m.truth(env, stmt.test)
+    m.ctx.prefer = None
     quiet, m.ctx.quiet = m.ctx.quiet, m.ctx.quiet or any(
         word in m.module.source(stmt.test.span).lower() for word in _DEBUG
     )
     outcome = execute(m, env, stmt.body if taken else stmt.orelse)
     m.ctx.quiet = quiet
     return outcome
+
+
+def _preferred(m: Machine, stmt: s.If) -> bool | None:
+    """The branch that holds a reduction, or the one that doesn't raise; None where it makes no difference."""
+    body, orelse = m.marked(stmt.body), m.marked(stmt.orelse)
+    if body != orelse:
+        return body
+    raising = isinstance(stmt.body[-1], s.Raise) if stmt.body else False
+    return False if raising else None
 
 
 def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
@@ -221,7 +232,10 @@ def _match(m: Machine, env: Env, stmt: s.Match) -> Outcome:
 
 def _define(m: Machine, env: Env, stmt: s.Function | s.Class) -> Outcome:
     prefix = "" if m.frame.qualname == "<module>" else f"{m.frame.qualname}."
-    env.names[stmt.name] = m.define(stmt, env, prefix)
+    value = m.define(stmt, env, prefix)
+    env.names[stmt.name] = value
+    if isinstance(value, Defined) and isinstance(value.ref, FunctionRef) and m.marked((stmt,)):
+        m.waiting.append(value.ref)
     return None
 
 

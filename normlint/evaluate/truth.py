@@ -71,6 +71,7 @@ def truth(m: Machine, env: Env, node: s.Expr) -> bool:
     """The outcome of a test on this path."""
     match node:
         case s.Unary(op="not", operand=operand):
+            m.ctx.prefer = None if m.ctx.prefer is None else not m.ctx.prefer
             return not m.truth(env, operand)
         case s.Logic(op="and", left=left, right=right):
             return m.truth(env, left) and m.truth(env, right)
@@ -110,6 +111,7 @@ _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">=": "<", ">": "<="}
 
 def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     if op in _NEGATED:
+        m.ctx.prefer = None if m.ctx.prefer is None else not m.ctx.prefer
         return not _compare(m, left, _NEGATED[op], right)
     if isinstance(left, Dtype):
         return _compare_dtype(m, left, right)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.machine import Machine
+from normlint.evaluate.machine import REDUCTION, Machine
 from normlint.evaluate.module import Module, Piece, definitions
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.replay import Entry, replay
 from normlint.evaluate.value import Defined, Value
 from normlint.norm.evidence import is_feature_norm
-from normlint.norm.norm import Computation, Norm
+from normlint.norm.norm import Computation, Norm, Owner
 from normlint.norm.owner import owner_of
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
 from normlint.text.finding import Span
 
-MARKS = re.compile(r"mean|sum\b|sum\(|var\b|var\(|var_mean|std|norm|einsum|reduce|average|vecdot")
+ROOT = re.compile(r"sqrt\s*\(|\*\*\s*-?[\d.(]|(?:pow|norm|normalize|std|std_mean|square)_?\s*\(")
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
@@ -39,8 +39,6 @@ def entries(module: Module) -> Iterator[Entry]:
     worthy = _worthy(module)
     machine = Machine(module, Context({}))
     for piece in worthy:
-        if piece.kind == "import":
-            continue
         try:
             block = module.block(piece)
         except SyntaxError:
@@ -51,14 +49,20 @@ def entries(module: Module) -> Iterator[Entry]:
 
 
 def _worthy(module: Module) -> list[Piece]:
-    """Pieces with the marks of a norm, and those that name a function which has them."""
-    marked = [p for p in module.pieces if MARKS.search(module.source(p.span))]
-    names = {n for p in marked if p.kind == "def" for n in p.names}
-    if not names:
-        return marked
-    mention = re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
-    chosen = set(marked) | {p for p in module.pieces if mention.search(module.source(p.span))}
-    return [p for p in module.pieces if p in chosen]
+    """Pieces that hold a reduction and a root, themselves or in a function of the text that they name."""
+    reducing = _reaching(module, REDUCTION)
+    rooted = _reaching(module, ROOT) | {p for p in reducing if any("norm" in n.lower() for n in p.names)}
+    return [p for p in module.pieces if p in reducing and p in rooted and p.kind != "import"]
+
+
+def _reaching(module: Module, mark: re.Pattern[str]) -> set[Piece]:
+    """Pieces that match, and those that name a function or class which does."""
+    found = {p for p in module.pieces if mark.search(module.text, *p.span)}
+    names = {n for p in found if p.kind in ("def", "class") for n in p.names}
+    if names:
+        mention = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(names))) + r")\b")
+        found |= {p for p in module.pieces if mention.search(module.text, *p.span)}
+    return found
 
 
 def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class) -> Iterator[Entry]:
@@ -67,7 +71,7 @@ def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class) ->
     if isinstance(ref, FunctionRef):
         yield Entry(ref.qualname, node.head, ref, called=_is_called(module, node))
     elif isinstance(ref, ClassRef):
-        yield from _methods(ref)
+        yield from _methods(module, ref)
 
 
 def _is_called(module: Module, node: s.Function) -> bool:
@@ -76,24 +80,38 @@ def _is_called(module: Module, node: s.Function) -> bool:
     return uses > 1 or node.name.startswith("_")
 
 
-def _methods(cls: ClassRef) -> Iterator[Entry]:
-    """The methods that no other method of the class calls."""
+def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
+    """The methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
+    have = {m.name for m in methods}
     for owner in list(cls.lineage())[1:]:
-        have = {m.name for m in methods}
-        inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name in FORWARDS]
+        inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
         methods += [f for f in inherited if f.name not in have]
-    named = {m.name: _self_names(m) - {m.name} for m in methods}
+        have |= {m.name for m in inherited}
+    named = {m.name: _names(m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
+    reaching = _closure({m.name for m in methods if REDUCTION.search(module.text, *m.span)}, module, named)
     for method in methods:
         public = method.name in FORWARDS
-        if public or method.name not in called:
+        own = any(method is stmt for stmt in cls.node.body)
+        if method.name in reaching and (public or (own and method.name not in called)):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)
             yield Entry(ref.qualname, cls.node.head if public else method.head, ref, cls, called=not public)
 
 
-def _self_names(method: s.Function) -> set[str]:
-    return {n.name for n in s.walk(method.body) if isinstance(n, s.Attribute)}
+def _closure(reaching: set[str], module: Module, named: dict[str, set[str]]) -> set[str]:
+    """Methods that reach a reduction through methods and functions they name."""
+    reaching = reaching | {n for p in module.pieces if p.kind == "def" and REDUCTION.search(module.text, *p.span) for n in p.names}  # fmt: skip
+    while True:
+        more = {name for name, uses in named.items() if uses & reaching} - reaching
+        if not more:
+            return reaching
+        reaching |= more
+
+
+def _names(method: s.Function) -> set[str]:
+    nodes = list(s.walk(method.body))
+    return {n.name for n in nodes if isinstance(n, s.Attribute)} | {n.id for n in nodes if isinstance(n, s.Name)}
 
 
 def _top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:
@@ -139,6 +157,8 @@ def _best(context: Context) -> Iterator[_Found]:
             continue
         found = _Found(flow, c)
         old = best.get(c.statistic.span)
+        if old is not None and not flow.returned:
+            found = _Found(replace(flow, owner=old.flow.owner), c)
         if old is None or _rank(found) >= _rank(old):
             best[c.statistic.span] = found
     yield from best.values()
@@ -150,9 +170,8 @@ def _rank(found: _Found) -> tuple[bool, int]:
 
 
 def _qualname(entry: Entry, flow: Flow) -> str:
-    """The entry's name where it gives the norm back, or made it in a method of its own; else the function's."""
-    own = entry.cls is not None and flow.owner.startswith(f"{entry.cls.qualname}.")
-    return entry.qualname if flow.returned or own or flow.owner == "<module>" else flow.owner
+    """The entry's name where it gives the norm back; else that of the function that made it."""
+    return entry.qualname if flow.returned or flow.owner == "<module>" else flow.owner
 
 
 def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Iterator[list[_Found]]:
@@ -169,10 +188,15 @@ def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Itera
 def _norm(entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
     name = _qualname(entry, group[0].flow)
     owner = owner_of(entry, name, attrs)
-    kept = _unique(f.computation for f in group if is_feature_norm(f.computation, owner))
+    kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
     if not kept:
         return None
     return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept)
+
+
+def _intended(c: Computation, owner: Owner) -> Computation:
+    """A sum of squares is an L2 norm, unless the name says RMS."""
+    return replace(c, kind="rms") if c.kind == "l2" and owner.intent == "rms" else c
 
 
 def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:

@@ -20,6 +20,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):
         return False
+    if c.partial and not (named and c.power == -HALF and c.returned):
+        return False
     if _standardises(c, owner, named, gain):
         return False
     if c.power != -HALF and not (named or gain):
@@ -39,7 +41,7 @@ def _standardises(c: Computation, owner: Owner, named: bool, gain: bool) -> bool
     if gain or c.kind != "layer":
         return False
     unbiased = not c.statistic.biased
-    return (unbiased and not named) or (not named and bool(AGAINST.search(owner.name)))
+    return (unbiased and not named and not c.over_last) or (not named and bool(AGAINST.search(owner.name)))
 
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:

@@ -66,6 +66,7 @@ class Computation:
     trail: tuple[Step, ...]  # what happened to the statistic, in order; eps stands as a step of its own
     input_steps: tuple[Step, ...]
     layout_matches: bool
+    partial: bool  # only the inverse root is given back
     output: DType
     possible: frozenset[str]  # what the input's dtype can be on this path
     returned: bool

@@ -124,8 +124,7 @@ def _degree(inner: Mono) -> tuple[int, Mono] | None:
         return None
     if all(f.power % 2 == 0 for f in inner.factors):
         base = raised(inner, HALF, ())
-        plain = tuple(replace(f, atom=f.atom.inner.factors[0].atom) if isinstance(f.atom, Abs) else f for f in base.factors) if base else ()  # fmt: skip
-        return 2, Mono(1.0, plain)
+        return 2, Mono(1.0, tuple(_bare(f) for f in base.factors) if base else ())
     if all(f.power == 1 for f in inner.factors):
         return 1, Mono(1.0, tuple(_bare(f) for f in inner.factors))
     return None
@@ -144,6 +143,8 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
         return None
     outside = [f for f in mono.factors if f is not factor]
     matched = _input(degree[1], outside)
+    if matched is None and flow.returned and factor.power != 1 and not _tensors(outside):
+        matched = degree[1], [], None, (False, False)  # an inverse root that the caller multiplies by
     if matched is None:
         return None
     base, used, centre, centred = matched
@@ -153,10 +154,14 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     kind = _kind(root.stat, centred, counts)
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
-        tuple(f.atom for f in others), root.trail, used[0].steps, flow.product.layout == root.stat.layout,
-        flow.product.dtype, context.possible.get(DType.INPUT, FLOATS), flow.returned, flow.grad,
+        tuple(f.atom for f in others), root.trail, used[0].steps if used else (), flow.product.layout == root.stat.layout,
+        not used, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
     )  # fmt: skip
+
+
+def _tensors(factors: list[Factor]) -> list[Factor]:
+    return [f for f in factors if not isinstance(f.atom, Size | Scalar)]
 
 
 _Match = tuple[Mono, list[Factor], "Stat | None", tuple[bool, bool]]
@@ -247,6 +252,7 @@ def _kind(stat: Stat, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> 
         return "layer"
     if stat.reduce == "mean":
         return "rms"
-    return "l2" if not any(c.of_features is not False for c in counts) else "rms"
+    known = sum((c.power for c in counts if c.of_features), Fraction(0))
+    return "rms" if known == HALF else "l2"
 
 

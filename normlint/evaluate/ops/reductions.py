@@ -175,6 +175,8 @@ def _order(call: Bound) -> float | None:
     value = call.get("ord")
     if value is None or (isinstance(value, Constant) and value.value in (None, "fro")):
         return 2.0
+    if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Scalar):
+        return value.sole.atom.default
     return value.number if isinstance(value, Product) else None
 
 

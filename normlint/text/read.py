@@ -10,7 +10,8 @@ from normlint.text.source import MARKDOWN, NOTEBOOK, PYTHON, BadSourceError, Sou
 
 SUFFIXES: Final = {".py": PYTHON, ".pyi": PYTHON, ".ipynb": NOTEBOOK, ".md": MARKDOWN}
 MOST_BYTES: Final = 512 * 2**20
-MOST_PYTHON: Final = 8 * 2**20
+MOST_PYTHON: Final = 4 * 2**20
+MOST_COMMAS: Final = 500_000
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -55,8 +56,8 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def refuse_huge(text: str) -> None:
-    """Python of many megabytes is data, and costs gigabytes of syntax tree."""
-    if len(text) > MOST_PYTHON:
+    """Python of many megabytes, or with a comma every other character, is data, and costs gigabytes of syntax tree."""
+    if len(text) > MOST_PYTHON or text.count(",") > MOST_COMMAS:
         raise BadSourceError(f"too large to be analysed ({_megabytes(len(text))} of Python; exclude it)")
 
 

@@ -1,0 +1,107 @@
+"""What several tests share: an analysis whose findings are known beforehand, and the command in this process."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from normlint import rules
+from normlint.faces.cli import main
+from normlint.norm.norm import Norm
+from normlint.rules.registry import RULES, Problem, Rule
+from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
+
+
+def _check(norm: Norm) -> list[Problem]:
+    """Reduces over everything.
+
+    The page of every rule here.
+    """
+    return []
+
+
+FAKE_RULES = {
+    code: Rule(code, name, default, fix, (), _check)
+    for code, name, default, fix in (
+        ("NRM101", "global-reduction", True, Applicability.SAFE),
+        ("NRM302", "eps-outside-sqrt", True, Applicability.UNSAFE),
+        ("NRM503", "debug-print", True, None),
+        ("NRM601", "sqrt-then-divide", False, None),
+    )
+}
+MARKS = {
+    "NRM101": re.compile(r"x\.mean\(\)|torch\.sum\([^\n]*?\)\)"),
+    "NRM302": re.compile(r"sqrt\(\) \+ \S+"),
+    "NRM503": re.compile(r"print\(.*\)"),
+    "NRM601": re.compile(r"1 / torch\.sqrt\(.*\)"),
+}
+MESSAGES = {
+    "NRM101": "all B·L·D elements share one scale",
+    "NRM302": "eps joins after the root",
+    "NRM503": "prints at each call",
+    "NRM601": "rsqrt is one op",
+}
+BAD = "y = x / x.mean()\n"
+
+
+@dataclass(frozen=True)
+class FakeNorm:
+    """As much of a Norm as the floors above may count on."""
+
+    kind: str
+    qualname: str
+    span: Span
+    spine: str
+
+
+def fake_analyse(text: str, *, snippet: bool = False) -> rules.Analysis:
+    """Findings wherever a mark stands in the text, and one norm if there is any."""
+    findings = [
+        Finding(code, FAKE_RULES[code].name, MESSAGES[code], Span(*found.span()), "RMSNorm.forward", _fix(code, found))
+        for code, mark in MARKS.items()
+        for found in mark.finditer(text)
+    ]
+    norms = [FakeNorm("rms", "RMSNorm.forward", findings[0].span, "mean[*] | eps → sqrt")] if findings else []
+    return rules.Analysis(tuple(findings), tuple(norms))  # type: ignore[arg-type]
+
+
+def _fix(code: str, found: re.Match[str]) -> Fix | None:
+    if code != "NRM302":
+        return None
+    return Fix("Put eps under the root", (Edit(Span(*found.span()), "sqrt()"),), Applicability.UNSAFE)
+
+
+@pytest.fixture
+def faked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The analysis and the rules of this page instead of the real ones."""
+    for code, rule in FAKE_RULES.items():
+        monkeypatch.setitem(RULES, code, rule)
+    for code in set(RULES) - set(FAKE_RULES):
+        monkeypatch.delitem(RULES, code)
+    monkeypatch.setattr(rules, "analyse", fake_analyse)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the command gave."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch: pytest.MonkeyPatch):
+    """Run the command in an empty directory, without colour."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> Ran:
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        return Ran(status, out, err)
+
+    return run

@@ -143,7 +143,7 @@ def _norms_of(module: Module, entry: Entry) -> Iterator[Norm]:
             name = _qualname(entry, found.flow)
             places.setdefault((found.computation.statistic.span, name), []).append(found)
     for group in _merged(entry, places):
-        norm = _norm(entry, group, attrs)
+        norm = _norm(module, entry, group, attrs)
         if norm is not None:
             yield norm
 
@@ -185,9 +185,9 @@ def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Itera
     yield from returned.values()
 
 
-def _norm(entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
+def _norm(module: Module, entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
     name = _qualname(entry, group[0].flow)
-    owner = owner_of(entry, name, attrs)
+    owner = owner_of(entry, name, attrs, reinitialised="_init_weights" in module.text)
     kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
     if not kept:
         return None

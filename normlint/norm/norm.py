@@ -67,6 +67,7 @@ class Computation:
     input_steps: tuple[Step, ...]
     layout_matches: bool
     partial: bool  # only the inverse root is given back
+    entered: DType  # INPUT where any caller's dtype may come in, UNKNOWN where the callers are elsewhere
     output: DType
     possible: frozenset[str]  # what the input's dtype can be on this path
     returned: bool
@@ -91,7 +92,23 @@ class Computation:
 
     @property
     def sees_half(self) -> bool:
-        return bool(self.possible & HALVES)
+        """A half can come in on this path."""
+        return bool(self.possible & HALVES) and self.entered is DType.INPUT
+
+    @property
+    def widened(self) -> Step | None:
+        """The first cast of the statistic to fp32 or wider, after the square."""
+        return next((s for s in self.trail if s.op == "cast" and s.dtype is not None and s.dtype.wide), None)
+
+    @property
+    def explicit_square(self) -> bool:
+        """The square itself overflows, not only its root: x * x, var, var_mean."""
+        return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
+
+    def own_steps(self) -> tuple[Step, ...]:
+        """What happened to the statistic alone, not to the whole product."""
+        shared = {s.span for s in self.input_steps}
+        return tuple(s for s in self.trail if s.span not in shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +124,7 @@ class Owner:
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
     params: tuple[Param, ...] = ()
+    reinitialised: bool = False  # the text has an `_init_weights`, which may fill every parameter anew
 
 
 @dataclass(frozen=True)
@@ -123,3 +141,13 @@ class Norm:
     @property
     def main(self) -> Computation:
         return self.computations[0]
+
+    @property
+    def meant(self) -> bool:
+        """A name or a learned gain says that a norm over features was meant."""
+        return self.owner.intent in ("rms", "layer", "norm") or any(c.gains for c in self.computations)
+
+    @property
+    def judged(self) -> tuple[Computation, ...]:
+        """The computations that the rules for RMS and layer norms apply to: an L2 norm may do as it likes."""
+        return tuple(c for c in self.computations if c.kind != "l2")

@@ -15,7 +15,7 @@ from normlint.text.finding import Span
 _GAINS = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2", "bias", "beta", "b_2", "shift")
 
 
-def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value]) -> Owner:
+def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: bool = False) -> Owner:
     """What rules may ask about the surroundings of a norm found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
@@ -26,7 +26,7 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value]) -> Owner:
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.name not in read)
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
-        _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params,
+        _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params, reinitialised,
     )  # fmt: skip
 
 

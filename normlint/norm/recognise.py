@@ -155,7 +155,7 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
         tuple(f.atom for f in others), root.trail, used[0].steps if used else (), flow.product.layout == root.stat.layout,
-        not used, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS), flow.returned, flow.grad,
+        not used, context.input_dtype, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
     )  # fmt: skip
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from normlint.evaluate.module import Module
-from normlint.norm.collect import norms
 from normlint.norm.norm import Norm
+from normlint.rules import epsilon, formula, modernize, module, precision, reduction
 from normlint.rules.registry import RULES, Problem
 from normlint.text.finding import Finding
+
+FAMILIES = (reduction, precision, epsilon, formula, module, modernize)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ def analyse(text: str, *, snippet: bool = False) -> Analysis:
 
     `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses.
     """
+    from normlint.evaluate.module import Module  # libcst comes in here, and only here
+    from normlint.norm.collect import norms
+
     found = norms(Module(text, snippet))
     findings = {(f.span, f.code): f for norm in found for f in _judge(norm)}
     listed = {(n.qualname, n.span): n for n in found}

@@ -1,0 +1,206 @@
+"""NRM3xx: eps, its place, its size, and whether it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from normlint.evaluate.dtypes import DType
+from normlint.norm.norm import Computation, Eps, Norm
+from normlint.rules.registry import Problem, rule
+
+SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
+
+
+@rule("NRM301", name="missing-eps", unless=("NRM304",))
+def missing_eps(norm: Norm) -> Iterator[Problem]:
+    """Has nothing that keeps the root from zero.
+
+    A row of zeros, such as padding, is divided by 0 and becomes NaN; its gradient is NaN too and spoils every weight
+    in one step.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
+        return (h * torch.rsqrt(ms)).type_as(x) * weight
+    ```
+
+    A floor does as well as a sum:
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)
+        return (h * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
+    ```
+    """
+    if norm.judged and not any(c.eps for c in norm.computations):
+        for c in norm.judged:
+            if c.power < 0:
+                yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN")
+
+
+@rule("NRM302", name="eps-outside-sqrt")
+def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
+    """Adds eps after the square root instead of under it.
+
+    The gradient of a square root at 0 is infinite, so a row of zeros gets a NaN gradient although the output is
+    finite. The outputs differ for small rows: by 0.5 % at a scale of 1e-2, by 39 % at 1e-3.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        rms = h.pow(2).mean(-1, keepdim=True).sqrt()
+        return (h / (rms + eps)).type_as(x) * weight  # error: [eps-outside-sqrt]
+    ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        rms = (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()
+        return (h / rms).type_as(x) * weight
+    ```
+
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
+    """
+    for c in norm.judged if norm.meant else ():
+        for e in c.eps:
+            if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
+                yield Problem(e.span, "eps is added after the root: NaN gradient at a zero row")
+
+
+def _beside_norm(c: Computation) -> bool:
+    return any(s.op == "norm" for s in c.trail)
+
+
+@rule("NRM303", name="eps-out-of-range")
+def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
+    """Has an eps that does nothing, or too much.
+
+    0 or less protects nothing; 1e-8 is 0 once it is added in fp16; 1e-2 and more is as large as the mean square of
+    real activations, and changes every output.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)
+        return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight  # error: [eps-out-of-range]
+    ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)
+        return (h * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
+    ```
+    """
+    for c in norm.judged:
+        for e in c.eps:
+            why = _out_of_range(c, e)
+            if why:
+                yield Problem(e.at, why)
+
+
+def _out_of_range(c: Computation, e: Eps) -> str:
+    value = e.default
+    if value is None:
+        return ""
+    if value <= 0:
+        return f"eps is {value:g}: a row of zeros gives NaN"
+    if value >= 1e-2:
+        return f"eps is {value:g}, as large as the mean square of real activations"
+    half = c.sees_half and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
+    return f"eps {value:g} is 0 in fp16, where it is added" if half and value < SMALLEST_HALF else ""
+
+
+@rule("NRM304", name="unused-eps")
+def unused_eps(norm: Norm) -> Iterator[Problem]:
+    """Accepts or stores an eps that nothing uses.
+
+    Who configures 1e-5 for a checkpoint trained with it gets something else, or no protection at all.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps  # error: [unused-eps]
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+    """
+    if norm.owner.unused_eps is not None and norm.meant:
+        yield Problem(norm.owner.unused_eps, "eps is taken but never used")
+
+
+@rule("NRM305", name="normalize-default-eps", default=False)
+def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
+    """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16.
+
+    A row of zeros in fp16 then gives NaN.
+
+    ```py
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.scale = dim**0.5
+            self.gamma = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-eps]
+    ```
+
+    ```py
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.scale = dim**0.5
+            self.gamma = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            return F.normalize(x, dim=-1, eps=1e-5) * self.scale * self.gamma
+    ```
+    """
+    for c in norm.computations:
+        if c.statistic.default_eps and c.sees_half and c.statistic.square in (DType.INPUT, DType.PARAM):
+            yield Problem(c.statistic.span, "F.normalize's eps of 1e-12 is 0 in fp16: a row of zeros gives NaN")

@@ -1,0 +1,71 @@
+"""NRM6xx, off by default: right, but there is a shorter way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from normlint.norm.norm import HALF, Computation, Norm
+from normlint.rules.registry import Problem, rule
+
+
+@rule("NRM601", name="sqrt-then-divide", default=False)
+def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
+    """Takes a square root and divides by it, where `rsqrt` is one operation.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)  # error: [sqrt-then-divide]
+        return (h / rms).type_as(x) * weight
+    ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
+        return (h * scale).type_as(x) * weight
+    ```
+    """
+    for c in norm.computations:
+        for one, two in zip(c.trail, c.trail[1:], strict=False):
+            if one.op == "sqrt" and two.op == "recip" and c.power == -HALF:
+                yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation")
+
+
+@rule("NRM602", name="hand-written-norm", default=False)
+def hand_written_norm(norm: Norm) -> Iterator[Problem]:
+    """Writes out what torch has as one fused operation.
+
+    `F.rms_norm` and `F.layer_norm` compute the same in one kernel. They follow Gemma's cast order, so a checkpoint of
+    a LLaMA-style norm may differ in the last bit of a half.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
+        return (h * scale).type_as(x) * weight  # error: [hand-written-norm]
+    ```
+
+    ```py
+    import torch.nn.functional as F
+
+    def rms_norm(x, weight, eps=1e-6):
+        return F.rms_norm(x, weight.shape, weight, eps)
+    ```
+    """
+    if norm.computations and all(_plain(c) for c in norm.computations):
+        name = "F.rms_norm" if norm.kind == "rms" else "F.layer_norm"
+        yield Problem(norm.main.span, f"{name} computes this in one kernel")
+
+
+def _plain(c: Computation) -> bool:
+    """Right in every respect that torch's own norms fix."""
+    inside = len(c.eps) == 1 and c.eps[0].power == 1 and c.eps[0].how == "add"
+    right = c.kind in ("rms", "layer") and c.power == -HALF and c.degree == 2 and c.centred[0] == c.centred[1]
+    return right and inside and c.over_last and c.returned and c.statistic.biased and len(c.gains) <= 1 and not c.others

@@ -55,13 +55,14 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
         case Defined(ref=ClassRef() as cls):
             return _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
         case Path(dotted=dotted):
-            return _of_path(f"{dotted}.{name}")
+            return imported(f"{dotted}.{name}")
         case Opaque(text=text):
             return Opaque(f"{text}.{name}")
     return Opaque(f"{describe(base)}.{name}")
 
 
-def _of_path(dotted: str) -> Value:
+def imported(dotted: str) -> Value:
+    """What a dotted path stands for: a dtype, a number, or itself."""
     owner, _, name = dotted.rpartition(".")
     if owner == "torch" and name in NAMED:
         return Dtype(NAMED[name])

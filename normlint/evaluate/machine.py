@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from normlint.evaluate import calls, expressions, statements
 from normlint.evaluate import syntax as s
 from normlint.evaluate.algebra import is_normlike
+from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.module import Module, definitions
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
@@ -85,7 +86,7 @@ class Machine:
             self.loading.discard(name)
         found = self.globals.names.get(name)
         if found is None and name in self.module.imports:
-            return Path(self.module.imports[name])
+            return imported(self.module.imports[name])
         return found
 
     def _load(self, name: str) -> None:

@@ -187,11 +187,18 @@ def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Itera
 
 def _norm(module: Module, entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
     name = _qualname(entry, group[0].flow)
-    owner = owner_of(entry, name, attrs, reinitialised="_init_weights" in module.text)
+    subclassed = entry.cls is not None and _is_base(module, entry.cls.node.name)
+    reinitialised = "_init_weights" in module.text
+    owner = owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
     kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
     if not kept:
         return None
     return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept)
+
+
+def _is_base(module: Module, name: str) -> bool:
+    """Another class of the text derives from it."""
+    return bool(re.search(rf"^[ \t]*class[ \t]+\w+\(.*\b{re.escape(name)}\b", module.text, re.MULTILINE))
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:

@@ -15,13 +15,13 @@ from normlint.text.finding import Span
 _GAINS = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2", "bias", "beta", "b_2", "shift")
 
 
-def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: bool = False) -> Owner:
+def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: bool, subclassed: bool) -> Owner:
     """What rules may ask about the surroundings of a norm found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
     cls = entry.cls
     read = _attributes_read(cls) if cls else set()
-    inherited = cls is None or _open(cls)
+    inherited = cls is None or subclassed or _open(cls)
     plain = tuple(p for p in params if p.role == "tensor") if cls and cls.is_module() else ()
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.name not in read)
     return Owner(

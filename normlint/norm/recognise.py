@@ -173,7 +173,8 @@ def _input(inner: Mono, outside: list[Factor]) -> _Match | None:
     sole = inner.factors[0].atom if len(inner.factors) == 1 else None
     if isinstance(sole, Centred):
         if plain:
-            return sole.base, plain, sole.stat, (True, True)
+            outer = plain[0].atom
+            return sole.base, plain, outer.stat if isinstance(outer, Centred) else sole.stat, (True, True)
         bare = _find(sole.base, outside)
         return (sole.base, bare, sole.stat, (True, False)) if bare else None
     if plain:

@@ -137,7 +137,9 @@ def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
     call = _variance_call(call)
     mean_ = reduce(ctx, call, x, "mean")
     stat = next(f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat))
-    inner = Mono(1.0, (Factor(Centred(x.mono, stat, call.span), TWO, span=x.span),))
+    sole = x.sole
+    centred = sole.atom if sole and isinstance(sole.atom, Centred) and sole.power == 1 else None
+    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), TWO, span=x.span),))
     variance = replace(stat, inner=inner, biased=_biased(call), square=x.dtype)
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 

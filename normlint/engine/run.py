@@ -53,7 +53,7 @@ def _check_apart(task: Task) -> Report:
 
     with ProcessPoolExecutor(1, _context()) as pool:
         try:
-            return pool.submit(check_path, *task).result()
+            return pool.submit(_check_chunk, [task]).result()[0]
         except BrokenProcessPool:
             return Report(errors=(Failure(task[0], None, "the process that analysed it died"),))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.config import ConfigError, Configs, Settings, load_given
@@ -87,13 +87,9 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs) -> int:
-    from normlint.engine import baseline
-
-    accepted = baseline.load(options.baseline) if options.baseline else None
+    accept = _accepting(options.baseline)
     report, paths = _checked(options, configs)
-    report = _with_config_errors(report, configs)
-    if accepted is not None:
-        report = baseline.without(report, accepted, options.baseline)
+    report = accept(_with_config_errors(report, configs))
     trouble = _tell(report.errors)
     if options.write_baseline:
         return _write_baseline(options, report) or trouble
@@ -104,6 +100,16 @@ def _lint(options: Namespace, configs: Configs) -> int:
     if trouble:
         return trouble
     return FOUND if report.findings and not options.exit_zero and not options.show_norms else CLEAN
+
+
+def _accepting(file: str | None) -> Callable[[Report], Report]:
+    """Leaves out what the baseline accepts; a bad baseline is told before the work begins."""
+    if file is None:
+        return lambda report: report
+    from normlint.engine import baseline
+
+    accepted = baseline.load(file)
+    return lambda report: baseline.without(report, accepted, file)
 
 
 def _checked(options: Namespace, configs: Configs) -> tuple[Report, tuple[str, ...]]:

@@ -1,0 +1,170 @@
+"""Nothing a file holds ends the run, hangs it, or prints a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from normlint.engine import run
+from normlint.engine.linter import Demand, check_bytes, check_checked_text, check_path
+from normlint.engine.report import Failure
+from normlint.text.depth import too_deep
+from normlint.text.source import BadSourceError
+from normlint.text.syntax import check_syntax, is_python, syntax_error_line
+from tests.helpers import faked  # noqa: F401
+
+DEEP = "nested too deeply to be analysed"
+BROKEN = {
+    "a syntax error": ("x = 1\ndef f(:\n", "syntax error: invalid syntax", 2),
+    "an indent that isn't there": ("def f():\nx\n", "syntax error: expected an indented block", 2),
+    "tabs and spaces": ("if 1:\n\tx\n        y\n", "syntax error: inconsistent use of tabs", 3),
+    "10,000 nested parentheses": ("x = " + "(" * 10_000 + "1" + ")" * 10_000, DEEP, None),
+    "10,000 open parentheses": ("x = " + "(" * 10_000, DEEP, None),
+    "250 nested parentheses": ("x = " + "(" * 250 + "1" + ")" * 250, DEEP, 1),
+    "200 indented blocks": ("".join(" " * i + "if 1:\n" for i in range(200)) + " " * 200 + "x", DEEP, 101),
+    "100,000 signs": ("x = " + "-" * 100_000 + "1", DEEP, None),
+    "100,000 terms": ("x = " + "1 + " * 100_000 + "1", DEEP, None),
+    "a chain of 100,000 attributes": ("x = a" + ".b" * 100_000, DEEP, None),
+    "10,000 subscripts": ("x = a" + "[0]" * 10_000, DEEP, None),
+    "10,000 branches": ("if a: b\n" + "elif a: b\n" * 10_000, DEEP, None),
+    "newer syntax, nested": ("type X[T] = list[T]\nx = " + "-" * 20_000 + "1", DEEP, None),
+    "half a surrogate pair": ("x = '\ud800'", "not Python: ", None),
+    "NUL": ("x = 1\0", "", None),
+}
+
+
+@pytest.mark.parametrize(("text", "message", "line"), BROKEN.values(), ids=BROKEN)
+def test_a_text_is_refused_for(text: str, message: str, line: int | None) -> None:
+    with pytest.raises(BadSourceError) as refused:
+        check_syntax(text)
+    assert refused.value.message.startswith(message)
+    assert line is None or refused.value.line == line
+
+
+SOUND = {
+    "nothing": "",
+    "an invalid escape": "x = '\\d'\n",
+    "a literal of 20,000 entries": "x = [" + "-1, (a.b + 1), " * 10_000 + "]",
+    "20,000 lines": "x = a.b[0] + -1\n" * 20_000,
+    "20,000 strings with brackets": "x = '(((' ; y = \"[[\"  # (\n" * 20_000,
+    "a long docstring": '"""' + "- a (b, c + d\n" * 6000 + '"""\n',
+    "a type statement": "type X[T] = list[T]\n",
+    "quotes in an f-string": "x = f'{a['b']}'\n",
+}
+
+
+@pytest.mark.parametrize("text", SOUND.values(), ids=SOUND)
+def test_a_text_is_accepted_with(text: str) -> None:
+    check_syntax(text)
+
+
+def test_what_compiles_too_deep_for_its_parser_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overflow(*_: object, **__: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("builtins.compile", overflow)
+    with pytest.raises(BadSourceError, match=DEEP):
+        check_syntax("x = 1")
+    assert syntax_error_line("x = 1") == 0
+
+
+def test_a_deep_text_is_no_python_to_analyse() -> None:
+    assert too_deep("x = " + "-" * 5000 + "1")
+    assert not is_python("x = " + "-" * 5000 + "1")
+
+
+@pytest.mark.usefixtures("faked")
+def test_the_other_files_are_linted(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def f(:\n")
+    (tmp_path / "good.py").write_text("y = x / x.mean()\n")
+    tasks = [(str(tmp_path / name), Demand()) for name in ("bad.py", "gone.py", "good.py")]
+    bad, gone, good = run.check_all(tasks)
+    assert [error.line for error in bad.errors] == [1]
+    assert [error.message for error in gone.errors] == ["No such file or directory"]
+    assert [finding.code for finding in good.findings] == ["NRM101"]
+
+
+RAISED = {
+    "a bug": (ZeroDivisionError("by nought"), "internal error: ZeroDivisionError: by nought"),
+    "a recursion": (RecursionError(), DEEP),
+    "a lack of memory": (MemoryError(), DEEP),
+    "a syntax error": (SyntaxError("odd"), "syntax error: odd"),
+}
+
+
+@pytest.mark.parametrize(("error", "message"), RAISED.values(), ids=RAISED)
+def test_the_analysis_may_fail_with(error: Exception, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("normlint.rules.analyse", fail)
+    assert check_bytes("a.py", b"y = x / x.mean()\n", Demand()).errors == (Failure("a.py", None, message),)
+    assert check_checked_text("a.py", "y = x / x.mean()\n", Demand()).errors[0].message == message
+
+
+def test_a_block_the_analysis_cannot_parse_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SyntaxError("odd")
+
+    monkeypatch.setattr("normlint.rules.analyse", fail)
+    assert check_bytes("a.md", b"```py\ny = x / x.mean()\n```\n", Demand()).errors == ()
+
+
+def test_a_file_that_is_unreadable_is_told(tmp_path: Path) -> None:
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.py")
+        assert check_path(str(tmp_path / "pipe.py"), Demand()).errors[0].message == "not a regular file"
+
+
+@pytest.mark.usefixtures("faked")
+def test_several_processes_give_the_same_in_the_same_order(tmp_path: Path) -> None:
+    names = [f"{number:03}.py" for number in range(40)]
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text("y = x / x.mean()\n" * (number % 3) or "def f(:\n")
+    tasks = [(str(tmp_path / name), Demand()) for name in names]
+    assert list(run.check_all(tasks, 2)) == list(run.check_all(tasks, 1))
+
+
+def test_a_file_that_kills_its_process_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.py", "killer.py", "z.py"):
+        (tmp_path / name).write_text("x = 1\n")
+
+    def check(path: str, demand: Demand) -> object:
+        return os._exit(11) if "killer" in path else check_path(path, demand)
+
+    monkeypatch.setattr(run, "check_path", check)
+    tasks = [(str(tmp_path / name), Demand()) for name in ("a.py", "killer.py", "z.py")]
+    reports = list(run.check_all(tasks, 2))
+    assert [len(report.errors) for report in reports] == [0, 1, 0]
+    assert reports[1].errors[0].message == "the process that analysed it died"
+
+
+PAGES = {
+    "deep quotes": ">" * 10_000 + " x.mean() / y",
+    "deep lists": "- " * 5_000 + "x.mean() / y",
+    "many brackets": "[" * 20_000 + "x.mean() / y",
+    "many stars": "*a_ " * 10_000 + "x.mean() / y",
+}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_may_hold(page: str) -> None:
+    assert check_bytes("a.md", page.encode(), Demand()).errors == ()
+
+
+def test_the_command_never_prints_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "nul.py").write_bytes(b"x = 1\0")
+    (tmp_path / "deep.py").write_text("x = mean / " + "(" * 10_000)
+    (tmp_path / "long.py").write_text("x = '" + "a" * 50_000_000 + "'")
+    (tmp_path / "a.ipynb").write_text("{")
+    (tmp_path / "pyproject.toml").write_text("[")
+    ran = subprocess.run(
+        [sys.executable, "-m", "normlint", "."], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert len(ran.stderr.splitlines()) == 5

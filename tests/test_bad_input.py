@@ -15,7 +15,6 @@ from normlint.engine.report import Failure
 from normlint.text.depth import too_deep
 from normlint.text.source import BadSourceError
 from normlint.text.syntax import check_syntax, is_python, syntax_error_line
-from tests.helpers import faked  # noqa: F401
 
 DEEP = "nested too deeply to be analysed"
 BROKEN = {

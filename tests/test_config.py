@@ -9,7 +9,6 @@ import pytest
 
 from normlint.engine.config import ConfigError, Configs, Settings, load, load_given, parse
 from normlint.engine.selection import Selection, checked_codes, find_rule
-from tests.helpers import faked  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("faked")
 

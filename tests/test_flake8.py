@@ -14,7 +14,7 @@ import pytest
 from normlint.engine.linter import Demand, check_bytes
 from normlint.engine.selection import Selection
 from normlint.faces.flake8 import Plugin
-from tests.helpers import BAD, faked  # noqa: F401
+from tests.helpers import BAD
 
 flake8_options = pytest.importorskip("flake8.options.manager")
 

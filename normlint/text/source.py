@@ -107,7 +107,8 @@ class Source:
         """The lines `first` to `last`, as far as there are any, without their ends."""
         home = self.home(cell)
         starts = line_starts(home)
-        numbers = range(max(first, 1), min(last, len(starts)) + 1)
+        count = len(starts) - (starts[-1] == len(home))  # nothing follows the last line end
+        numbers = range(max(first, 1), min(last, count) + 1)
         return tuple(home[starts[n - 1] : _end_of_line(home, starts, n)].rstrip("\r\n") for n in numbers)
 
     def encode(self, text: str) -> bytes:

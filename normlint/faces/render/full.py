@@ -87,7 +87,7 @@ def _expanded(line: str) -> str:
 
 def _width(text: str) -> int:
     """How many cells of a terminal the text takes."""
-    return sum(map(_cells, text))
+    return sum(map(_cells, harmless(text)))
 
 
 def _cells(character: str) -> int:

@@ -1,0 +1,316 @@
+"""Each format says the same, in its own words."""
+
+from __future__ import annotations
+
+import io
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Probe, Report, Verdict
+from normlint.engine.run import check_all
+from normlint.faces.progress import watched
+from normlint.faces.render import View, render
+from normlint.faces.render.style import wants_colour
+from normlint.text.source import Place
+from tests.helpers import BAD
+
+pytestmark = pytest.mark.usefixtures("faked")
+
+FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
+ODD_PATH = "a b/%,:<&>\"'变.py"
+
+
+def checked(text: str, path: str = "a.py") -> Report:
+    return check_bytes(path, text.encode(), Demand())
+
+
+def full(text: str) -> str:
+    return render(checked(text), "full", View())
+
+
+FRAMES = {
+    "a finding with the lines around it": (
+        "a = 1\nb = 2\nc = 3\ny = x / x.mean()\nd = 4\n",
+        """\
+a.py:4:9: NRM101 all B·L·D elements share one scale
+  |
+2 | b = 2
+3 | c = 3
+4 | y = x / x.mean()
+  |         ^^^^^^^^ NRM101
+5 | d = 4
+  |
+  = global-reduction: Reduces over everything.
+
+Found 1 error.
+""",
+    ),
+    "wide characters, which take two columns": (
+        "变量 = x.mean()",
+        """\
+a.py:1:6: NRM101 all B·L·D elements share one scale
+  |
+1 | 变量 = x.mean()
+  |        ^^^^^^^^ NRM101
+  |
+  = global-reduction: Reduces over everything.
+
+Found 1 error.
+""",
+    ),
+    "combining characters, which take none": (
+        "e\u0301 = x.mean()",
+        """\
+a.py:1:6: NRM101 all B·L·D elements share one scale
+  |
+1 | e\u0301 = x.mean()
+  |     ^^^^^^^^ NRM101
+  |
+  = global-reduction: Reduces over everything.
+
+Found 1 error.
+""",
+    ),
+    "tabs, which become four spaces": (
+        "if x:\n\ty =\tx.mean()",
+        """\
+a.py:2:6: NRM101 all B·L·D elements share one scale
+  |
+1 | if x:
+2 |     y =    x.mean()
+  |            ^^^^^^^^ NRM101
+  |
+  = global-reduction: Reduces over everything.
+
+Found 1 error.
+""",
+    ),
+    "control characters, made visible": (
+        "'\x1b[31m\u202e'; x.mean()",
+        """\
+a.py:1:11: NRM101 all B·L·D elements share one scale
+  |
+1 | '␛[31m�'; x.mean()
+  |           ^^^^^^^^ NRM101
+  |
+  = global-reduction: Reduces over everything.
+
+Found 1 error.
+""",
+    ),
+    "a fix": (
+        "y = x.sqrt() + eps\n",
+        """\
+a.py:1:7: NRM302 eps joins after the root
+  |
+1 | y = x.sqrt() + eps
+  |       ^^^^^^^^^^^^ NRM302
+  |
+  = eps-outside-sqrt: Reduces over everything.
+  = help: Put eps under the root
+
+Found 1 error.
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), FRAMES.values(), ids=FRAMES)
+def test_the_frame_shows(text: str, shown: str) -> None:
+    assert full(text) == shown
+
+
+def spanning(first: int, last: int, *lines: str) -> Diagnostic:
+    return Diagnostic("NRM101", "n", "m", "a.py", Place(None, first, 3), Place(None, last, 4), "f", lines, 1)
+
+
+def test_each_line_of_a_stretch_has_its_carets() -> None:
+    shown = render(Report((spanning(1, 3, "x = (", "  a +", "  b)"),)), "full", View())
+    assert shown.splitlines()[2:8] == [
+        "1 | x = (",
+        "  |   ^^^",
+        "2 |   a +",
+        "  |   ^^^",
+        "3 |   b)",
+        "  |   ^ NRM101",
+    ]
+
+
+def test_the_middle_of_a_long_stretch_is_left_out() -> None:
+    shown = render(Report((spanning(1, 12, *(f"  line{number}" for number in range(1, 13))),)), "full", View())
+    assert "line3\n" in shown
+    assert "line7" not in shown
+    assert shown.count("...") == 1
+    assert "line12" in shown
+
+
+def test_a_very_long_line_is_cut_to_what_surrounds_the_finding() -> None:
+    shown = full("x = '" + "a" * 500 + "'; y = x.mean(); z = '" + "b" * 500 + "'\n")
+    line, marks = shown.splitlines()[2:4]
+    assert len(line) < 200
+    assert line[marks.index("^") : marks.rindex("^") + 1] == "x.mean()"
+
+
+def test_findings_are_parted_by_a_blank_line() -> None:
+    assert full(BAD + BAD).count("everything.\n\n") == 2
+    assert full(BAD + BAD).endswith("Found 2 errors.\n")
+
+
+def everything() -> Report:
+    probe = Probe("zeros", "float16", 1.0, 0.1)
+    verdict = Verdict("wrong", "far off", "cpu", 1e-5, probe, (probe,))
+    report = checked("y = x.mean()\nz = x.sqrt() + eps\n", ODD_PATH)
+    finding = Diagnostic("NRM999", "new", "a\nb%", "b.ipynb", Place(2, 1, 1), Place(2, 2, 3), "f", verdict=verdict)
+    norm = ListedNorm("b.ipynb", Place(2, 1, 1), "rms", "f", "mean", verdict)
+    errors = (Failure("bad.py", 3, "syntax error: x"), Failure("gone\udcff.py", None, "No such file\x01"))
+    return Report((*report.findings, finding), (*report.norms, norm), errors)
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_every_format_holds_every_finding(output_format: str) -> None:
+    shown = render(everything(), output_format, View(paths=("sound.py",)))
+    for code in ("NRM101", "NRM302", "NRM999"):
+        assert code in shown
+    assert shown.endswith("\n")
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_every_format_says_nothing_of_nothing(output_format: str) -> None:
+    assert "NRM1" not in render(Report(), output_format, View()).replace('"id": "NRM101"', "")
+
+
+def test_json_is_as_promised() -> None:
+    data = json.loads(render(everything(), "json", View()))
+    assert set(data) == {"version", "findings", "norms", "errors"}
+    first, second, third = data["findings"]
+    assert first == {
+        "code": "NRM101",
+        "name": "global-reduction",
+        "message": "all B·L·D elements share one scale",
+        "path": ODD_PATH,
+        "cell": None,
+        "line": 1,
+        "column": 5,
+        "end_line": 1,
+        "end_column": 13,
+        "norm": "RMSNorm.forward",
+        "url": "https://normlint.readthedocs.io/rules/global-reduction",
+        "fix": None,
+        "verdict": None,
+    }
+    edit = {"line": 2, "column": 7, "end_line": 2, "end_column": 19, "content": "sqrt()"}
+    assert second["fix"] == {"applicability": "unsafe", "message": "Put eps under the root", "edits": [edit]}
+    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1}
+    verdict = {"status": "wrong", "reason": "far off", "device": "cpu", "effective_eps": 1e-5}
+    assert third["verdict"] == {**verdict, "worst": probe, "probes": [probe]}
+    assert (third["cell"], third["url"]) == (2, "")
+    assert data["norms"][1] == {
+        "path": "b.ipynb",
+        "cell": 2,
+        "qualname": "f",
+        "line": 1,
+        "kind": "rms",
+        "spine": "mean",
+        "verdict": third["verdict"],
+    }
+    assert data["errors"][0] == {"path": "bad.py", "line": 3, "message": "syntax error: x"}
+
+
+def test_sarif_has_its_shape() -> None:
+    data = json.loads(render(everything(), "sarif", View()))
+    assert data["version"] == "2.1.0"
+    (run,) = data["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    for result in run["results"]:
+        assert "ruleIndex" not in result or rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        (location,) = result["locations"]
+        region = location["physicalLocation"]["region"]
+        assert min(region.values()) >= 1
+        assert location["physicalLocation"]["artifactLocation"]["uri"].isascii()
+    assert [len(result.get("fixes", ())) for result in run["results"]] == [0, 1, 0]
+    assert len({result["partialFingerprints"]["normlint/v1"] for result in run["results"]}) == 3
+    assert run["invocations"][0]["executionSuccessful"] is False
+    assert len(run["invocations"][0]["toolExecutionNotifications"]) == 2
+    assert run["columnKind"] == "unicodeCodePoints"
+
+
+def test_an_absolute_path_is_a_file_uri() -> None:
+    data = json.loads(render(checked(BAD, "/a b/c.py"), "sarif", View()))
+    location = data["runs"][0]["results"][0]["locations"][0]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "file:///a%20b/c.py"
+
+
+def test_github_escapes_what_would_end_a_command() -> None:
+    lines = render(everything(), "github", View()).splitlines()
+    assert len(lines) == 5
+    assert lines[0].startswith("::error title=normlint (NRM101 global-reduction),file=a b/%25%2C%3A<&>\"'变.py,line=1,")
+    assert lines[2] == "::error title=normlint (NRM999 new),file=b.ipynb::b.ipynb:cell 2:1:1: NRM999 a%0Ab%25"
+    assert lines[3] == "::error title=normlint,file=bad.py,line=3::syntax error: x"
+
+
+def test_github_gives_no_columns_to_several_lines() -> None:
+    shown = render(Report((spanning(1, 3, "x"),)), "github", View())
+    assert "line=1,endLine=3::" in shown
+
+
+def test_gitlab_tells_equal_findings_apart() -> None:
+    issues = json.loads(render(checked(BAD + BAD), "gitlab", View()))
+    assert len({issue["fingerprint"] for issue in issues}) == 2
+    assert issues[0]["location"]["positions"]["begin"] == {"line": 1, "column": 9}
+    moved = json.loads(render(checked("\n\n" + BAD + BAD), "gitlab", View()))
+    assert [issue["fingerprint"] for issue in moved] == [issue["fingerprint"] for issue in issues]
+
+
+def test_junit_is_xml_with_all_files() -> None:
+    root = ElementTree.fromstring(render(everything(), "junit", View(paths=("sound.py", ODD_PATH))))
+    assert root.attrib == {"name": "normlint", "tests": "6", "failures": "3", "errors": "2"}
+    names = [suite.attrib["name"] for suite in root]
+    assert names == ["sound.py", ODD_PATH, "bad.py", "gone�.py", "b.ipynb"]
+    assert len(root.findall(".//failure")) == 3
+    assert len(root.findall(".//error")) == 2
+
+
+COLOURS = {
+    "a terminal": ({"TERM": "xterm"}, True, True),
+    "no terminal": ({}, False, False),
+    "a dumb terminal": ({"TERM": "dumb"}, True, False),
+    "NO_COLOR on a terminal": ({"NO_COLOR": "1"}, True, False),
+    "FORCE_COLOR without a terminal": ({"FORCE_COLOR": "1"}, False, True),
+    "FORCE_COLOR that says no": ({"FORCE_COLOR": "0"}, False, False),
+    "both": ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False),
+}
+
+
+@pytest.mark.parametrize(("environment", "terminal", "colour"), COLOURS.values(), ids=COLOURS)
+def test_colour_is_for(
+    environment: dict[str, str], terminal: bool, colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    assert wants_colour(stream) is colour
+
+
+def test_colour_changes_nothing_else() -> None:
+    import re
+
+    report = everything()
+    for output_format in ("full", "concise"):
+        coloured = render(report, output_format, View(colour=True))
+        assert "\x1b[1;31m" in coloured
+        assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == render(report, output_format, View())
+
+
+def test_a_bar_appears_only_in_long_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = [(f"{number}.py", Demand()) for number in range(3)]
+    expected = list(check_all(tasks))
+    assert list(watched(check_all(tasks), 3)) == expected
+    monkeypatch.setattr("normlint.faces.progress.PATIENCE", -1.0)
+    assert list(watched(check_all(tasks), 3)) == expected
+    assert capsys.readouterr().out == ""

@@ -194,9 +194,7 @@ def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
 
 
 def clamp(base: Product, floor: Product, span: Span) -> Product:
-    """base, at least `floor`; a floor of 0 under a root is no eps."""
-    if floor.number == 0:
-        return replace(base, span=span)
+    """base, at least `floor`."""
     return _with_eps(base, floor, "clamp", span)
 
 
@@ -233,6 +231,9 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
     stat = _mean_of(right.mono, left.mono) if left.tensor and right.tensor else None
     if stat is None:
         return None
+    sole = left.sole
+    if sole is not None and sole.power == 1 and isinstance(sole.atom, Centred):
+        return replace(left, span=span)  # what is centred stays as it is
     result = _wrapped(left, Centred(left.mono, stat, span), span)
     return replace(result, dtype=promoted((left, right)))
 

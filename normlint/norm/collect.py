@@ -193,7 +193,7 @@ def _norm(module: Module, entry: Entry, group: list[_Found], attrs: dict[str, Va
     kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
     if not kept:
         return None
-    return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept)
+    return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept, entry.called)
 
 
 def _is_base(module: Module, name: str) -> bool:

@@ -32,7 +32,9 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
-    """A mean of x or |x| in something that calls itself an RMS norm."""
+    """A mean of x, |x| or x − mean in something that calls itself a norm."""
+    if any(c.centred):
+        return c.power == -HALF
     return owner.intent == "rms" or (owner.intent == "norm" and bool(c.gains) and c.power == -HALF)
 
 
@@ -51,10 +53,15 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if axes == (-1,):
         return True
     if len(axes) > 1:
-        return named and gain and not _spatial(axes)
+        return named and gain and (_gain_is_last(c) or not _spatial(axes))
     if axes[0] == 0 or axes[0] < -4:
         return named and gain
     return True
+
+
+def _gain_is_last(c: Computation) -> bool:
+    """A gain of shape (D,): whatever was reduced, the features are last."""
+    return any(g.param.axis == "last" and g.param.shape is not None and len(g.param.shape) == 1 for g in c.gains)
 
 
 def _spatial(axes: tuple[int, ...]) -> bool:

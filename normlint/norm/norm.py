@@ -45,6 +45,7 @@ class Count:
     power: Fraction
     of_features: bool | None
     span: Span
+    inside: bool = False  # it joined the statistic before the root
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Norm:
     spine: str  # the computation in the order of the code, for people
     owner: Owner
     computations: tuple[Computation, ...]
+    helper: bool = False  # seen from inside a function that others in the text call: they judge it
 
     @property
     def main(self) -> Computation:

@@ -66,14 +66,23 @@ def _unused_eps(entry: Entry) -> Span | None:
     if entry.cls is None:
         node = entry.function.node if entry.function else None
         return _unused_parameter(node) if isinstance(node, s.Function) else None
-    init = next((f for f in entry.cls.node.body if isinstance(f, s.Function) and f.name == "__init__"), None)
-    if init is None or _open(entry.cls):
+    if _open(entry.cls):
         return None
     read = _attributes_read(entry.cls)
+    return next((span for init in _constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
+
+
+def _constructors(cls: ClassRef) -> Iterator[s.Function]:
+    for owner in cls.lineage():
+        yield from (f for f in owner.node.body if isinstance(f, s.Function) and f.name == "__init__")
+
+
+def _unused_in(init: s.Function, read: set[str]) -> Span | None:
+    """An eps that this constructor stores for nobody, or takes and drops."""
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
-            inside = sum(isinstance(n, s.Attribute) and n.name == name for n in s.walk(init))
+            inside = sum(isinstance(n, s.Attribute) and n.name == name for n in s.walk(init.body))
             if is_eps(name) and name not in read and inside == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)
@@ -91,7 +100,8 @@ def _unused_parameter(node: s.Function) -> Span | None:
 
 
 def _is_stub(node: s.Function) -> bool:
-    return all(isinstance(stmt, s.Evaluate) for stmt in node.body)
+    """A body of nothing but a docstring, pass or ..."""
+    return all(isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal) for stmt in node.body)
 
 
 def is_eps(name: str) -> bool:

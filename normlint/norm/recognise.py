@@ -152,6 +152,7 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     gains, sizes, others = _sorted(rest)
     counts = _counts(sizes, root, base, gains, mono.coef)
     kind = _kind(root.stat, centred, counts)
+    centre = None if centre is not None and centre.span == root.stat.span else centre
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
         tuple(f.atom for f in others), root.trail, used[0].steps if used else (), flow.product.layout == root.stat.layout,
@@ -221,7 +222,11 @@ def _counts(
     sizes: list[Factor], root: _Root, base: Mono, gains: tuple[Gain, ...], coef: float
 ) -> tuple[Count, ...]:
     lengths = {describe(s) for g in gains for s in (g.param.shape or ()) if s is not None and s.factors}
-    found = [Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, base, lengths), f.span) for f in sizes]
+    inside = {id(f) for f in root.beside}
+    found = [
+        Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, base, lengths), f.span, id(f) in inside)
+        for f in sizes
+    ]
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", Fraction(1), None, NOWHERE))
     return tuple(found)
@@ -237,7 +242,7 @@ def _of_features(atom: Atom, stat: Stat, base: Mono, lengths: set[str]) -> bool 
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
     assert isinstance(atom, Size)
     if atom.axis is None:
-        return stat.axes == ALL if atom.of == base or stat.axes == ALL else None
+        return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):
         return None
     if not isinstance(stat.axes, tuple) or len(stat.axes) != 1:

@@ -30,9 +30,17 @@ def analyse(text: str, *, snippet: bool = False) -> Analysis:
     from normlint.norm.collect import norms
 
     found = norms(Module(text, snippet))
-    findings = {(f.span, f.code): f for norm in found for f in _judge(norm)}
+    findings = {(f.span, f.code): f for norm in _judged(found) for f in _judge(norm)}
     listed = {(n.qualname, n.span): n for n in found}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
+
+
+def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
+    """All but the helpers whose callers were followed: these know what comes in and what is done with the result."""
+    places = {c.statistic.span for norm in found if not norm.helper for c in norm.computations}
+    for norm in found:
+        if not norm.helper or not any(c.statistic.span in places for c in norm.computations):
+            yield norm
 
 
 def _judge(norm: Norm) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from normlint.evaluate.value import Mono, Param
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Problem, rule
+from normlint.text.finding import Span
 
 
 def _gains(norm: Norm) -> tuple[Param, ...]:
@@ -83,10 +84,13 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         return h.type_as(x) * weight
     ```
     """
+    first: dict[str, Span] = {}
     for c in norm.computations if norm.meant else ():
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
-                yield Problem(note.span, f"changes the caller's `{note.detail}` in place")
+                first.setdefault(note.detail, note.span)
+    for name, span in first.items():
+        yield Problem(span, f"changes the caller's `{name}` in place")
 
 
 @rule("NRM503", name="debug-print")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.value import Step
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.text.finding import Span
@@ -191,8 +192,15 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
         step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
         if step is not None and (c.statistic.accumulate.wide or step.dtype in _HALF):
             yield Problem(step.span, "the statistic is rounded to half before the product")
-        elif c.returned and c.output in _HALF and c.entered is DType.INPUT and c.possible == {"fp16", "bf16", "fp32"}:
-            yield Problem(c.span, f"the output is always {c.output.value}, whatever the input was")
+        elif (fixed := _fixed(c)) is not None:
+            yield Problem(fixed.span, "a hard-coded half dtype, whatever the input's was")
+
+
+def _fixed(c: Computation) -> Step | None:
+    """A cast of the input or of the whole product to one half dtype that the input need not have."""
+    steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
+    open_ = c.returned and c.entered is DType.INPUT
+    return next((s for s in steps if s.dtype is not None and open_ and c.possible != {s.dtype.value}), None)
 
 
 def _narrows(c: Computation, dtype: DType | None) -> bool:

@@ -226,7 +226,8 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     meant = norm.owner.intent == "rms" or (norm.owner.intent in ("layer", "norm") and any(c.centred))
     learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
     if c.statistic.reduce == "mean":
-        wrong = (foreign and meant) or (power > 0 and norm.meant)
+        inside = any(n.inside for n in c.counts)
+        wrong = (foreign and meant) or ((power > 0 or (power < 0 and inside)) and norm.meant)
         return "a mean is divided once more: the output is √D times off" if wrong else ""
     if power == HALF and not foreign:
         return ""
@@ -236,7 +237,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
         return "the sum is never divided by D: the output is √D times too small"
     if power < 0 and (meant or learned):
         return "√D stands on the wrong side: the output is D times too small"
-    return ""
+    return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
 
 
 @rule("NRM105", name="unbiased-variance")

@@ -118,6 +118,7 @@ def scale(body: Body, r: Recipe, s: str, place: Place, found: str = "") -> str:
         text = fill("{r}.detach()", r=text)
     if r.narrow == "scale in the input's dtype":
         text = fill("{r}.to({x}.dtype)", r=text, x=place.x)
+        body.marks["scale"] = text
     return text
 
 

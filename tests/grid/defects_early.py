@@ -131,7 +131,12 @@ REDUCTION: Final = (
         "NRM106",
         "default dim",
         {"reduction": phrases(REDUCTIONS, "F.normalize(x) by default", "by default")},
-        {**RMS, "structure": MODULES, "gain": GAINED, "axis": ("the last axis",)},
+        {
+            **RMS,
+            "structure": tuple(s for s in MODULES if s != "a method for the scale"),
+            "gain": GAINED,
+            "axis": ("the last axis",),
+        },
         STATISTIC,
     ),
 )

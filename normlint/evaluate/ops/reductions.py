@@ -139,7 +139,8 @@ def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
     stat = next(f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat))
     sole = x.sole
     centred = sole.atom if sole and isinstance(sole.atom, Centred) and sole.power == 1 else None
-    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), TWO, span=x.span),))
+    steps = sole.steps if sole and centred else ()
+    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), TWO, steps, x.span),))
     variance = replace(stat, inner=inner, biased=_biased(call), square=x.dtype)
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_REDUCTION: Final = re.compile(r"mean|sum|var|std|norm|reduce|average|matmul|einops|\bdot|\bmm\b|@")
+_REDUCTION: Final = re.compile(r"mean|sum|var|std|norm|reduce|average|matmul|einops|\bdot|\bb?mm\b| @ ")
 _ROOT: Final = re.compile(r"sqrt|pow|\*\*|/|norm|std|square|reciprocal|exp")
 
 

@@ -353,3 +353,25 @@ def test_a_terminal_without_the_characters_gets_them_escaped(tmp_path: Path) -> 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:
     assert run_module("--version", cwd=tmp_path).stdout.decode().strip() == f"normlint {__version__}"
+
+
+def test_a_bar_is_only_thought_of_on_a_terminal(bad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert bad("--output-format", "concise").err == ""
+
+
+def test_a_closed_output_is_no_traceback(bad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def close(*_: object) -> None:
+        raise BrokenPipeError
+
+    duplicated: list[int] = []
+    monkeypatch.setattr(cli, "_write", close)
+    monkeypatch.setattr(os, "dup2", lambda old, new: duplicated.append(new))
+    monkeypatch.setattr(sys.stdout, "fileno", lambda: 1)
+    assert bad() == Ran(2, "", "")
+    assert duplicated == [1]
+
+
+def test_a_number_of_jobs_may_be_given(bad: Run) -> None:
+    Path("b.py").write_text(BAD)
+    assert bad("--jobs", "2", "--output-format", "concise").out.endswith("Found 2 errors.\n")

@@ -162,3 +162,15 @@ def test_an_unreadable_gitignore_is_an_error(make: Make, tmp_path: Path, monkeyp
 def test_settings_of_a_directory_govern_what_is_below_it(make: Make) -> None:
     make('a/pyproject.toml=[tool.normlint]\nexclude = ["gen"]\n', "a/gen/x.py", "gen/x.py", "a/y.py")
     assert discover((".",), Configs()).paths == (os.path.join("a", "y.py"), os.path.join("gen", "x.py"))
+
+
+def test_an_entry_that_can_not_be_asked_is_no_directory(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Entry:
+        name = "x.py"
+
+        def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+            raise OSError(5, "Input/output error")
+
+    make("y.py")
+    monkeypatch.setattr("normlint.engine.discovery._Walk._entries", lambda *_: [Entry()])
+    assert [(error.path, error.message) for error in found().errors] == [("x.py", "Input/output error")]

@@ -150,3 +150,11 @@ def test_standard_input_is_read_by_both(seeds: Path) -> None:
 def test_off_by_default_stays_off_whatever_flake8_ignores(seeds: Path) -> None:
     assert "NRM601" not in flake8("--ignore", "E1", "a.py", cwd=seeds)
     assert "NRM601" not in flake8("--extend-select", "NRM601", "a.py", cwd=seeds)
+
+
+def test_comments_mean_to_both_the_same(seeds: Path) -> None:
+    text = SEED.replace("self.eps)\n        return", "self.eps)  # noqa: nrm101,nrm2\n        return")
+    (seeds / "a.py").write_text(text)
+    assert flake8("a.py", cwd=seeds) == ""
+    assert command_lines(seeds, "a.py") == []
+    assert "NRM101" in flake8("--disable-noqa", "a.py", cwd=seeds)

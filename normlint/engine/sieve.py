@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 _REDUCTION: Final = re.compile(r"mean|sum|var|std|norm|reduce|average|matmul|einops|\bdot|\bb?mm\b| @ ")
-_ROOT: Final = re.compile(r"sqrt|pow|\*\*|/|norm|std|square|reciprocal|exp")
+_ROOT: Final = re.compile(r"sqrt|pow|\*\*|/|norm|std|square|reciprocal|exp|div")
 
 
 def may_hold_norm(text: str) -> bool:

@@ -18,7 +18,7 @@ OPTIONS = ("select", "ignore", "extend_select")
 
 
 class Plugin:
-    """One file. flake8 reads it, parses it, and applies `# noqa`."""
+    """One file, which flake8 has read and parsed."""
 
     name = "normlint"
     version = __version__
@@ -56,7 +56,9 @@ class Plugin:
             from flake8.exceptions import ExecutionError
 
             raise ExecutionError(f"normlint: {error}") from None
-        cls.demand = Demand(Selection(codes["select"] or None, codes["ignore"], codes["extend_select"]))
+        selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
+        # flake8 applies `# noqa` too; it is applied here as well so that case and commas mean what they mean to us.
+        cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False))
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
+from normlint.evaluate.dtypes import DType
 from normlint.evaluate.objects import Env, Instance, Super
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.statements import rebind
@@ -17,6 +18,7 @@ from normlint.evaluate.value import (
     AxesOf,
     Constant,
     Defined,
+    Dtype,
     Mono,
     Opaque,
     Param,
@@ -176,6 +178,11 @@ def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
     return Opaque(" ".join(map(describe, args)))
 
 
+def _autocast_dtype(m: Machine, env: Env, node: s.Call) -> Value:
+    """What autocast computes in: a half or not, like an input."""
+    return Dtype(DType.INPUT)
+
+
 _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.print": _print,
     "builtins.len": _len,
@@ -197,6 +204,8 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "torch.Size": _tuple,
     "typing.cast": lambda m, env, node: _args(m, env, node)[-1],
     "torch.finfo": _finfo,
+    "torch.get_autocast_dtype": _autocast_dtype,
+    "torch.get_autocast_gpu_dtype": _autocast_dtype,
     "torch.utils.checkpoint.checkpoint": _checkpoint,
 }
 

@@ -133,6 +133,7 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
     env = Env(parent=ref.env)
     bind_parameters(m, ref, env, args)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
+    m.ctx.ran.add(head)
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))
     try:
         return _body(m, ref, env)

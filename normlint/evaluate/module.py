@@ -14,7 +14,8 @@ from normlint.text.finding import Span
 _START = re.compile(r'^(?=[^\s#)\]}])|"""|\'\'\'', re.MULTILINE)
 _CONTINUES = re.compile(r"(else|elif|except|finally|case)\b")
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
-_KIND = re.compile(r"(?:async[ \t]+)?(class|def|import|from|if|try|with|for|while)\b")
+_HEADER = re.compile(r"^(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.MULTILINE)
+_KIND = re.compile(r"(import|from|if|try|with|for|while|async|match)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,19 @@ def _in_comment(text: str, at: int) -> bool:
 
 
 def _piece(text: str, start: int, end: int) -> Piece:
-    body = text[start:end]
-    first = re.search(r"^(?!@|\s)", body, re.MULTILINE) if body.startswith("@") else None
-    match = _KIND.match(body, first.start() if first else 0)
-    kind = {"from": "import", "class": "class", "def": "def", "import": "import"}.get(match[1], "compound") if match else "plain"  # fmt: skip
-    found = _DEFINES.findall(body) if kind != "import" else []
-    names = [a or b for a, b in found]
-    return Piece(kind, Span(start, end), tuple(names[:1] if kind in ("class", "def") else names))
+    """What a top-level statement is, by its first words; a decorated one by what is decorated."""
+    span = Span(start, end)
+    if text[start] == "@":
+        match = _HEADER.search(text, start, end)
+    else:
+        match = _HEADER.match(text, start, end)
+    if match:
+        return Piece(match[1], span, (match[2],))
+    word = _KIND.match(text, start)
+    if word and word[1] in ("import", "from"):
+        return Piece("import", span, ())
+    names = tuple(a or b for a, b in _DEFINES.findall(text[start:end]))
+    return Piece("compound" if word else "plain", span, names)
 
 
 @dataclass

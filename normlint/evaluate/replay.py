@@ -28,6 +28,7 @@ class Entry:
     cls: ClassRef | None = None
     block: s.Block = ()
     called: bool = False  # somebody in the text calls it: its inputs are judged there
+    spare: bool = False  # only of interest where no other entry gets there
 
 
 @dataclass(frozen=True)

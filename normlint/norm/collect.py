@@ -12,7 +12,7 @@ from normlint.evaluate.machine import REDUCTION, Machine
 from normlint.evaluate.module import Module, Piece, definitions
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.replay import Entry, replay
-from normlint.evaluate.value import Defined, Value
+from normlint.evaluate.value import Defined, Mono, Value
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Norm, Owner
 from normlint.norm.owner import owner_of
@@ -27,7 +27,11 @@ SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "r
 
 def norms(module: Module) -> tuple[Norm, ...]:
     """The norms of a unit, in the order of the text; one for each entry that reaches it."""
-    found = [norm for entry in entries(module) for norm in _norms_of(module, entry)]
+    found: list[Norm] = []
+    ran: set[Span] = set()
+    for entry in sorted(entries(module), key=lambda e: e.spare):
+        if not entry.spare or entry.span not in ran:
+            found += _norms_of(module, entry, ran)
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
 
 
@@ -75,9 +79,11 @@ def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class) ->
 
 
 def _is_called(module: Module, node: s.Function) -> bool:
-    """Somebody in the text names the function, or it is private and its callers are elsewhere."""
-    uses = sum(1 for _ in re.finditer(rf"\b{re.escape(node.name)}\b", module.text))
-    return uses > 1 or node.name.startswith("_")
+    """Somebody else in the text calls the function, or it is private and its callers are elsewhere."""
+    if node.name.startswith("_"):
+        return True
+    calls = re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(node.name)}\b(?![\"'])", module.text)
+    return any(not node.span.start <= c.start() < node.span.end for c in calls)
 
 
 def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
@@ -94,9 +100,10 @@ def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
     for method in methods:
         public = method.name in FORWARDS
         own = any(method is stmt for stmt in cls.node.body)
-        if method.name in reaching and (public or (own and method.name not in called)):
+        if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)
-            yield Entry(ref.qualname, cls.node.head if public else method.head, ref, cls, called=not public)
+            spare = not public and method.name in called
+            yield Entry(ref.qualname, method.head, ref, cls, called=not public, spare=spare)
 
 
 def _closure(reaching: set[str], module: Module, named: dict[str, set[str]]) -> set[str]:
@@ -132,16 +139,18 @@ def _top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:
 class _Found:
     flow: Flow
     computation: Computation
+    origin: Flow  # the first product with this statistic and input
 
 
-def _norms_of(module: Module, entry: Entry) -> Iterator[Norm]:
-    places: dict[tuple[Span, str], list[_Found]] = {}
+def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
+    places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
     for path in replay(module, entry):
         attrs = attrs or path.attrs
+        ran |= path.context.ran
         for found in _best(path.context):
-            name = _qualname(entry, found.flow)
-            places.setdefault((found.computation.statistic.span, name), []).append(found)
+            key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
+            places.setdefault(key, []).append(found)
     for group in _merged(entry, places):
         norm = _norm(module, entry, group, attrs)
         if norm is not None:
@@ -149,18 +158,16 @@ def _norms_of(module: Module, entry: Entry) -> Iterator[Norm]:
 
 
 def _best(context: Context) -> Iterator[_Found]:
-    """For each statistic the most complete product it became: what is returned, else the last and largest."""
-    best: dict[Span, _Found] = {}
+    """For each statistic and input the most complete product: what is returned, else the last and largest."""
+    best: dict[tuple[Span, Mono], _Found] = {}
     for flow in context.flows:
         c = computation(flow, context)
         if c is None:
             continue
-        found = _Found(flow, c)
-        old = best.get(c.statistic.span)
-        if old is not None and not flow.returned:
-            found = _Found(replace(flow, owner=old.flow.owner), c)
-        if old is None or _rank(found) >= _rank(old):
-            best[c.statistic.span] = found
+        old = best.get((c.statistic.span, c.input))
+        found = _Found(flow, c, old.origin if old else flow)
+        if old is None or _rank(found) > _rank(old):
+            best[c.statistic.span, c.input] = found
     yield from best.values()
 
 
@@ -169,15 +176,16 @@ def _rank(found: _Found) -> tuple[bool, int]:
     return (c.returned, len(c.gains) + len(c.counts) + (c.shift is not None))
 
 
-def _qualname(entry: Entry, flow: Flow) -> str:
+def _qualname(entry: Entry, found: _Found) -> str:
     """The entry's name where it gives the norm back; else that of the function that made it."""
-    return entry.qualname if flow.returned or flow.owner == "<module>" else flow.owner
+    owner = found.origin.owner
+    return entry.qualname if found.computation.returned or owner == "<module>" else owner
 
 
-def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Iterator[list[_Found]]:
+def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) -> Iterator[list[_Found]]:
     """The paths of one norm: by place; what a forward returns in several ways is one norm."""
     returned: dict[tuple[str, str], list[_Found]] = {}
-    for (_, name), group in places.items():
+    for (_, _, name), group in places.items():
         if entry.function is not None and any(f.computation.returned for f in group):
             returned.setdefault((name, group[0].computation.kind), []).extend(group)
         else:
@@ -186,9 +194,10 @@ def _merged(entry: Entry, places: dict[tuple[Span, str], list[_Found]]) -> Itera
 
 
 def _norm(module: Module, entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
-    name = _qualname(entry, group[0].flow)
+    name = _qualname(entry, group[0])
     subclassed = entry.cls is not None and _is_base(module, entry.cls.node.name)
-    reinitialised = "_init_weights" in module.text
+    # a quantised copy takes its weights over from a trained model
+    reinitialised = "_init_weights" in module.text or "quant_mode" in module.text
     owner = owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
     kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
     if not kept:

@@ -8,7 +8,7 @@ from normlint.evaluate.value import ALL
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
 
-_NORMS = ("rms", "layer", "l2", "norm")
+_NORMS = ("rms", "layer", "l2", "norm", "pixel")
 _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 
@@ -56,7 +56,7 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
         return named and gain and (_gain_is_last(c) or not _spatial(axes))
     if axes[0] == 0 or axes[0] < -4:
         return named and gain
-    return True
+    return named or gain or c.kind == "l2" or axes[0] == 1
 
 
 def _gain_is_last(c: Computation) -> bool:

@@ -10,6 +10,7 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _INTENTS = (
+    ("pixel", re.compile(r"pixel_?norm", re.IGNORECASE)),
     ("rms", re.compile(r"rms(?!_?prop)", re.IGNORECASE)),
     ("l2", re.compile(r"l2|scale_?norm|unit_?norm|cosine", re.IGNORECASE)),
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),

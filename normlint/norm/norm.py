@@ -71,6 +71,7 @@ class Computation:
     entered: DType  # INPUT where any caller's dtype may come in, UNKNOWN where the callers are elsewhere
     output: DType
     possible: frozenset[str]  # what the input's dtype can be on this path
+    gain_may_be_half: bool  # on this path the parameters are not known to be fp32
     returned: bool
     grad: bool
     notes: tuple[Note, ...]
@@ -95,6 +96,11 @@ class Computation:
     def sees_half(self) -> bool:
         """A half can come in on this path."""
         return bool(self.possible & HALVES) and self.entered is DType.INPUT
+
+    @property
+    def standardises(self) -> bool:
+        """(x − mean) / std with Bessel's correction: data, as far as nothing says that it is a norm."""
+        return self.kind == "layer" and not self.statistic.biased
 
     @property
     def widened(self) -> Step | None:
@@ -152,4 +158,6 @@ class Norm:
     @property
     def judged(self) -> tuple[Computation, ...]:
         """The computations that the rules for RMS and layer norms apply to: an L2 norm may do as it likes."""
-        return tuple(c for c in self.computations if c.kind != "l2")
+        if self.owner.intent == "pixel":
+            return ()
+        return tuple(c for c in self.computations if c.kind != "l2" and (self.meant or not c.standardises))

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.dtypes import FLOATS, DType
+from normlint.evaluate.dtypes import FLOATS, HALVES, DType
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     ALL,
@@ -156,7 +156,8 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
         tuple(f.atom for f in others), root.trail, used[0].steps if used else (), flow.product.layout == root.stat.layout,
-        not used, context.input_dtype, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS), flow.returned, flow.grad,
+        not used, context.input_dtype, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
+        bool(context.possible.get(DType.PARAM, FLOATS) & HALVES), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
     )  # fmt: skip
 
@@ -223,13 +224,25 @@ def _counts(
 ) -> tuple[Count, ...]:
     lengths = {describe(s) for g in gains for s in (g.param.shape or ()) if s is not None and s.factors}
     inside = {id(f) for f in root.beside}
-    found = [
+    ratio, sizes = _ratio(sizes)
+    found = list(ratio) + [
         Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, base, lengths), f.span, id(f) in inside)
         for f in sizes
     ]
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", Fraction(1), None, NOWHERE))
     return tuple(found)
+
+
+def _ratio(sizes: list[Factor]) -> tuple[tuple[Count, ...], list[Factor]]:
+    """`norm.numel() / x.numel()` is one over the feature count."""
+    whole = [f for f in sizes if isinstance(f.atom, Size) and f.atom.axis is None]
+    reduced = [f for f in whole if isinstance(f.atom, Size) and f.atom.of.has_stat]
+    inputs = [f for f in whole if f not in reduced]
+    if len(reduced) != 1 or len(inputs) != 1 or reduced[0].power != -inputs[0].power:
+        return (), sizes
+    rest = [f for f in sizes if f is not reduced[0] and f is not inputs[0]]
+    return (Count("numel ratio", inputs[0].power, True, inputs[0].span),), rest
 
 
 def _mono(f: Factor) -> Mono:

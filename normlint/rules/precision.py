@@ -15,8 +15,8 @@ _HALF = (DType.FP16, DType.BF16)
 
 
 def _square_span(c: Computation) -> Span:
-    stat = c.statistic
-    return stat.inner_span if stat.spelled in ("mean", "sum", "einsum", "reduce") else stat.span
+    squares = [s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"]
+    return max(squares, key=lambda span: span.end, default=c.statistic.span)
 
 
 def _squares_in_half(c: Computation) -> bool:
@@ -129,7 +129,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     ```
     """
     for c in norm.judged if norm.meant else ():
-        if c.returned and c.sees_half and c.output.wide and not c.partial:
+        if c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial:
             yield Problem(c.span, "the output stays fp32 for a half input: cast it back")
 
 

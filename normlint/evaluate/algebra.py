@@ -7,32 +7,34 @@ from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate.dtypes import DType, promote
-from normlint.evaluate.value import (
+from normlint.evaluate.monomial import (
     NOWHERE,
     Abs,
     Apply,
     Atom,
     Centred,
-    Constant,
     Factor,
     Input,
-    Method,
     Mono,
     Offset,
-    Opaque,
     Param,
     Plus,
-    Product,
     Scalar,
     Shifted,
     Size,
     Stat,
     Step,
-    Value,
     bears_stat,
+    raised,
+)
+from normlint.evaluate.value import (
+    Constant,
+    Method,
+    Opaque,
+    Product,
+    Value,
     number,
     of_atom,
-    raised,
 )
 from normlint.text.finding import Span
 
@@ -80,7 +82,9 @@ def _frame(left: Product, right: Product) -> Product:
     """The operand whose layout the result has: the one that is no bare statistic and no parameter."""
 
     def light(p: Product) -> bool:
-        return not p.tensor or all(bears_stat(f.atom) or isinstance(f.atom, Param | Size | Scalar) for f in p.mono.factors)
+        return not p.tensor or all(
+            bears_stat(f.atom) or isinstance(f.atom, Param | Size | Scalar) for f in p.mono.factors
+        )
 
     return right if light(left) and not light(right) else left
 
@@ -99,7 +103,7 @@ def _alias(left: Product, right: Product) -> str:
 
 
 def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
-    """x * x is a square: remember in which dtype it was taken."""
+    """X * x is a square: remember in which dtype it was taken."""
     if left.mono != right.mono or not left.tensor:
         return mono
     return mono.stepped(Step("square", span, promoted((left, right))))
@@ -113,7 +117,7 @@ def divide(left: Product, right: Product, span: Span) -> Product:
 
 
 def power(base: Product, exponent: Fraction, op: str, span: Span) -> Product | None:
-    """base ** exponent, with the operation's name as a step of every factor."""
+    """Base ** exponent, with the operation's name as a step of every factor."""
     mono = raised(base.mono, exponent, (Step(op, span, base.dtype),))
     return None if mono is None else replace(base, mono=mono, alias="", span=span)
 

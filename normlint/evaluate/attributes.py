@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import NAMED, DType
+from normlint.evaluate.monomial import Apply, Mono, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
 from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.casts import detach
@@ -15,12 +16,10 @@ from normlint.evaluate.ops.table import OPS, Bound, Given
 from normlint.evaluate.ops.tensors import guessed
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
-    Apply,
     Defined,
     Dtype,
     Method,
     Opaque,
-    Param,
     Path,
     Product,
     Shape,
@@ -34,11 +33,13 @@ if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
 QUESTIONS = frozenset(
-    "size dim ndimension numel nelement is_floating_point is_contiguous chunk split unbind masked_fill select".split()
+    ("size dim ndimension numel nelement is_floating_point is_contiguous chunk split unbind masked_fill select").split()
 )
 SIZES = frozenset(
-    "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d normalized_shape "
-    "hidden_dim head_dim c_in ndim num_features d_head dim_head in_features inner_dim emb_dim d".split()
+    (
+        "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d "
+        "normalized_shape hidden_dim head_dim c_in ndim num_features d_head dim_head in_features inner_dim emb_dim"
+    ).split()
 )
 
 
@@ -168,7 +169,6 @@ def set_attribute(instance: Instance, name: str, value: Value) -> None:
     instance.attrs[name] = value
 
 
-def _renamed(value: Product, atom: Param) -> algebra.Mono:
+def _renamed(value: Product, atom: Param) -> Mono:
     factor = value.mono.factors[0]
-    return algebra.Mono(1.0, (replace(factor, atom=atom),))
-
+    return Mono(1.0, (replace(factor, atom=atom),))

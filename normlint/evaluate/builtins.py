@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from normlint.evaluate import algebra
+from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Super
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.statements import rebind
@@ -19,13 +20,10 @@ from normlint.evaluate.value import (
     Constant,
     Defined,
     Dtype,
-    Mono,
     Opaque,
-    Param,
     Path,
     Product,
     Shape,
-    Size,
     Tup,
     Value,
     number,
@@ -251,13 +249,11 @@ def _refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) 
 
 def tensor_method(m: Machine, x: Product, name: str, positional: tuple[Given, ...], span: Span) -> Value | None:
     """Questions about a tensor: its sizes, rank and number of elements."""
-    from normlint.evaluate.expressions import size
-
     first = positional[0].value if positional else None
     if name == "size" and first is None:
         return Shape(x)
     if name == "size" and isinstance(first, Product) and first.number is not None:
-        return size(m, Shape(x), int(first.number))
+        return subscripts.size(m, Shape(x), int(first.number))
     if name in ("dim", "ndimension"):
         rank = m.ctx.rank(x)
         return number(float(rank)) if rank is not None else scalar(f"rank of {describe(x)}")

@@ -92,9 +92,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     return _unknown(m, "call", args, span)
 
 
-def _operate(
-    m: Machine, name: str, positional: tuple[Given, ...], keywords: dict[str, Given], span: Span
-) -> Value:
+def _operate(m: Machine, name: str, positional: tuple[Given, ...], keywords: dict[str, Given], span: Span) -> Value:
     """One row of the table; where it doesn't follow, the result is opaque but keeps the dtype it had."""
     for given in (*positional, *keywords.values()):
         m.flow(given.value, given.span)
@@ -168,5 +166,3 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
             env.names[param.name] = m.eval(ref.env or m.globals, param.default)
         else:
             env.names[param.name] = algebra.opaque(param.name, (), param.span, pure=False)
-
-

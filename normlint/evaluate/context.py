@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.value import Layout, Mono, Product, Scalar
+from normlint.evaluate.monomial import Layout, Mono, Scalar
+from normlint.evaluate.value import Product
 from normlint.text.finding import Span
 
 MAX_STEPS = 20_000  # expressions evaluated in one replay
 
 
-class Abandon(Exception):
-    """This path ends here: it raises, contradicts itself, or is too long to follow."""
+class Abandon(Exception):  # noqa: N818  (it is how a path ends, no error)
+    """The path ends here: it raises, contradicts itself, or is too long to follow."""
 
 
 @dataclass(frozen=True, slots=True)

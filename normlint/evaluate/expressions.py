@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from normlint.evaluate import algebra, attributes
+from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Input
 from normlint.evaluate.objects import Env, FunctionRef
-from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
@@ -18,19 +18,16 @@ from normlint.evaluate.value import (
     AxesOf,
     Constant,
     Defined,
-    Input,
-    Mono,
     Opaque,
     Path,
     Product,
-    Shape,
-    Size,
     Tup,
     Value,
     number,
     of_atom,
     scalar,
 )
+from normlint.text.finding import Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -42,8 +39,10 @@ ASSUMED = {
     "rearrange": "einops.rearrange",
 }  # fmt: skip
 BUILTINS = frozenset(
-    "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool str "
-    "pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next".split()
+    (
+        "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool "
+        "str pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next"
+    ).split()
 )
 
 
@@ -93,7 +92,7 @@ def _binary(m: Machine, env: Env, node: s.Binary) -> Value:
     return binary(m, node.op, m.eval(env, node.left), m.eval(env, node.right), node.span)
 
 
-def binary(m: Machine, op: str, left: Value, right: Value, span: s.Span) -> Value:
+def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     """`left op right`."""
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
         return Tup(left.items + right.items)
@@ -110,17 +109,17 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: s.Span) -> Valu
     return result if result is not None else algebra.apply(op, (a, b), span)
 
 
-def _power(a: Product, b: Product, span: s.Span) -> Product | None:
+def _power(a: Product, b: Product, span: Span) -> Product | None:
     return raise_to(a, b, Bound("pow", span, {}))
 
 
-def _floor(a: Product, b: Product, span: s.Span) -> Product | None:
+def _floor(a: Product, b: Product, span: Span) -> Product | None:
     if a.number is not None and b.number:
         return number(float(a.number // b.number), span)
     return None
 
 
-_ARITHMETIC: dict[str, Callable[[Product, Product, s.Span], Product | None]] = {
+_ARITHMETIC: dict[str, Callable[[Product, Product, Span], Product | None]] = {
     "+": algebra.add,
     "-": algebra.subtract,
     "*": algebra.multiply,
@@ -158,83 +157,6 @@ def _logic(m: Machine, env: Env, node: s.Logic) -> Value:
 
 def _if_expr(m: Machine, env: Env, node: s.IfExpr) -> Value:
     return m.eval(env, node.body if m.truth(env, node.test) else node.orelse)
-
-
-def _subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
-    base = m.eval(env, node.base)
-    if isinstance(base, Shape | Tup):
-        return _item(m, env, base, node.index, node.span)
-    if isinstance(base, Product):
-        return _tensor_item(m, env, base, node)
-    if isinstance(base, Constant | Defined | Path):
-        return Opaque(m.module.source(node.span)[:80])
-    return algebra.opaque(m.module.source(node.span)[:80], (), node.span)
-
-
-def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
-    value = m.eval(env, node) if node is not None else None
-    return int(value.number) if isinstance(value, Product) and value.number is not None else None
-
-
-def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], span: s.Span) -> Value:
-    first = index[0]
-    if isinstance(first, s.Slice):
-        start, stop = _bound(m, env, first.lower), _bound(m, env, first.upper)
-        if isinstance(base, Tup):
-            return Tup(base.items[start:stop])
-        return replace(base, start=start, stop=stop)
-    at = _bound(m, env, first)
-    if at is None:
-        return scalar(m.module.source(span)[:80])
-    if isinstance(base, Tup):
-        return base.items[at] if -len(base.items) <= at < len(base.items) else Opaque("item")
-    return size(m, base, at)
-
-
-def size(m: Machine, shape: Shape, at: int) -> Value:
-    """One length out of a shape."""
-    if shape.start is not None and at >= 0:
-        at += shape.start
-    if shape.stop is not None and at < 0:
-        at += shape.stop
-    rank = m.ctx.rank(shape.of)
-    if shape.of.shape is not None and -len(shape.of.shape) <= at < len(shape.of.shape):
-        known = shape.of.shape[at]
-        if known is not None:
-            return Product(known)
-    axis = at - rank if rank is not None and at >= 0 else at
-    return of_atom(Size(Mono(1.0, shape.of.mono.factors), axis, shape.of.layout), DType.WEAK, tensor=False)
-
-
-def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Value:
-    """`x[..., None]` puts an axis back; other indices make a new tensor of the same dtype."""
-    index = [m.eval(env, i) if not isinstance(i, s.Slice) else i for i in node.index]
-    sole = base.sole
-    if not base.tensor and sole is not None:
-        return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
-    plain = all(_is_full(i) for i in index)
-    if plain and any(isinstance(i, Constant) and i.value is None for i in index):
-        at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
-        last = isinstance(index[-1], Constant) and index[-1].value is None
-        return shapes.with_axis(base, -1 if last else at)
-    if plain:
-        return base
-    key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
-    result = algebra.opaque("index", (base.mono, key), node.span)
-    return replace(result, dtype=base.dtype, alias=base.alias)
-
-
-def _is_full(item: object) -> bool:
-    if isinstance(item, s.Slice):
-        return item.lower is item.upper is item.step is None
-    return isinstance(item, Constant) and item.value in (None, ...)
-
-
-def _index_key(m: Machine, env: Env, item: object, node: s.Expr) -> object:
-    if isinstance(item, s.Slice):
-        parts = (item.lower, item.upper, item.step)
-        return ("slice", *(describe(m.eval(env, p)) if p is not None else None for p in parts))
-    return item.mono if isinstance(item, Product) else m.module.source(node.span)
 
 
 def _sequence(m: Machine, env: Env, node: s.Sequence) -> Value:
@@ -278,8 +200,8 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     bind_target(m, inner, node.target, item)
     element = m.eval(inner, node.element)
     m.flow(element, node.element.span)
-    counted = isinstance(iterable, Opaque) and iterable.text == "range" and isinstance(element, Product)
-    if counted and not element.tensor and _negative(element):  # type: ignore[union-attr]
+    counted = isinstance(iterable, Opaque) and iterable.text == "range"
+    if counted and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
     return Opaque("list")
 
@@ -313,7 +235,7 @@ _EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
     s.Compare: _test,
     s.Logic: _logic,
     s.IfExpr: _if_expr,
-    s.Subscript: _subscript,
+    s.Subscript: subscripts.subscript,
     s.Slice: _slice,
     s.Sequence: _sequence,
     s.Mapping: _other,

@@ -6,49 +6,15 @@ Positions come from libcst's own code generation, counted in characters: one pas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import libcst as cst
-from libcst._nodes.internal import CodegenState
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.offsets import Offsets
 from normlint.text.finding import Span
 
 N = TypeVar("N", bound=cst.CSTNode)
-
-
-@dataclass
-class _Offsets(CodegenState):
-    """Counts the characters that libcst writes, and remembers where each node begins and ends."""
-
-    at: int = 0
-    spans: dict[int, Span] = field(default_factory=dict)
-    open: list[int] = field(default_factory=list)
-
-    def add_token(self, value: str) -> None:
-        self.at += len(value)
-
-    def add_indent_tokens(self) -> None:
-        self.at += sum(map(len, self.indent_tokens))
-
-    def before_codegen(self, node: cst.CSTNode) -> None:
-        self.open.append(self.at)
-
-    def after_codegen(self, node: cst.CSTNode) -> None:
-        start = self.open.pop()
-        self.spans.setdefault(id(node), Span(start, self.at))
-
-    @contextmanager
-    def record_syntactic_position(
-        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
-    ) -> Iterator[None]:
-        start = self.at
-        yield
-        first = self.spans[id(start_node)].start if start_node is not None else start
-        last = self.spans[id(end_node)].end if end_node is not None else self.at
-        self.spans[id(node)] = Span(first, last)
 
 
 def lower(text: str, offset: int = 0) -> s.Block:
@@ -57,8 +23,8 @@ def lower(text: str, offset: int = 0) -> s.Block:
         module = cst.parse_module(text)
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise SyntaxError(str(error)) from error
-    state = _Offsets(module.default_indent, module.default_newline, at=offset)
-    module._codegen(state)
+    state = Offsets(module.default_indent, module.default_newline, at=offset)
+    module._codegen(state)  # noqa: SLF001  (what libcst's own position provider calls)
     return _Lowering(state.spans).block(module.body)
 
 
@@ -202,7 +168,7 @@ class _Lowering:
         return s.Binary(self.at(node), op, self.expr(node.left), self.expr(node.right))
 
     def unary(self, node: cst.UnaryOperation) -> s.Expr:
-        op = {cst.Minus: "-", cst.Plus: "+", cst.Not: "not"}.get(type(node.operator), "~")  # type: ignore[call-overload]
+        op = {cst.Minus: "-", cst.Plus: "+", cst.Not: "not"}.get(type(node.operator), "~")
         return s.Unary(self.at(node), op, self.expr(node.expression))
 
     def compare(self, node: cst.Comparison) -> s.Expr:

@@ -10,9 +10,17 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.algebra import is_normlike
 from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.module import Module, definitions
+from normlint.evaluate.module import Module
+from normlint.evaluate.monomial import Shifted
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
-from normlint.evaluate.value import Defined, Path, Product, Shifted, Tup, Value
+from normlint.evaluate.value import (
+    Defined,
+    Path,
+    Product,
+    Tup,
+    Value,
+)
+from normlint.evaluate.walk import definitions
 from normlint.text.finding import Span
 
 MAX_FRAMES = 7
@@ -63,7 +71,9 @@ class Machine:
         if isinstance(value, Tup):
             for item in value.items:
                 self.flow(item, span, returned=returned)
-        elif isinstance(value, Product) and (is_normlike(value) or _shifted(value) or (returned and value.mono.has_stat)):
+        elif isinstance(value, Product) and (
+            is_normlike(value) or _shifted(value) or (returned and value.mono.has_stat)
+        ):
             frame = self.frame
             self.ctx.flows.append(
                 Flow(value, span, frame.qualname, frame.span, returned, self.ctx.grad, len(self.frames))

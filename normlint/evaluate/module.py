@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.lower import lower
+from normlint.evaluate.walk import blocks_of
 from normlint.text.finding import Span
 
 _START = re.compile(r'^(?=[^\s#)\]}])|"""|\'\'\'', re.MULTILINE)
@@ -32,7 +34,7 @@ def pieces(text: str) -> tuple[Piece, ...]:
     starts = [*_starts(text), len(text)]
     found: list[tuple[int, int]] = []
     decorated = False
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         if found and (decorated or _CONTINUES.match(text, start)):
             found[-1] = (found[-1][0], end)
         else:
@@ -69,10 +71,8 @@ def _in_comment(text: str, at: int) -> bool:
 def _piece(text: str, start: int, end: int) -> Piece:
     """What a top-level statement is, by its first words; a decorated one by what is decorated."""
     span = Span(start, end)
-    if text[start] == "@":
-        match = _HEADER.search(text, start, end)
-    else:
-        match = _HEADER.match(text, start, end)
+    find = _HEADER.search if text[start] == "@" else _HEADER.match
+    match = find(text, start, end)
     if match:
         return Piece(match[1], span, (match[2],))
     word = _KIND.match(text, start)
@@ -146,26 +146,3 @@ def _imports_in(stmt: s.Stmt) -> Iterator[tuple[str, str]]:
     for block in blocks_of(stmt):
         for inner in block:
             yield from _imports_in(inner)
-
-
-def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
-    """The blocks of a compound statement that share its scope."""
-    match stmt:
-        case s.If(body=body, orelse=orelse) | s.Loop(body=body, orelse=orelse):
-            return (body, orelse)
-        case s.With(body=body):
-            return (body,)
-        case s.Try(body=body, handlers=handlers, orelse=orelse, final=final):
-            return (body, *handlers, orelse, final)
-        case s.Match(cases=cases):
-            return tuple(block for _, block in cases)
-    return ()
-
-
-def definitions(block: s.Block) -> Iterator[s.Function | s.Class]:
-    """The classes and functions of a block, also under `if` and `try`."""
-    for stmt in block:
-        if isinstance(stmt, s.Function | s.Class):
-            yield stmt
-        for inner in blocks_of(stmt):
-            yield from definitions(inner)

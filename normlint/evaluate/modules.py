@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Param
 from normlint.evaluate.objects import ClassRef
 from normlint.evaluate.ops.table import Given
-from normlint.evaluate.value import Constant, Defined, Opaque, Param, Product, Value, of_atom
+from normlint.evaluate.value import (
+    Constant,
+    Defined,
+    Opaque,
+    Product,
+    Value,
+    of_atom,
+)
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -17,7 +25,10 @@ if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
 # Layers whose output has the dtype of their input, by construction.
-KEEPS_DTYPE = ("Linear", "Conv1d", "Conv2d", "Conv3d", "Dropout", "Identity", "Embedding", "Conv1D", "GELU", "SiLU", "ReLU")  # fmt: skip
+KEEPS_DTYPE = (
+    *("Linear", "Conv1d", "Conv2d", "Conv3d", "Conv1D", "Embedding"),
+    *("Dropout", "Identity", "GELU", "SiLU", "ReLU"),
+)
 
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
@@ -79,5 +90,3 @@ def _owned(value: Value, role: str, name: str, span: Span) -> Value:
     if isinstance(value, Constant):
         return value
     return of_atom(Param(name, role, "data", None, span), DType.PARAM, span)
-
-

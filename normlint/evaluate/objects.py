@@ -55,7 +55,7 @@ class ClassRef:
     outside: tuple[str, ...] = ()
 
     def lineage(self) -> Iterator[ClassRef]:
-        """This class and its bases in the text, nearest first, each once."""
+        """The class itself and its bases in the text, nearest first, each once."""
         seen: list[ClassRef] = []
         todo = [self]
         while todo:

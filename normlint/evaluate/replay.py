@@ -10,9 +10,19 @@ from normlint.evaluate.context import MAX_STEPS, Abandon, Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
+from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance
 from normlint.evaluate.ops.table import Given
-from normlint.evaluate.value import Constant, Defined, Input, Opaque, Param, Product, Tup, Value, of_atom, scalar
+from normlint.evaluate.value import (
+    Constant,
+    Defined,
+    Opaque,
+    Product,
+    Tup,
+    Value,
+    of_atom,
+    scalar,
+)
 from normlint.text.finding import Span
 
 MAX_PATHS = 32
@@ -167,4 +177,3 @@ def _mark_returned(m: Machine, entry: Entry, result: Value | None) -> None:
     for item in items:
         if isinstance(item, Product):
             m.flow(item, item.span, returned=True)
-

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from normlint.evaluate import algebra
+from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute
 from normlint.evaluate.context import Abandon
@@ -23,6 +23,7 @@ from normlint.evaluate.value import (
     Tup,
     Value,
 )
+from normlint.text.finding import Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -75,7 +76,7 @@ def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
             _store(m, env, base, target.span)
 
 
-def _store(m: Machine, env: Env, base: s.Expr, span: s.Span) -> None:
+def _store(m: Machine, env: Env, base: s.Expr, span: Span) -> None:
     """`x[...] = value`: what the name holds is no longer known."""
     value = m.eval(env, base)
     if isinstance(value, Product):
@@ -91,7 +92,7 @@ def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
         bind_target(m, env, target, value)
 
 
-def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: s.Span) -> list[Value]:
+def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -> list[Value]:
     """The values for `len(items)` targets."""
     star = next((i for i, item in enumerate(items) if isinstance(item, s.Starred)), None)
     if isinstance(value, Tup) and star is None and len(value.items) == len(items):
@@ -109,13 +110,12 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: s.Span)
 
 
 def _lengths(m: Machine, shape: Shape, count: int, star: int | None) -> list[Value]:
-    from normlint.evaluate.expressions import size
 
     if star is None:
         m.ctx.learn_rank(shape.of, count)
-        return [size(m, shape, i - count) for i in range(count)]
-    head: list[Value] = [size(m, shape, i) for i in range(star)]
-    tail = [size(m, shape, i - count) for i in range(star + 1, count)]
+        return [subscripts.size(m, shape, i - count) for i in range(count)]
+    head: list[Value] = [subscripts.size(m, shape, i) for i in range(star)]
+    tail = [subscripts.size(m, shape, i - count) for i in range(star + 1, count)]
     return [*head, replace(shape, start=star, stop=star + 1 - count or None), *tail]
 
 
@@ -131,7 +131,7 @@ def _augment(m: Machine, env: Env, stmt: s.Augment) -> Outcome:
     return None
 
 
-def mutated(m: Machine, old: Product, value: Value, span: s.Span) -> Value:
+def mutated(m: Machine, old: Product, value: Value, span: Span) -> Value:
     """The result of an in-place operation: it keeps the memory and the dtype of what it changed."""
     if old.alias:
         m.ctx.note("mutation", span, old.alias)
@@ -166,8 +166,9 @@ def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     m.ctx.prefer = _preferred(m, stmt)
     taken = m.truth(env, stmt.test)
     m.ctx.prefer = None
-    quiet, m.ctx.quiet = m.ctx.quiet, m.ctx.quiet or any(
-        word in m.module.source(stmt.test.span).lower() for word in _DEBUG
+    quiet, m.ctx.quiet = (
+        m.ctx.quiet,
+        m.ctx.quiet or any(word in m.module.source(stmt.test.span).lower() for word in _DEBUG),
     )
     outcome = execute(m, env, stmt.body if taken else stmt.orelse)
     m.ctx.quiet = quiet

@@ -6,8 +6,7 @@ then opaque.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from normlint.text.finding import Span
@@ -292,17 +291,3 @@ Stmt: TypeAlias = (
     Assign | Augment | Evaluate | Return | Raise | Jump | If | Loop | With | Try | Match | Function | Class | Import
 )
 Block: TypeAlias = tuple[Stmt, ...]
-
-
-def walk(node: object) -> Iterator[Node]:
-    """The node and everything below it, in the order of the text."""
-    if isinstance(node, Span):
-        return
-    if isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
-    elif isinstance(node, Node):
-        yield node
-        for field in fields(node):
-            if field.name not in ("span", "head"):
-                yield from walk(getattr(node, field.name))

@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.objects import Env
-from normlint.evaluate.value import (
+from normlint.evaluate.monomial import (
     Abs,
     Apply,
+    Input,
+    Mono,
+    Param,
+    Scalar,
+    Size,
+)
+from normlint.evaluate.objects import Env
+from normlint.evaluate.value import (
     Constant,
     Defined,
     Dtype,
-    Input,
-    Mono,
     Opaque,
-    Param,
     Path,
     Product,
-    Scalar,
     Shape,
-    Size,
     Tup,
     Value,
 )
@@ -62,8 +64,8 @@ def _atom(atom: object) -> str:
         case Abs(inner=inner):
             return f"|{describe(inner)}|"
         case Apply(name=name, args=args, place=place):
-            inner = ", ".join(describe(a) if isinstance(a, Mono) else str(a) for a in args)
-            return f"{name}({inner})@{place.start}"
+            words = ", ".join(describe(a) if isinstance(a, Mono) else str(a) for a in args)
+            return f"{name}({words})@{place.start}"
     return type(atom).__name__.lower()
 
 

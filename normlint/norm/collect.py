@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.machine import REDUCTION, Machine
-from normlint.evaluate.module import Module, Piece, definitions
+from normlint.evaluate.module import Module, Piece
+from normlint.evaluate.monomial import Mono
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.replay import Entry, replay
-from normlint.evaluate.value import Defined, Mono, Value
+from normlint.evaluate.value import Defined, Value
+from normlint.evaluate.walk import definitions, walk
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Norm, Owner
 from normlint.norm.owner import owner_of
@@ -72,7 +74,7 @@ def _reaching(module: Module, mark: re.Pattern[str]) -> set[Piece]:
 def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class) -> Iterator[Entry]:
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
-    if isinstance(ref, FunctionRef):
+    if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
         yield Entry(ref.qualname, node.head, ref, called=_is_called(module, node))
     elif isinstance(ref, ClassRef):
         yield from _methods(module, ref)
@@ -108,7 +110,8 @@ def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
 
 def _closure(reaching: set[str], module: Module, named: dict[str, set[str]]) -> set[str]:
     """Methods that reach a reduction through methods and functions they name."""
-    reaching = reaching | {n for p in module.pieces if p.kind == "def" and REDUCTION.search(module.text, *p.span) for n in p.names}  # fmt: skip
+    functions = (p for p in module.pieces if p.kind == "def" and REDUCTION.search(module.text, *p.span))
+    reaching = reaching.union(n for p in functions for n in p.names)
     while True:
         more = {name for name, uses in named.items() if uses & reaching} - reaching
         if not more:
@@ -117,7 +120,7 @@ def _closure(reaching: set[str], module: Module, named: dict[str, set[str]]) -> 
 
 
 def _names(method: s.Function) -> set[str]:
-    nodes = list(s.walk(method.body))
+    nodes = list(walk(method.body))
     return {n.name for n in nodes if isinstance(n, s.Attribute)} | {n.id for n in nodes if isinstance(n, s.Name)}
 
 

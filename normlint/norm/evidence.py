@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from normlint.evaluate.value import ALL
+from normlint.evaluate.monomial import ALL
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
 
@@ -27,7 +27,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     if c.power != -HALF and not (named or gain):
         return False
     if c.over_everything:
-        return (named or gain) and c.kind != "l2" or (named and gain)
+        return ((named or gain) and c.kind != "l2") or (named and gain)
     return _over_features(c, named, gain)
 
 

@@ -16,9 +16,7 @@ _INTENTS = (
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),
     ("norm", re.compile(r"norm", re.IGNORECASE)),
 )
-AGAINST = re.compile(
-    r"advantage|reward|return|image|audio|pixel|patch|latent|column|loss|metric|guidance|wav", re.I
-)
+AGAINST = re.compile(r"advantage|reward|return|image|audio|pixel|patch|latent|column|loss|metric|guidance|wav", re.I)
 
 
 def intent(qualname: str) -> str:

@@ -7,7 +7,15 @@ from fractions import Fraction
 
 from normlint.evaluate.context import Note
 from normlint.evaluate.dtypes import HALVES, DType
-from normlint.evaluate.value import ALL, TRAILING, Atom, Mono, Param, Stat, Step
+from normlint.evaluate.monomial import (
+    ALL,
+    TRAILING,
+    Atom,
+    Mono,
+    Param,
+    Stat,
+    Step,
+)
 from normlint.text.finding import Span
 
 HALF = Fraction(1, 2)
@@ -86,10 +94,12 @@ class Computation:
 
     @property
     def over_everything(self) -> bool:
+        """Reduced without a dim, and more than a vector as far as the text tells."""
         return self.statistic.axes == ALL and self.statistic.rank != 1
 
     @property
     def over_last(self) -> bool:
+        """Reduced over the features as they usually lie."""
         return self.statistic.axes in ((-1,), TRAILING)
 
     @property
@@ -148,6 +158,7 @@ class Norm:
 
     @property
     def main(self) -> Computation:
+        """The computation on the straight path."""
         return self.computations[0]
 
     @property

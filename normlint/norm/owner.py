@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.monomial import Param
 from normlint.evaluate.objects import ClassRef
 from normlint.evaluate.replay import Entry
-from normlint.evaluate.value import Param, Product, Value
+from normlint.evaluate.value import Product, Value
+from normlint.evaluate.walk import walk
 from normlint.norm.names import intent
 from normlint.norm.norm import Owner
 from normlint.text.finding import Span
@@ -53,8 +55,8 @@ def _attributes_read(cls: ClassRef) -> set[str]:
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:
-    stored = {id(t) for n in s.walk(node) if isinstance(n, s.Assign) for t in n.targets}
-    for part in s.walk(node):
+    stored = {id(t) for n in walk(node) if isinstance(n, s.Assign) for t in n.targets}
+    for part in walk(node):
         if isinstance(part, s.Attribute) and id(part) not in stored:
             yield part.name
         elif isinstance(part, s.Literal) and isinstance(part.value, str):
@@ -82,7 +84,7 @@ def _unused_in(init: s.Function, read: set[str]) -> Span | None:
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
-            inside = sum(isinstance(n, s.Attribute) and n.name == name for n in s.walk(init.body))
+            inside = sum(isinstance(n, s.Attribute) and n.name == name for n in walk(init.body))
             if is_eps(name) and name not in read and inside == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)
@@ -91,8 +93,8 @@ def _unused_in(init: s.Function, read: set[str]) -> Span | None:
 def _unused_parameter(node: s.Function) -> Span | None:
     if _is_stub(node):
         return None
-    used = {n.id for n in s.walk(node.body) if isinstance(n, s.Name)}
-    keywords = any(isinstance(n, s.Argument) and n.star == "**" for n in s.walk(node.body))
+    used = {n.id for n in walk(node.body) if isinstance(n, s.Name)}
+    keywords = any(isinstance(n, s.Argument) and n.star == "**" for n in walk(node.body))
     for param in node.params:
         if is_eps(param.name) and param.name not in used and not keywords and not param.name.startswith("_"):
             return Span(param.span.start, param.span.start + len(param.name))

@@ -9,8 +9,7 @@ from fractions import Fraction
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import FLOATS, HALVES, DType
-from normlint.evaluate.truth import describe
-from normlint.evaluate.value import (
+from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
     TRAILING,
@@ -30,6 +29,7 @@ from normlint.evaluate.value import (
     bears_stat,
     raised,
 )
+from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
 
 
@@ -99,10 +99,10 @@ def _root(factor: Factor) -> _Root | None:
         here = bearing[0]
         trail[:0] = here.steps
         power *= here.power
-    return _Root(here.atom, power, tuple(_scaled(eps, here)), tuple(trail), tuple(beside), coef)
+    return _Root(here.atom, power, tuple(_scaled(eps)), tuple(trail), tuple(beside), coef)
 
 
-def _scaled(eps: list[Eps], stat: Factor) -> Iterator[Eps]:
+def _scaled(eps: list[Eps]) -> Iterator[Eps]:
     """Powers of the statistic, not of the sum they were met in."""
     power = Fraction(1)
     for e in reversed(eps):
@@ -150,12 +150,13 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     base, used, centre, centred = matched
     rest = [f for f in outside if not any(f is u for u in used)] + list(root.beside)
     gains, sizes, others = _sorted(rest)
-    counts = _counts(sizes, root, base, gains, mono.coef)
+    counts = _counts(sizes, root, gains, mono.coef)
     kind = _kind(root.stat, centred, counts)
     centre = None if centre is not None and centre.span == root.stat.span else centre
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
-        tuple(f.atom for f in others), root.trail, used[0].steps if used else (), flow.product.layout == root.stat.layout,
+        tuple(f.atom for f in others), root.trail, used[0].steps if used else (),
+        flow.product.layout == root.stat.layout,
         not used, context.input_dtype, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         bool(context.possible.get(DType.PARAM, FLOATS) & HALVES), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
@@ -219,14 +220,12 @@ def _gain(f: Factor) -> Gain | None:
     return None
 
 
-def _counts(
-    sizes: list[Factor], root: _Root, base: Mono, gains: tuple[Gain, ...], coef: float
-) -> tuple[Count, ...]:
+def _counts(sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: float) -> tuple[Count, ...]:
     lengths = {describe(s) for g in gains for s in (g.param.shape or ()) if s is not None and s.factors}
     inside = {id(f) for f in root.beside}
     ratio, sizes = _ratio(sizes)
     found = list(ratio) + [
-        Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, base, lengths), f.span, id(f) in inside)
+        Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, lengths), f.span, id(f) in inside)
         for f in sizes
     ]
     if coef != 1 or root.coef != 1:
@@ -249,7 +248,7 @@ def _mono(f: Factor) -> Mono:
     return Mono(1.0, (replace(f, power=Fraction(1)),))
 
 
-def _of_features(atom: Atom, stat: Stat, base: Mono, lengths: set[str]) -> bool | None:
+def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
     """Whether a count is the length of the reduced axes."""
     if isinstance(atom, Scalar):
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
@@ -273,5 +272,3 @@ def _kind(stat: Stat, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> 
         return "rms"
     known = sum((c.power for c in counts if c.of_features), Fraction(0))
     return "rms" if known == HALF else "l2"
-
-

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from normlint.evaluate.monomial import (
+    ALL,
+    TRAILING,
+    Apply,
+    Atom,
+    Mono,
+    Scalar,
+    Stat,
+)
 from normlint.evaluate.truth import describe
-from normlint.evaluate.value import ALL, TRAILING, Apply, Atom, Mono, Scalar, Stat
 from normlint.norm.norm import Computation, Count
 
 _SHOWN = {"sqrt": "sqrt", "norm": "sqrt", "std": "sqrt", "rsqrt": "rsqrt", "recip": "recip", "pow": "pow", "eps": "eps"}

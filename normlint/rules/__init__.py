@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from normlint.norm.norm import Norm
-from normlint.rules import epsilon, formula, modernize, module, precision, reduction
+from normlint.rules import count, epsilon, formula, modernize, module, precision, reduction
 from normlint.rules.registry import RULES, Problem
 from normlint.text.finding import Finding
 
-FAMILIES = (reduction, precision, epsilon, formula, module, modernize)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.value import Centred, Mono, Step
+from normlint.evaluate.monomial import Centred, Mono, Step
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.text.finding import Span
@@ -46,7 +46,9 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.power == HALF and c.degree == 2:
-            yield Problem(_last_power(c), "multiplies by the root mean square: large rows grow where they should shrink")
+            yield Problem(
+                _last_power(c), "multiplies by the root mean square: large rows grow where they should shrink"
+            )
 
 
 @rule("NRM402", name="wrong-root")
@@ -76,7 +78,9 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     names = {Fraction(-1): "no square root is taken", Fraction(1): "no square root is taken"}
     for c in norm.computations:
         if c.degree == 2 and abs(c.power) != HALF:
-            yield Problem(_last_power(c), f"{names.get(c.power, 'the root is taken twice')}: the output's scale is not 1")
+            yield Problem(
+                _last_power(c), f"{names.get(c.power, 'the root is taken twice')}: the output's scale is not 1"
+            )
 
 
 @rule("NRM403", name="missing-square")
@@ -243,4 +247,6 @@ def _starts_wrong(g: Gain) -> str:
         return ""
     if g.offset == 1 and g.param.init == "ones":
         return "1 + a weight of ones: the gain starts at 2"
-    return "a weight of zeros without 1 +: the output starts at 0" if g.offset is None and g.param.init == "zeros" else ""
+    return (
+        "a weight of zeros without 1 +: the output starts at 0" if g.offset is None and g.param.init == "zeros" else ""
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from normlint.evaluate.value import Mono, Param
+from normlint.evaluate.monomial import Mono, Param
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Problem, rule
 from normlint.text.finding import Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.value import Step
+from normlint.evaluate.monomial import Step
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.text.finding import Span
@@ -108,7 +108,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
         def forward(self, x):
             h = x.float()
-            return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight  # error: [missing-downcast]
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h * self.weight  # error: [missing-downcast]
     ```
 
     A gain in fp32 that promotes the product is LLaMA's way, and fine:

@@ -1,12 +1,11 @@
-"""NRM1xx: what is reduced, over which axes, and by how much it is divided."""
+"""NRM1xx: what is reduced, and over which axes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
-from normlint.evaluate.value import ALL, Stat
-from normlint.norm.norm import HALF, Computation, Norm
+from normlint.evaluate.monomial import ALL, Stat
+from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 
 
@@ -168,123 +167,6 @@ def _misses_features(stat: Stat) -> bool:
 
 def _shown(stat: Stat) -> str:
     return ", ".join(map(str, stat.axes)) if isinstance(stat.axes, tuple) else str(stat.axes)
-
-
-@rule("NRM104", name="wrong-element-count", unless=("NRM101", "NRM103", "NRM106"))
-def wrong_element_count(norm: Norm) -> Iterator[Problem]:
-    """Divides by something that isn't the number of reduced elements, or not at all.
-
-    A sum of squares that is never divided makes the output √D times too small (32 times at D = 1024); a mean divided
-    once more makes it √D times too large. √D beside an L2 norm belongs into the numerator.
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            ms = h.pow(2).sum(-1, keepdim=True)  # error: [wrong-element-count]
-            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
-    ```
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            ms = h.pow(2).sum(-1, keepdim=True) / x.shape[-1]
-            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
-    ```
-
-    An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported.
-    """
-    for c in norm.computations:
-        power = c.feature_power
-        if power is None or c.degree != 2 or c.power != -HALF:
-            continue
-        foreign = any(n.of_features is False for n in c.counts)
-        message = _miscounted(norm, c, power, foreign)
-        if message:
-            yield Problem(c.statistic.span, message)
-
-
-def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:
-    """What is wrong with the count, or "". A bare L2 norm times d^−1/2 is attention's scale."""
-    meant = norm.owner.intent == "rms" or (norm.owner.intent in ("layer", "norm") and any(c.centred))
-    learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
-    if c.statistic.reduce == "mean":
-        inside = any(n.inside for n in c.counts)
-        wrong = (foreign and meant) or ((power > 0 or (power < 0 and inside)) and norm.meant)
-        return "a mean is divided once more: the output is √D times off" if wrong else ""
-    if power == HALF and not foreign:
-        return ""
-    if foreign and (meant or learned):
-        return "the sum over D features is divided by the length of another axis"
-    if power == 0 and meant:
-        return "the sum is never divided by D: the output is √D times too small"
-    if power < 0 and (meant or learned):
-        return "√D stands on the wrong side: the output is D times too small"
-    return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
-
-
-@rule("NRM105", name="unbiased-variance")
-def unbiased_variance(norm: Norm) -> Iterator[Problem]:
-    """Uses Bessel's correction, which LayerNorm does not have.
-
-    `var` and `std` divide by D − 1 unless told otherwise. Against LayerNorm the output is √((D − 1)/D) times the right
-    one: 0.866 at D = 4, 0.999 at D = 512.
-
-    ```py
-    import torch
-    from torch import nn
-
-    class LayerNorm(nn.Module):
-        def __init__(self, dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.bias = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            mean = h.mean(-1, keepdim=True)
-            var = h.var(-1, keepdim=True)  # error: [unbiased-variance]
-            return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
-    ```
-
-    ```py
-    import torch
-    from torch import nn
-
-    class LayerNorm(nn.Module):
-        def __init__(self, dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.bias = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            var, mean = torch.var_mean(h, dim=-1, correction=0, keepdim=True)
-            return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
-    ```
-    """
-    for c in norm.judged if norm.meant else ():
-        if not c.statistic.biased and all(c.centred):
-            yield Problem(c.statistic.span, f"`{c.statistic.spelled}` divides by D − 1: pass correction=0")
 
 
 @rule("NRM106", name="normalize-default-dim", unless=("NRM101",))

@@ -6,13 +6,20 @@ from dataclasses import replace
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import NAMED, DType, promote
+from normlint.evaluate.monomial import Step
 from normlint.evaluate.ops.table import Bound, op
-from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Step, Value
+from normlint.evaluate.value import (
+    Constant,
+    Dtype,
+    Opaque,
+    Product,
+    Value,
+)
 from normlint.text.finding import Span
 
 
 def cast(x: Product, dtype: DType, span: Span) -> Product:
-    """x in another dtype. It may still be the same memory: `.float()` of an fp32 tensor is no copy."""
+    """X in another dtype. It may still be the same memory: `.float()` of an fp32 tensor is no copy."""
     if not x.tensor:
         return replace(x, span=span)
     return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)

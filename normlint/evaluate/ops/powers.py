@@ -33,7 +33,7 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 
 
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
-    """base ** exponent for a constant exponent."""
+    """Base ** exponent for a constant exponent."""
     value = exponent.number
     if value is None or abs(value) > 64:
         return None

@@ -8,27 +8,29 @@ from fractions import Fraction
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import (
+from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
     TRAILING,
     Apply,
     Axes,
-    AxesOf,
     Centred,
-    Constant,
-    Dtype,
     Factor,
     Mono,
-    Product,
     Scalar,
     Size,
     Stat,
+    raised,
+)
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.value import (
+    AxesOf,
+    Constant,
+    Dtype,
+    Product,
     Tup,
     Value,
     of_atom,
-    raised,
 )
 
 TWO = Fraction(2)
@@ -294,5 +296,3 @@ def vecdot(ctx: Context, call: Bound) -> Value | None:
         return None
     values = {"dim": call.values.get("dim", Given(Product(Mono(-1.0)), NOWHERE))}
     return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
-
-

@@ -6,17 +6,19 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import (
+from normlint.evaluate.monomial import (
     Atom,
     Atoms,
-    Constant,
     Layout,
     Mono,
     Param,
+    Stat,
+)
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.value import (
+    Constant,
     Product,
     Shape,
-    Stat,
     Tup,
     Value,
 )
@@ -206,4 +208,3 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
         ctx.learn_rank(x, len(names))
         return _moved(ctx, x, ("perm", *(names.index(n) for n in out)), len(names), call)
     return relayout(ctx, call)
-

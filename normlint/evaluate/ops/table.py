@@ -68,7 +68,13 @@ class Op:
 
 
 OPS: Final[dict[str, Op]] = {}
-ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "p": "ord", "exponent": "ord", "x": "input", "A": "input", "a": "input", "tensor": "input"}  # fmt: skip
+ALIASES: Final = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "p": "ord",
+    "exponent": "ord",
+    **dict.fromkeys(("x", "A", "a", "tensor"), "input"),
+}
 PREFIXES: Final = (
     "torch.nn.functional.", "torch.linalg.", "torch.special.", "torch.Tensor.", "torch.nn.", "torch.",
     "math.", "numpy.", "einops.", "builtins.",

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
     Dtype,
-    Mono,
     Opaque,
-    Param,
     Product,
     Shape,
     Tup,
@@ -115,4 +114,3 @@ def guessed(name: str) -> Product | None:
     if low in ("bias", "beta", "b_2", "shift", "b"):
         return of_atom(Param(name, "unknown"), DType.PARAM)
     return None
-

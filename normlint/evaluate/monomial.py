@@ -1,0 +1,281 @@
+"""What an expression computes: a product of atoms with rational powers.
+
+`x * torch.rsqrt(ms + eps)` and `x / (ms + eps) ** 0.5` are the same value, {x: 1, ms⊕eps: −1/2}. Sums have four
+forms only: eps (`Plus`), a centre (`Centred`), 1 + w (`Offset`) and a shift behind the product (`Shifted`); any other
+sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along and do not take part in equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from normlint.evaluate.dtypes import DType
+from normlint.text.finding import Span
+
+NOWHERE: Final = Span(0, 0)
+ALL: Final = "all"  # every axis
+TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
+Axes: TypeAlias = tuple[int, ...] | str | None  # None: not known
+Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views since the input, oldest first
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something done to a factor: sqrt, rsqrt, recip, pow, cast, detach, item, no_grad."""
+
+    op: str
+    span: Span
+    dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    atom: Atom
+    power: Fraction
+    steps: tuple[Step, ...] = field(default=(), compare=False)
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Mono:
+    """coefficient · ∏ atom^power; the factors stand in the order in which the code met them."""
+
+    coef: float = 1.0
+    factors: tuple[Factor, ...] = ()
+
+    @cached_property
+    def key(self) -> tuple[float, frozenset[tuple[Atom, Fraction]]]:
+        return (self.coef, frozenset((f.atom, f.power) for f in self.factors))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    @cached_property
+    def depth(self) -> int:
+        """How deep atoms are nested in atoms."""
+        return max((_depth(f.atom) for f in self.factors), default=0)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Mono) and self._hash == other._hash and self.key == other.key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def power_of(self, atom: Atom) -> Fraction:
+        return sum((f.power for f in self.factors if f.atom == atom), Fraction(0))
+
+    @cached_property
+    def has_stat(self) -> bool:
+        """A statistic stands in this product, bare or under eps."""
+        return any(bears_stat(f.atom) for f in self.factors)
+
+    def times(self, other: Mono) -> Mono:
+        merged: dict[Atom, Factor] = {}
+        for f in (*self.factors, *other.factors):
+            old = merged.get(f.atom)
+            merged[f.atom] = f if old is None else replace(old, power=old.power + f.power, steps=old.steps + f.steps)
+        return Mono(self.coef * other.coef, tuple(f for f in merged.values() if f.power))
+
+    def map(self, change: Atoms) -> Mono:
+        """Every atom changed, also those under eps."""
+        return Mono(self.coef, tuple(replace(f, atom=_map(f.atom, change)) for f in self.factors))
+
+    def stepped(self, step: Step) -> Mono:
+        return Mono(self.coef, tuple(replace(f, steps=(*f.steps, step)) for f in self.factors))
+
+
+class Atoms:
+    """A change of atoms; `Mono.map` applies it from the inside out."""
+
+    def __call__(self, atom: Atom) -> Atom:
+        raise NotImplementedError
+
+
+# --- atoms -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A tensor from outside: a parameter of the entry, or a name that is free in a snippet."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A tensor the module owns. `init`: ones, zeros, full, empty, random, data or "" where the text doesn't say."""
+
+    name: str
+    role: str = field(compare=False)  # parameter, buffer, tensor (plain attribute), unknown
+    init: str = field(compare=False, default="")
+    shape: tuple[Mono | None, ...] | None = field(compare=False, default=None)
+    span: Span = field(compare=False, default=NOWHERE)
+    axis: str = field(compare=False, default="last")  # where it broadcasts: last, other (viewed, unsqueezed)
+    maker: str = field(compare=False, default="")  # the torch function that made it
+    dtype: DType = field(compare=False, default=DType.PARAM)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The length of an axis of a tensor; axis None: the number of elements."""
+
+    of: Mono
+    axis: int | None
+    layout: Layout = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number the text does not fix: a constructor's parameter, an attribute of a config object."""
+
+    name: str
+    default: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """A reduction. `inner` is what is averaged or summed: x², (x − μ)², |x|, x."""
+
+    inner: Mono
+    reduce: str  # mean, sum
+    axes: Axes
+    keepdim: bool
+    biased: bool = True
+    layout: Layout = ()
+    square: DType = field(default=DType.UNKNOWN, compare=False)
+    accumulate: DType = field(default=DType.UNKNOWN, compare=False)
+    spelled: str = field(default="", compare=False)  # mean, sum, var, std, norm, normalize, einsum, one-pass
+    default_dim: bool = field(default=False, compare=False)
+    default_eps: bool = field(default=False, compare=False)
+    masked: bool = field(default=False, compare=False)
+    rank: int | None = field(default=None, compare=False)
+    span: Span = field(default=NOWHERE, compare=False)
+    inner_span: Span = field(default=NOWHERE, compare=False)
+    axes_span: Span = field(default=NOWHERE, compare=False)
+    no_grad: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Centred:
+    """base − stat, where stat is the mean of base."""
+
+    base: Mono
+    stat: Stat = field(compare=False)
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plus:
+    """inner + eps, or inner clamped from below to eps (`how`: add, clamp)."""
+
+    inner: Mono
+    eps: Mono
+    how: str = "add"
+    span: Span = field(default=NOWHERE, compare=False)
+    eps_span: Span = field(default=NOWHERE, compare=False)
+    dtype: DType = field(default=DType.UNKNOWN, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """constant + inner, for a gain."""
+
+    constant: float
+    inner: Mono
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """inner + bias, behind the product."""
+
+    inner: Mono
+    bias: Mono
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Abs:
+    inner: Mono
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """What the analysis doesn't look into. `place` tells apart calls that may differ from one to the next."""
+
+    name: str
+    args: tuple[object, ...] = ()
+    place: Span = NOWHERE
+    depth: int = field(default=0, compare=False)
+
+
+Atom: TypeAlias = Input | Param | Size | Scalar | Stat | Centred | Plus | Offset | Shifted | Abs | Apply
+
+
+def _depth(atom: Atom) -> int:
+    match atom:
+        case Stat(inner=inner) | Plus(inner=inner) | Offset(inner=inner) | Shifted(inner=inner) | Abs(inner=inner):
+            return inner.depth + 1
+        case Centred(base=base):
+            return base.depth + 1
+        case Apply(depth=depth):
+            return depth + 1
+    return 0
+
+
+def _map(atom: Atom, change: Atoms) -> Atom:
+    if isinstance(atom, Plus):
+        atom = replace(atom, inner=atom.inner.map(change))
+    return change(atom)
+
+
+def bears_stat(atom: Atom) -> bool:
+    """A statistic, or one under eps or an absolute value."""
+    return isinstance(atom, Stat) or (isinstance(atom, Plus | Abs) and atom.inner.has_stat)
+
+
+def stats_of(mono: Mono) -> Iterator[Stat]:
+    """Every statistic in the product, also those under eps."""
+    for f in mono.factors:
+        if isinstance(f.atom, Stat):
+            yield f.atom
+        elif isinstance(f.atom, Plus | Abs):
+            yield from stats_of(f.atom.inner)
+
+
+def positive(atom: Atom) -> bool:
+    """Never negative, so that a root undoes a square."""
+    match atom:
+        case Size() | Scalar() | Abs():
+            return True
+        case Plus(inner=inner) | Stat(inner=inner):
+            return all(positive(f.atom) or f.power % 2 == 0 for f in inner.factors)
+    return False
+
+
+def raised(mono: Mono, power: Fraction, steps: Iterable[Step]) -> Mono | None:
+    """Mono ** power; None where the coefficient has no such power."""
+    try:
+        coef = mono.coef ** (int(power) if power.denominator == 1 else float(power))
+    except (ZeroDivisionError, OverflowError):
+        return None
+    if isinstance(coef, complex):
+        return None
+    trail = tuple(steps)
+    return Mono(coef, tuple(_raised(f, power, trail) for f in mono.factors))
+
+
+def _raised(f: Factor, power: Fraction, steps: tuple[Step, ...]) -> Factor:
+    total = f.power * power
+    atom = f.atom
+    if f.power % 2 == 0 and total % 2 != 0 and not positive(atom):
+        atom = Abs(Mono(1.0, (Factor(atom, Fraction(1), span=f.span),)))
+    return Factor(atom, total, f.steps + steps, f.span)
+
+
+ONE: Final = Mono()

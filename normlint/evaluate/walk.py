@@ -1,0 +1,46 @@
+"""Ways through a tree: everything below a node, the blocks of a scope, the definitions in a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from normlint.evaluate import syntax as s
+from normlint.text.finding import Span
+
+
+def walk(node: object) -> Iterator[s.Node]:
+    """The node and everything below it, in the order of the text."""
+    if isinstance(node, Span):
+        return
+    if isinstance(node, tuple):
+        for part in node:
+            yield from walk(part)
+    elif isinstance(node, s.Node):
+        yield node
+        for field in fields(node):
+            if field.name not in ("span", "head"):
+                yield from walk(getattr(node, field.name))
+
+
+def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
+    """The blocks of a compound statement that share its scope."""
+    match stmt:
+        case s.If(body=body, orelse=orelse) | s.Loop(body=body, orelse=orelse):
+            return (body, orelse)
+        case s.With(body=body):
+            return (body,)
+        case s.Try(body=body, handlers=handlers, orelse=orelse, final=final):
+            return (body, *handlers, orelse, final)
+        case s.Match(cases=cases):
+            return tuple(block for _, block in cases)
+    return ()
+
+
+def definitions(block: s.Block) -> Iterator[s.Function | s.Class]:
+    """The classes and functions of a block, also under `if` and `try`."""
+    for stmt in block:
+        if isinstance(stmt, s.Function | s.Class):
+            yield stmt
+        for inner in blocks_of(stmt):
+            yield from definitions(inner)

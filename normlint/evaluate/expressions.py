@@ -10,7 +10,7 @@ from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Input
-from normlint.evaluate.objects import Env, FunctionRef
+from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
@@ -66,6 +66,8 @@ def _name(m: Machine, env: Env, node: s.Name) -> Value:
 
 def _free(node: s.Name) -> Value:
     """A name that a snippet leaves to its reader: a size, an eps, else a tensor."""
+    if node.id == "self":
+        return Defined(Instance(None), "self")
     low = node.id.lower()
     if "eps" in low or low in attributes.SIZES:
         return scalar(node.id)

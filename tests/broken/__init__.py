@@ -1,0 +1,1 @@
+"""Norms that are wrong, spelled in ways that the grid does not have."""

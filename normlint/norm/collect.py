@@ -51,16 +51,16 @@ def entries(module: Module) -> Iterator[Entry]:
             continue
         for node in definitions(block):
             yield from _entries_of(machine, module, node)
-    if any(p.kind in ("plain", "compound") for p in worthy):
-        yield from _top_level(module, [p for p in module.pieces if p.kind in ("plain", "compound")])
+    yield from _top_level(module, [p for p in worthy if p.kind in ("plain", "compound")])
 
 
 def _worthy(module: Module) -> list[Piece]:
-    """Pieces that hold a reduction and a root, themselves or in a function of the text that they name."""
-    if module.snippet or len(module.text) < 4000:  # a few statements that may need each other
-        return [p for p in module.pieces if p.kind != "import"] if REDUCTION.search(module.text) else []
+    """Pieces that hold a reduction and a root, themselves or in a function that they name; loose statements together."""
     reducing = _reaching(module, REDUCTION)
     rooted = _reaching(module, ROOT) | {p for p in reducing if any("norm" in n.lower() for n in p.names)}
+    loose = {p for p in module.pieces if p.kind in ("plain", "compound")}
+    if loose & reducing and loose & rooted:
+        reducing, rooted = reducing | loose, rooted | loose
     return [p for p in module.pieces if p in reducing and p in rooted and p.kind != "import"]
 
 

@@ -170,6 +170,9 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
         return None
     if is_statistic(a) and (not b.tensor or _is_eps(b)):
         return _with_eps(a, b, "add", span)
+    distributed = _distributed(a, b, span)
+    if distributed is not None:
+        return distributed
     if is_normlike(a) and not b.mono.has_stat:
         return _shifted(a, b, span)
     if b.tensor:
@@ -179,9 +182,23 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
     return _with_eps(a, b, "add", span)
 
 
+def _distributed(a: Product, b: Product, span: Span) -> Product | None:
+    """A + a·w is a·(1 + w)."""
+    if not a.mono.has_stat or len(b.mono.factors) != len(a.mono.factors) + 1:
+        return None
+    extra = [f for f in b.mono.factors if not any(f.atom == g.atom and f.power == g.power for g in a.mono.factors)]
+    if len(extra) != 1 or not isinstance(extra[0].atom, Param) or extra[0].power != 1:
+        return None
+    gain = Mono(1.0, (extra[0],))
+    factor = Factor(Offset(1.0, gain, span), Fraction(1), span=span)
+    return replace(a, mono=a.mono.times(Mono(1.0, (factor,))), dtype=promoted((a, b)), span=span)
+
+
 def _is_eps(b: Product) -> bool:
     sole = b.sole
-    return sole is not None and isinstance(sole.atom, Param) and "eps" in sole.atom.name.lower()
+    if sole is None or not isinstance(sole.atom, Param):
+        return False
+    return "eps" in sole.atom.name.lower() or (sole.atom.shape == () and sole.atom.init == "data")
 
 
 def _with_eps(base: Product, eps: Product, how: str, span: Span) -> Product:

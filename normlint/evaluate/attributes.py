@@ -48,7 +48,7 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
         case Product(tensor=True):
             return _of_tensor(m, base, name, span)
         case Product():
-            return _of_scalar(base, name)
+            return _of_scalar(m, base, name)
         case Defined(ref=Instance() as instance):
             return of_instance(m, instance, name, span)
         case Defined(ref=Super() as above):
@@ -78,8 +78,7 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
     if name == "dtype":
         return Dtype(x.dtype, describe(x) if x.dtype in (DType.INPUT, DType.PARAM) else "")
     if name == "ndim":
-        rank = m.ctx.rank(x)
-        return number(float(rank)) if rank is not None else scalar(f"rank of {describe(x)}")
+        return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("T", "mT"):
         return shapes.transposed(m.ctx, x, name)
     if name == "data":
@@ -94,13 +93,15 @@ def _is_operation(name: str) -> bool:
     return name.rstrip("_") in OPS or name in QUESTIONS
 
 
-def _of_scalar(x: Product, name: str) -> Value:
+def _of_scalar(m: Machine, x: Product, name: str) -> Value:
     """An attribute of something symbolic: config.rms_norm_eps, or a method of a number."""
     if name in ("dtype", "device"):
         return Opaque(f"{describe(x)}.{name}")
     if x.mono.has_stat or (x.number is not None and name in OPS):
         return Method(x, name)
-    return scalar(f"{describe(x)}.{name}")
+    config = m.ctx.configs.get(describe(x))
+    known = get(m, config, name, span=x.span) if config is not None else None
+    return scalar(f"{describe(x)}.{name}", known.number if isinstance(known, Product) else None)
 
 
 # --- self ------------------------------------------------------------------------------------------------------------
@@ -165,8 +166,13 @@ def set_attribute(instance: Instance, name: str, value: Value) -> None:
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
         atom = value.sole.atom
         if not atom.name:
-            value = replace(value, mono=_renamed(value, replace(atom, name=name)))
+            value = replace(value, mono=_renamed(value, replace(atom, name=name)), dtype=_held(value.dtype))
     instance.attrs[name] = value
+
+
+def _held(dtype: DType) -> DType:
+    """What a module holds moves with it: its dtype is that of the parameters."""
+    return DType.PARAM if dtype is DType.FP32 else dtype
 
 
 def _renamed(value: Product, atom: Param) -> Mono:

@@ -11,7 +11,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
-from normlint.evaluate.objects import Env, Instance, Super
+from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.statements import rebind
 from normlint.evaluate.truth import describe
@@ -72,8 +72,9 @@ def _len(m: Machine, env: Env, node: s.Call) -> Value:
     if isinstance(value, Tup):
         return number(float(len(value.items)))
     if isinstance(value, Shape) and value.start is value.stop is None:
-        rank = m.ctx.rank(value.of)
-        return number(float(rank)) if rank is not None else scalar(f"rank of {describe(value.of)}")
+        return m.ctx.ask_rank(value.of, f"rank of {describe(value.of)}")
+    if isinstance(value, Product) and value.tensor:
+        return subscripts.size(m, Shape(value), 0)
     return scalar(f"len of {describe(value)}")
 
 
@@ -176,6 +177,15 @@ def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
     return Opaque(" ".join(map(describe, args)))
 
 
+def _partial(m: Machine, env: Env, node: s.Call) -> Value:
+    from normlint.evaluate.calls import arguments
+
+    positional, keywords = arguments(m, env, node)
+    if not positional:
+        return Opaque("partial")
+    return Defined(Partial(positional[0].value, positional[1:], keywords), "partial")
+
+
 def _autocast_dtype(m: Machine, env: Env, node: s.Call) -> Value:
     """What autocast computes in: a half or not, like an input."""
     return Dtype(DType.INPUT)
@@ -202,6 +212,7 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "torch.Size": _tuple,
     "typing.cast": lambda m, env, node: _args(m, env, node)[-1],
     "torch.finfo": _finfo,
+    "functools.partial": _partial,
     "torch.get_autocast_dtype": _autocast_dtype,
     "torch.get_autocast_gpu_dtype": _autocast_dtype,
     "torch.utils.checkpoint.checkpoint": _checkpoint,
@@ -255,8 +266,7 @@ def tensor_method(m: Machine, x: Product, name: str, positional: tuple[Given, ..
     if name == "size" and isinstance(first, Product) and first.number is not None:
         return subscripts.size(m, Shape(x), int(first.number))
     if name in ("dim", "ndimension"):
-        rank = m.ctx.rank(x)
-        return number(float(rank)) if rank is not None else scalar(f"rank of {describe(x)}")
+        return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("numel", "nelement"):
         base = Mono(1.0, x.mono.factors)
         return of_atom(Size(base, None, x.layout), x.dtype.WEAK, span, tensor=False)

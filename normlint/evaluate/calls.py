@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.evaluate import algebra, builtins, modules
 from normlint.evaluate import syntax as s
-from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
+from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, Given, bind, op_name
 from normlint.evaluate.statements import Returned, mutated, rebind
 from normlint.evaluate.value import (
@@ -80,11 +80,15 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             )
         case Path(dotted=dotted):
             name = op_name(dotted) or ""
+            if dotted.startswith("numpy.") and any(isinstance(g.value, Product) and g.value.tensor for g in positional):
+                return _unknown(m, dotted, args, span)
             if name:
                 return _operate(m, name, positional, keywords, span)
             return modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
+        case Defined(ref=Partial() as partial):
+            return call(m, partial.func, ((*partial.positional, *positional), {**partial.keywords, **keywords}), span)
         case Defined(ref=ClassRef() as cls):
             return modules.made(m, cls, args, span)
         case Defined(ref=Instance()) | Opaque():

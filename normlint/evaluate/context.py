@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.monomial import Layout, Mono, Scalar
-from normlint.evaluate.value import Product
+from normlint.evaluate.monomial import Centred, Layout, Mono, Scalar
+from normlint.evaluate.value import Product, Value, number, scalar
 from normlint.text.finding import Span
 
 MAX_STEPS = 20_000  # expressions evaluated in one replay
+MAX_SPENT = 200_000  # and in all replays of one module
 
 
 class Abandon(Exception):  # noqa: N818  (it is how a path ends, no error)
     """The path ends here: it raises, contradicts itself, or is too long to follow."""
+
+
+class Exhausted(Abandon):
+    """The path is too long; what it showed so far still counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +62,14 @@ class Context:
     grad: bool = True
     quiet: bool = False  # inside a debug branch
     prefer: bool | None = None  # the outcome that leads to a reduction, for the test at hand
+    configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with
+    asked: dict[str, Product] = field(default_factory=dict)  # by the words of a rank: whose it is
     steps: int = 0
 
     def tick(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise Abandon
+            raise Exhausted
 
     def decide(self, key: str, default: bool = False) -> bool:
         """The outcome of the test `key` on this path: the same each time it is asked."""
@@ -83,7 +91,25 @@ class Context:
     def rank(self, product: Product) -> int | None:
         if product.shape is not None:
             return len(product.shape)
-        return self.ranks.get((product.mono, product.layout))
+        known = self.ranks.get((product.mono, product.layout))
+        return self._rank_of_factors(product) if known is None else known
+
+    def _rank_of_factors(self, product: Product) -> int | None:
+        """x², x·y and x − mean have the axes of x."""
+        for f in product.mono.factors:
+            base = f.atom.base if isinstance(f.atom, Centred) else Mono(1.0, (replace(f, power=Fraction(1)),))
+            rank = self.ranks.get((base, product.layout))
+            if rank is not None:
+                return rank
+        return None
+
+    def ask_rank(self, product: Product, words: str) -> Product:
+        """The number of axes; where it isn't known, a symbol that a later test may fix."""
+        rank = self.rank(product)
+        if rank is not None:
+            return number(float(rank))
+        self.asked[words] = product
+        return scalar(words)
 
     def learn_rank(self, product: Product, rank: int) -> None:
         self.ranks[(product.mono, product.layout)] = rank

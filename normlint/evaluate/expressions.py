@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.module import REDUCTION
 from normlint.evaluate.monomial import Input
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops.powers import raise_to
@@ -26,6 +27,7 @@ from normlint.evaluate.value import (
     number,
     of_atom,
     scalar,
+    tup,
 )
 from normlint.text.finding import Span
 
@@ -97,7 +99,7 @@ def _binary(m: Machine, env: Env, node: s.Binary) -> Value:
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     """`left op right`."""
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
-        return Tup(left.items + right.items)
+        return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
         return left
     if not (isinstance(left, Product) or isinstance(right, Product)):
@@ -169,7 +171,7 @@ def _sequence(m: Machine, env: Env, node: s.Sequence) -> Value:
             continue
         value = m.eval(env, part.value)
         items.extend(value.items if isinstance(value, Tup) else (value,))
-    return Tup(tuple(items))
+    return tup(tuple(items))
 
 
 def _starred(m: Machine, env: Env, node: s.Starred) -> Value:
@@ -214,7 +216,10 @@ def _negative(element: Product) -> bool:
 
 
 def _lambda(m: Machine, env: Env, node: s.Lambda) -> Value:
-    return Defined(FunctionRef(node, env, "<lambda>"), "<lambda>")
+    ref = FunctionRef(node, env, "<lambda>")
+    if REDUCTION.search(m.module.text, *node.span):
+        m.waiting.append(ref)
+    return Defined(ref, "<lambda>")
 
 
 def _other(m: Machine, env: Env, node: s.Other | s.Mapping) -> Value:

@@ -21,11 +21,11 @@ def lower(text: str, offset: int = 0) -> s.Block:
     """The statements of `text`, with spans that count from `-offset`. Raises SyntaxError."""
     try:
         module = cst.parse_module(text)
+        state = Offsets(module.default_indent, module.default_newline, at=offset)
+        module._codegen(state)  # noqa: SLF001  (what libcst's own position provider calls)
+        return _Lowering(state.spans).block(module.body)
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise SyntaxError(str(error)) from error
-    state = Offsets(module.default_indent, module.default_newline, at=offset)
-    module._codegen(state)  # noqa: SLF001  (what libcst's own position provider calls)
-    return _Lowering(state.spans).block(module.body)
 
 
 class _Lowering:
@@ -66,9 +66,13 @@ class _Lowering:
         op = _OPERATORS.get(type(node.operator).__name__.removesuffix("Assign"), "?")
         return s.Augment(self.at(node), self.expr(node.target), op, self.expr(node.value))
 
-    def evaluate(self, node: cst.Expr | cst.Assert | cst.Del) -> s.Stmt:
-        value = {cst.Expr: "value", cst.Assert: "test", cst.Del: "target"}[type(node)]
+    def evaluate(self, node: cst.Expr | cst.Del) -> s.Stmt:
+        value = {cst.Expr: "value", cst.Del: "target"}[type(node)]
         return s.Evaluate(self.at(node), self.expr(getattr(node, value)))
+
+    def asserts(self, node: cst.Assert) -> s.Stmt:
+        """`if test: pass, else: raise`."""
+        return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg)),))
 
     def returns(self, node: cst.Return) -> s.Stmt:
         return s.Return(self.at(node), self.maybe(node.value))
@@ -278,7 +282,7 @@ _COMPARE = {
 _L = _Lowering
 _STMT: dict[type[cst.CSTNode], Callable[[_Lowering, Any], s.Stmt]] = {
     cst.Assign: _L.assign, cst.AnnAssign: _L.ann_assign, cst.AugAssign: _L.aug_assign, cst.Expr: _L.evaluate,
-    cst.Assert: _L.evaluate, cst.Del: _L.evaluate, cst.Return: _L.returns, cst.Raise: _L.raises, cst.Break: _L.jump,
+    cst.Assert: _L.asserts, cst.Del: _L.evaluate, cst.Return: _L.returns, cst.Raise: _L.raises, cst.Break: _L.jump,
     cst.Continue: _L.jump, cst.If: _L.if_, cst.For: _L.for_, cst.While: _L.while_, cst.With: _L.with_,
     cst.Try: _L.try_, cst.TryStar: _L.try_, cst.Match: _L.match, cst.FunctionDef: _L.function,
     cst.ClassDef: _L.class_, cst.Import: _L.import_, cst.ImportFrom: _L.import_from,

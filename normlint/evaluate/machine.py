@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from normlint.evaluate import calls, expressions, statements
@@ -10,7 +9,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.algebra import is_normlike
 from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.module import Module
+from normlint.evaluate.module import REDUCTION, Module
 from normlint.evaluate.monomial import Shifted
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
 from normlint.evaluate.value import (
@@ -24,9 +23,6 @@ from normlint.evaluate.walk import definitions
 from normlint.text.finding import Span
 
 MAX_FRAMES = 7
-REDUCTION = re.compile(
-    r"\b(?:mean|sum|nansum|nanmean|var|var_mean|std|std_mean|norm|vector_norm|normalize|einsum|reduce|average|vecdot)\s*\("
-)
 
 
 @dataclass(frozen=True, slots=True)

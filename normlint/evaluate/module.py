@@ -13,6 +13,9 @@ from normlint.evaluate.lower import lower
 from normlint.evaluate.walk import blocks_of
 from normlint.text.finding import Span
 
+REDUCTION = re.compile(
+    r"\b(?:mean|sum|nansum|nanmean|var|var_mean|std|std_mean|norm|vector_norm|normalize|einsum|reduce|average|vecdot)\s*\("
+)
 _START = re.compile(r'^(?=[^\s#)\]}])|"""|\'\'\'', re.MULTILINE)
 _CONTINUES = re.compile(r"(else|elif|except|finally|case)\b")
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
@@ -88,6 +91,7 @@ class Module:
 
     text: str
     snippet: bool = False
+    spent: int = 0  # expressions evaluated so far
     _lowered: dict[Span, s.Block] = field(default_factory=dict)
 
     @cached_property

@@ -15,6 +15,7 @@ from normlint.evaluate.value import (
     Defined,
     Opaque,
     Product,
+    Tup,
     Value,
     of_atom,
 )
@@ -33,6 +34,8 @@ KEEPS_DTYPE = (
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
     """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
+    if dotted == "torch.nn.ParameterList" and args[0] and isinstance(args[0][0].value, Tup):
+        return args[0][0].value
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
         return Opaque(f"module {dotted}", span)
     return None
@@ -86,7 +89,8 @@ def _second(args: Arguments) -> Value:
 
 def _owned(value: Value, role: str, name: str, span: Span) -> Value:
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
-        return replace(value, mono=of_atom(replace(value.sole.atom, role=role, name=name), value.dtype).mono)
+        atom = replace(value.sole.atom, role=role, name=name)
+        return replace(value, mono=of_atom(atom, value.dtype).mono, dtype=DType.PARAM)
     if isinstance(value, Constant):
         return value
     return of_atom(Param(name, role, "data", None, span), DType.PARAM, span)

@@ -78,7 +78,7 @@ class Mono:
         merged: dict[Atom, Factor] = {}
         for f in (*self.factors, *other.factors):
             old = merged.get(f.atom)
-            merged[f.atom] = f if old is None else replace(old, power=old.power + f.power, steps=old.steps + f.steps)
+            merged[f.atom] = f if old is None else replace(old, power=old.power + f.power, steps=_joined(old, f))
         return Mono(self.coef * other.coef, tuple(f for f in merged.values() if f.power))
 
     def map(self, change: Atoms) -> Mono:
@@ -87,6 +87,11 @@ class Mono:
 
     def stepped(self, step: Step) -> Mono:
         return Mono(self.coef, tuple(replace(f, steps=(*f.steps, step)) for f in self.factors))
+
+
+def _joined(one: Factor, two: Factor) -> tuple[Step, ...]:
+    """The steps of both, each once: x = x * x would double them at every line."""
+    return tuple(dict.fromkeys(one.steps + two.steps))
 
 
 class Atoms:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Value
 
 
@@ -78,6 +79,15 @@ class Instance:
     cls: ClassRef | None
     attrs: dict[str, Value] = field(default_factory=dict)
     external: bool = False  # made by a torch class outside the text
+
+
+@dataclass(eq=False)
+class Partial:
+    """A function with some arguments given."""
+
+    func: Value
+    positional: tuple[Given, ...]
+    keywords: dict[str, Given]
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.context import MAX_STEPS, Abandon, Context
+from normlint.evaluate.context import MAX_SPENT, MAX_STEPS, Abandon, Context, Exhausted
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
@@ -38,6 +38,7 @@ class Entry:
     cls: ClassRef | None = None
     block: s.Block = ()
     called: bool = False  # somebody in the text calls it: its inputs are judged there
+    vector: bool = False  # vmapped: its inputs have one axis
     spare: bool = False  # only of interest where no other entry gets there
 
 
@@ -55,13 +56,14 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
     plans: list[dict[str, bool]] = [{}]
     seen: set[frozenset[tuple[str, bool]]] = set()
     steps = 0
-    for _ in range(MAX_PATHS):
-        if not plans or steps > MAX_STEPS:
+    for number in range(MAX_PATHS):
+        if not plans or steps > MAX_STEPS or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
             return
         plan = plans.pop(0)
         context = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
         path = _run(Machine(module, context), entry)
         steps += context.steps
+        module.spent += context.steps
         if path is not None:
             yield path
         for key, outcome in context.decisions.items():
@@ -79,6 +81,8 @@ def _run(m: Machine, entry: Entry) -> Path | None:
         instance = _construct(m, entry.cls) if entry.cls else Instance(None)
         del m.ctx.flows[:], m.ctx.notes[:]
         result = _enter(m, entry, instance)
+    except Exhausted:
+        return Path(m.ctx, {}, None)
     except Abandon:
         return None
     _mark_returned(m, entry, result)
@@ -89,12 +93,17 @@ def _enter(m: Machine, entry: Entry, instance: Instance) -> Value | None:
     if entry.function is None:
         m.frames[-1] = Frame(None, "<module>", entry.span)
         m.run(m.globals, entry.block)
+        _call_waiting(m, entry)
         return None
     receiver = Defined(instance, "self")
     ref = entry.function
     if ref.kind != "static" and (entry.cls or _is_bare_method(ref)):
         ref = replace_receiver(ref, receiver)
-    result = m.call(Defined(ref), _symbolic(m, ref, bool(ref.receiver)), entry.span)
+    arguments = _symbolic(m, ref, bool(ref.receiver))
+    for given in arguments[1].values():
+        if entry.vector and isinstance(given.value, Product) and given.value.tensor:
+            m.ctx.learn_rank(given.value, 1)
+    result = m.call(Defined(ref), arguments, entry.span)
     _call_waiting(m, entry)
     return result
 
@@ -130,6 +139,10 @@ def _construct(m: Machine, cls: ClassRef) -> Instance:
 def symbol(m: Machine, param: s.Parameter) -> Value:
     """What a constructor's parameter stands for: a number or a flag, with its default."""
     default = param.default
+    if isinstance(param.annotation, s.Name):
+        config = m.lookup(m.globals, param.annotation.id)
+        if isinstance(config, Defined) and isinstance(config.ref, ClassRef):
+            m.ctx.configs[param.name] = config
     if isinstance(default, s.Literal) and isinstance(default.value, bool | int | float):
         return scalar(param.name, float(default.value), param.span)
     if isinstance(default, s.Unary | s.Binary | s.Name | s.Attribute):

@@ -22,6 +22,7 @@ from normlint.evaluate.value import (
     Shape,
     Tup,
     Value,
+    scalar,
 )
 from normlint.text.finding import Span
 
@@ -54,6 +55,8 @@ def execute(m: Machine, env: Env, block: s.Block) -> Outcome:
 def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
     value = m.eval(env, stmt.value)
     m.flow(value, stmt.value.span)
+    if isinstance(stmt.value, s.Lambda) and isinstance(value, Defined) and isinstance(value.ref, FunctionRef):
+        value.ref.qualname = getattr(stmt.targets[0], "id", value.ref.qualname)
     for target in stmt.targets:
         bind_target(m, env, target, value)
     return None
@@ -180,8 +183,9 @@ def _preferred(m: Machine, stmt: s.If) -> bool | None:
     body, orelse = m.marked(stmt.body), m.marked(stmt.orelse)
     if body != orelse:
         return body
-    raising = isinstance(stmt.body[-1], s.Raise) if stmt.body else False
-    return False if raising else None
+    if stmt.body and isinstance(stmt.body[-1], s.Raise):
+        return False
+    return True if stmt.orelse and isinstance(stmt.orelse[-1], s.Raise) else None
 
 
 def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
@@ -189,6 +193,8 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     subject = m.eval(env, stmt.subject)
     if stmt.target is not None:
         item: Value = algebra.opaque("item", (), stmt.target.span, pure=False)
+        if isinstance(subject, Opaque) and subject.text == "range":
+            item = scalar(f"index at {stmt.target.span.start}")
         if isinstance(subject, Tup) and subject.items:
             item = subject.items[0]
         bind_target(m, env, stmt.target, item)

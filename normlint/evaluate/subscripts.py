@@ -79,8 +79,10 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if plain:
         return base
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
-    result = algebra.opaque("index", (base.mono, key), node.span)
-    return replace(result, dtype=base.dtype, alias=base.alias)
+    result = replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias)
+    if len(index) > 1 and all(isinstance(i, Product) and not i.tensor for i in index):
+        m.ctx.learn_rank(result, 1)  # x[i, j] is one token's vector, or less
+    return result
 
 
 def _is_full(item: object) -> bool:

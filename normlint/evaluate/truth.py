@@ -122,7 +122,13 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     if op == "is" and isinstance(right, Constant) and right.value is None:
         return _is_none(m, left)
     known = _known(left, op, right)
-    return known if known is not None else m.ctx.decide(f"{describe(left)} {op} {describe(right)}")
+    if known is not None:
+        return known
+    outcome = m.ctx.decide(f"{describe(left)} {op} {describe(right)}")
+    asked = m.ctx.asked.get(describe(left))
+    if outcome and op == "==" and asked is not None and isinstance(right, Product) and right.number is not None:
+        m.ctx.learn_rank(asked, int(right.number))
+    return outcome
 
 
 def _known(left: Value, op: str, right: Value) -> bool | None:

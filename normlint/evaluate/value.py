@@ -47,6 +47,11 @@ class Tup:
 
     items: tuple[Value, ...]
 
+    @property
+    def leaves(self) -> int:
+        """How many values it holds, also in tuples one level down."""
+        return sum(len(i.items) if isinstance(i, Tup) else 1 for i in self.items)
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -102,6 +107,16 @@ class Defined:
 
 
 Value: TypeAlias = Product | Constant | Tup | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+
+
+MOST_LEAVES = 256
+
+
+def tup(items: tuple[Value, ...], text: str = "tuple") -> Value:
+    """A tuple of values; one that is large or deep is opaque."""
+    deep = any(isinstance(j, Tup) for i in items if isinstance(i, Tup) for j in i.items)
+    found = Tup(items)
+    return Opaque(text) if deep or found.leaves > MOST_LEAVES else found
 
 
 def number(value: float, span: Span = NOWHERE) -> Product:

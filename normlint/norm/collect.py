@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.machine import REDUCTION, Machine
-from normlint.evaluate.module import Module, Piece
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.machine import Machine
+from normlint.evaluate.module import REDUCTION, Module, Piece
 from normlint.evaluate.monomial import Mono
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.replay import Entry, replay
+from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined, Value
 from normlint.evaluate.walk import definitions, walk
 from normlint.norm.evidence import is_feature_norm
@@ -29,12 +31,26 @@ SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "r
 
 def norms(module: Module) -> tuple[Norm, ...]:
     """The norms of a unit, in the order of the text; one for each entry that reaches it."""
+    if _elsewhere(module):
+        return ()
     found: list[Norm] = []
     ran: set[Span] = set()
     for entry in sorted(entries(module), key=lambda e: e.spare):
         if not entry.spare or entry.span not in ran:
-            found += _norms_of(module, entry, ran)
+            try:
+                found += _norms_of(module, entry, ran)
+            except RecursionError:  # nested deeper than Python follows: opaque
+                continue
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+_OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")
+
+
+def _elsewhere(module: Module) -> bool:
+    """Arrays of another library: its norms are not torch's."""
+    roots = {path.partition(".")[0] for path in module.imports.values()}
+    return "torch" not in roots and "torch" not in module.text and bool(roots & set(_OTHERS))
 
 
 # --- entries ---------------------------------------------------------------------------------------------------------
@@ -55,7 +71,7 @@ def entries(module: Module) -> Iterator[Entry]:
 
 
 def _worthy(module: Module) -> list[Piece]:
-    """Pieces that hold a reduction and a root, themselves or in a function that they name; loose statements together."""
+    """Pieces that hold a reduction and a root, themselves or in a function they name; loose statements together."""
     reducing = _reaching(module, REDUCTION)
     rooted = _reaching(module, ROOT) | {p for p in reducing if any("norm" in n.lower() for n in p.names)}
     loose = {p for p in module.pieces if p.kind in ("plain", "compound")}
@@ -78,8 +94,17 @@ def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class) ->
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
-        yield Entry(ref.qualname, node.head, ref, called=_is_called(module, node))
-    elif isinstance(ref, ClassRef):
+        vector = bool(re.search(rf"\bvmap\(\s*{re.escape(node.name)}\b", module.text))
+        called = _is_called(module, node) or _recast(machine, node)
+        yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
+    for inner in walk(node.body):
+        if isinstance(inner, s.Class):
+            nested = machine.define(inner, machine.globals, f"{node.name}.")
+            if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
+                yield from _methods(module, nested.ref)
+    if isinstance(ref, FunctionRef):
+        return
+    if isinstance(ref, ClassRef):
         yield from _methods(module, ref)
 
 
@@ -88,7 +113,18 @@ def _is_called(module: Module, node: s.Function) -> bool:
     if node.name.startswith("_"):
         return True
     calls = re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(node.name)}\b(?![\"'])", module.text)
-    return any(not node.span.start <= c.start() < node.span.end for c in calls)
+    held = [p.span for p in module.pieces if p.kind in ("class", "def") and node.name not in p.names]
+    return any(span.start <= c.start() < span.end for c in calls for span in held)
+
+
+def _recast(machine: Machine, node: s.Function) -> bool:
+    """A decorator of the text, or one that casts: what comes in is not what the caller passes."""
+    for decorator in node.decorators:
+        func = decorator.func if isinstance(decorator, s.Call) else decorator
+        value = machine.eval(machine.globals, func)
+        if isinstance(value, Defined) or re.search(r"fwd|autocast|fp32|float|cast", describe(value)):
+            return True
+    return False
 
 
 def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
@@ -108,7 +144,8 @@ def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
         if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)
             spare = not public and method.name in called
-            yield Entry(ref.qualname, method.head, ref, cls, called=not public, spare=spare)
+            elsewhere = not public or _recast(Machine(module, Context({})), method)
+            yield Entry(ref.qualname, method.head, ref, cls, called=elsewhere, spare=spare)
 
 
 def _closure(reaching: set[str], module: Module, named: dict[str, set[str]]) -> set[str]:
@@ -157,8 +194,12 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         for found in _best(path.context):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
+    owners: dict[str, Owner] = {}
     for group in _merged(entry, places):
-        norm = _norm(module, entry, group, attrs)
+        name = _qualname(entry, group[0])
+        if name not in owners:
+            owners[name] = _owner(module, entry, name, attrs)
+        norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             yield norm
 
@@ -199,13 +240,17 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
     yield from returned.values()
 
 
-def _norm(module: Module, entry: Entry, group: list[_Found], attrs: dict[str, Value]) -> Norm | None:
-    name = _qualname(entry, group[0])
+def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> Owner:
     subclassed = entry.cls is not None and _is_base(module, entry.cls.node.name)
     # a quantised copy takes its weights over from a trained model
     reinitialised = "_init_weights" in module.text or "quant_mode" in module.text
-    owner = owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
+    return owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
+
+
+def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
     kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
+    if not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains for c in kept):
+        kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None
     return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept, entry.called)

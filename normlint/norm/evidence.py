@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from normlint.evaluate.monomial import ALL
+from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
 
@@ -16,13 +17,15 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
     named = owner.intent in _NORMS
     gain = bool(c.gains)
-    if owner.intent == "other" or c.power not in _PLAUSIBLE or c.statistic.masked:
+    if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE or c.statistic.masked:
         return False
     if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):
         return False
     if c.partial and not (named and c.power == -HALF and c.returned):
         return False
-    if _standardises(c, owner, named, gain):
+    if not gain and owner.intent in ("", "norm") and AGAINST.search(f"{owner.name} {describe(c.input)[:40]}"):
+        return False
+    if _standardises(c, named, gain):
         return False
     if c.power != -HALF and not (named or gain):
         return False
@@ -38,12 +41,12 @@ def _meant_squares(c: Computation, owner: Owner) -> bool:
     return owner.intent == "rms" or (owner.intent == "norm" and bool(c.gains) and c.power == -HALF)
 
 
-def _standardises(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
+def _standardises(c: Computation, named: bool, gain: bool) -> bool:
     """(x − mean) / std of data, not of features."""
     if gain or c.kind != "layer":
         return False
     unbiased = not c.statistic.biased
-    return (unbiased and not named and not c.over_last) or (not named and bool(AGAINST.search(owner.name)))
+    return unbiased and not named and not c.over_last
 
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:
@@ -56,7 +59,7 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
         return named and gain and (_gain_is_last(c) or not _spatial(axes))
     if axes[0] == 0 or axes[0] < -4:
         return named and gain
-    return named or gain or c.kind == "l2" or axes[0] == 1
+    return named or gain or c.kind == "l2"
 
 
 def _gain_is_last(c: Computation) -> bool:

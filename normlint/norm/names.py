@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 
 _OTHER = re.compile(
-    r"batch_?norm|instance_?norm|group_?norm|weight_?norm|spectral|response|grn|unit_?var|zero_?mean|standardi[sz]e|advantage|whiten"
+    r"batch_?norm|instance_?norm|group_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten"
     r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm",
     re.IGNORECASE,
 )
 _INTENTS = (
+    ("norm", re.compile(r"bias_?free|simple_?norm", re.IGNORECASE)),  # a variance without a centre is meant
     ("pixel", re.compile(r"pixel_?norm", re.IGNORECASE)),
     ("rms", re.compile(r"rms(?!_?prop)", re.IGNORECASE)),
     ("l2", re.compile(r"l2|scale_?norm|unit_?norm|cosine", re.IGNORECASE)),
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),
     ("norm", re.compile(r"norm", re.IGNORECASE)),
 )
-AGAINST = re.compile(r"advantage|reward|return|image|audio|pixel|patch|latent|column|loss|metric|guidance|wav", re.I)
+AGAINST = re.compile(
+    r"advantage|reward|return|image|pixel|patch|latent|column|loss|metric|guidance"
+    r"|audio|loudness|energy|speech|signal|wav",
+    re.IGNORECASE,
+)
 
 
 def intent(qualname: str) -> str:

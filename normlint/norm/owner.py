@@ -28,7 +28,8 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.name not in read)
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
-        _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params, reinitialised,
+        _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params,
+        any(name.startswith("running") for name in attrs), reinitialised,
     )  # fmt: skip
 
 

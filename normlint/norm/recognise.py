@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -155,12 +155,20 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     centre = None if centre is not None and centre.span == root.stat.span else centre
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
-        tuple(f.atom for f in others), root.trail, used[0].steps if used else (),
+        tuple(f.atom for f in others), root.trail, tuple(deep_steps(used)),
         flow.product.layout == root.stat.layout,
         not used, context.input_dtype, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         bool(context.possible.get(DType.PARAM, FLOATS) & HALVES), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
     )  # fmt: skip
+
+
+def deep_steps(factors: Iterable[Factor]) -> Iterator[Step]:
+    """What was done to factors, and to what they were centred from."""
+    for f in factors:
+        yield from f.steps
+        if isinstance(f.atom, Centred):
+            yield from deep_steps(f.atom.base.factors)
 
 
 def _tensors(factors: list[Factor]) -> list[Factor]:
@@ -253,6 +261,8 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
     if isinstance(atom, Scalar):
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
     assert isinstance(atom, Size)
+    if all(isinstance(f.atom, Param) for f in atom.of.factors):
+        return True  # the length of the gain
     if atom.axis is None:
         return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.monomial import Centred, Mono, Step
+from normlint.evaluate.monomial import Step
 from normlint.norm.norm import HALF, Computation, Gain, Norm
+from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import Problem, rule
 from normlint.text.finding import Span
 
@@ -178,21 +179,13 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
 
 def _detaching(c: Computation) -> Step | None:
     step = next((s for s in c.own_steps() if s.op in ("detach", "item")), None)
-    inner = [s for s in _inner_steps(c.statistic.inner) if s.op == "detach"]
+    inner = [s for s in deep_steps(c.statistic.inner.factors) if s.op == "detach"]
     shared = {s.span for s in c.input_steps}
     if step is None and inner and inner[0].span not in shared:
         step = inner[0]
     if step is None and c.statistic.no_grad and c.grad:
         return Step("no_grad", c.statistic.span)
     return step
-
-
-def _inner_steps(mono: Mono) -> Iterator[Step]:
-    """What was done to the input before the statistic, also before it was centred."""
-    for f in mono.factors:
-        yield from f.steps
-        if isinstance(f.atom, Centred):
-            yield from _inner_steps(f.atom.base)
 
 
 @rule("NRM406", name="gain-offset")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from normlint.evaluate.dtypes import DType
@@ -129,7 +130,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
             return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
     ```
     """
-    for c in norm.judged if norm.meant else ():
+    for c in norm.judged if norm.meant and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE) else ():
         if c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial:
             yield Problem(c.span, "the output stays fp32 for a half input: cast it back")
 

@@ -18,17 +18,19 @@ from normlint.evaluate.value import (
 from normlint.text.finding import Span
 
 
-def cast(x: Product, dtype: DType, span: Span) -> Product:
+def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Product:
     """X in another dtype. It may still be the same memory: `.float()` of an fp32 tensor is no copy."""
     if not x.tensor:
         return replace(x, span=span)
+    if ctx is not None and dtype.value not in ctx.possible.get(x.dtype, {dtype.value}):
+        x = replace(x, alias="")  # on this path the dtype differs, so the cast copies
     return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)
 
 
 @op("float double half bfloat16 int long bool", "input")
 def named(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    return cast(x, NAMED[call.name], call.span) if x else None
+    return cast(x, NAMED[call.name], call.span, ctx) if x else None
 
 
 def _target(value: Value) -> DType | None:
@@ -53,8 +55,10 @@ def to(ctx: Context, call: Bound) -> Value | None:
         return None
     given = [g.value for g in (*call.sequence("dtype"), *(call.values[k] for k in ("other",) if k in call.values))]
     targets = [t for t in map(_target, given) if t is not None]
+    if call.flag("copy", False):
+        x = replace(x, alias="")
     if targets:
-        return cast(x, targets[0], call.span)
+        return cast(x, targets[0], call.span, ctx)
     unknown = any(isinstance(v, Product) for v in given)
     return cast(x, DType.UNKNOWN, call.span) if unknown else replace(x, span=call.span)
 

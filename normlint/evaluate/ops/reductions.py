@@ -43,6 +43,8 @@ def axes_of(value: Value | None, rank: int | None) -> Axes:
             return ALL
         case AxesOf():
             return TRAILING
+        case Tup(items=()):
+            return ALL
         case Tup(items=items):
             parts = [axes_of(i, rank) for i in items]
             known = [p for p in parts if isinstance(p, tuple)]
@@ -270,8 +272,10 @@ def einops_reduce(ctx: Context, call: Bound) -> Value | None:
     if found is None:
         return None
     axes, keepdim = found
+    everything = len(axes) == len(str(pattern.value).partition("->")[0].split())
+    named = Constant(None) if everything else Tup(tuple(Product(Mono(float(a))) for a in axes))
     values = {
-        "dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span_of("pattern")),
+        "dim": Given(named, call.span_of("pattern")),
         "keepdim": Given(Constant(keepdim), NOWHERE),
     }
     return reduce(ctx, replace(call, values=values), x, str(kind))

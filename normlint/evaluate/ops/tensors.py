@@ -44,7 +44,8 @@ def placed(shape: tuple[Mono | None, ...] | None) -> str:
 
 def _dtype(call: Bound) -> DType:
     cast = call.get("dtype")
-    return cast.dtype if isinstance(cast, Dtype) else DType.PARAM
+    other = call.product("input")
+    return cast.dtype if isinstance(cast, Dtype) else other.dtype if other else DType.FP32
 
 
 def _made(call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str) -> Product:
@@ -100,7 +101,7 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     role = "buffer" if call.name == "Buffer" else "parameter"
     if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
         atom = replace(data.sole.atom, role=role, span=call.span)
-        return replace(data, mono=of_atom(atom, data.dtype).mono, alias="", span=call.span)
+        return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
     shape = data.shape if isinstance(data, Product) else None
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
     return of_atom(Param("", role, init, shape, call.span, placed(shape)), DType.PARAM, call.span)

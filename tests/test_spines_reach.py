@@ -1,0 +1,150 @@
+"""How far names reach: partial functions, mapped ones, decorators, configurations with a class, known shapes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spines import IMPORTS, PLAIN, RMS, ROOT_OF_MEAN, function, main, module, norms, only, spines, table
+
+NORM = ROOT_OF_MEAN
+SELF = NORM.replace("eps", "self.eps")
+HELPER = (
+    f"\nimport functools\nfrom functools import partial\n\n\ndef _n(x, eps, scale=1.0):\n    return {NORM} * scale\n"
+)
+
+
+def of(name: str, text: str) -> list[str]:
+    return [n.spine for n in norms(text) if n.qualname == name]
+
+
+@pytest.mark.parametrize(
+    ("call", "spine"),
+    table(
+        ("a partial of nothing", "partial()(x)", None),
+        ("a map over an unknown list", "map(_n, k)", None),
+        ("a map over nothing", "map(_n)", None),
+        ("a partial by keyword", "functools.partial(_n, eps=eps)(x)", RMS),
+        ("a partial by position", "partial(_n, x)(eps)", RMS),
+        ("a partial whose keyword is given again", "partial(_n, eps=k, scale=1.0)(x, eps=eps)", RMS),
+        ("a map over a tuple", "tuple(map(lambda t: _n(t, eps), (x, x)))[0]", RMS),
+    ),
+)
+def test_functions_that_make_functions_are_followed(call: str, spine: str | None) -> None:
+    found = of("rms_norm", function(f"return {call} * weight", before=HELPER))
+    assert found == ([spine] if spine else [])
+
+
+@pytest.mark.parametrize(
+    ("decorators", "square"),
+    table(
+        ("none", "", "input"),
+        ("one that compiles", "@torch.compile\n", "input"),
+        ("one with arguments that compiles", "@torch.jit.script_if_tracing()\n", "input"),
+        ("one that casts", "@torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)\n", "unknown"),
+        ("one of the file", "@wrap\n", "unknown"),
+    ),
+)
+def test_a_decorator_may_change_the_dtype_of_what_comes_in(decorators: str, square: str) -> None:
+    before = "\n\ndef wrap(f):\n    return f\n"
+    text = function(f"return {NORM} * weight", before=before).replace("def rms_norm", f"{decorators}def rms_norm")
+    assert main(text).statistic.square.value == square
+
+
+CONFIG = "\n\nclass Config:\n    rms_eps: float = 1e-5\n    name: str = 'norm'\n"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    table(
+        ("no annotation", "config", None),
+        ("a class that isn't there", "config: Other", None),
+        ("a class of the file", "config: Config", 1e-5),
+    ),
+)
+def test_the_class_of_a_configuration_knows_its_defaults(annotation: str, default: float | None) -> None:
+    init = "self.e = config.rms_eps\nself.weight = nn.Parameter(torch.ones(4))"
+    text = module(
+        init, f"return {NORM.replace('eps', 'self.e')} * self.weight", parameters=f"{annotation}, eps=1", before=CONFIG
+    )
+    (eps,) = main(text).eps
+    assert (eps.name, eps.default) == ("config.rms_eps", default)
+
+
+@pytest.mark.parametrize(
+    ("default", "value"),
+    table(
+        ("a number", "1e-6", 1e-6),
+        ("a power", "10 ** -6", 1e-6),
+        ("a constant of the file", "E", 1e-5),
+        ("an attribute of the file", "C.e", 1e-4),
+        ("a name that isn't known", "K", None),
+        ("None", "None", None),
+    ),
+)
+def test_the_default_of_a_parameter_may_be_an_expression(default: str, value: float | None) -> None:
+    before = "\nE = 1e-5\n\n\nclass C:\n    e = 1e-4\n"
+    (eps,) = main(module(parameters=f"dim, eps={default}", before=before)).eps
+    assert eps.default == (pytest.approx(value) if value is not None else None)
+
+
+@pytest.mark.parametrize(
+    ("count", "of_features"),
+    table(
+        ("the length of the gain", "self.weight.shape[-1]", True),
+        ("the size of the gain", "self.weight.size(0)", True),
+        ("the number of gains", "self.weight.numel()", True),
+        ("the length it was made with", "self.dim", True),
+        ("another number of the constructor", "self.depth", None),
+        ("the length of another axis", "x.shape[-2]", False),
+    ),
+)
+def test_a_count_of_the_gain_is_the_feature_size(count: str, of_features: bool | None) -> None:
+    init = "self.dim = dim\nself.depth = depth\nself.weight = nn.Parameter(torch.ones(dim))"
+    forward = f"return x * torch.rsqrt(x.square().sum(-1, keepdim=True) / {count} + self.eps) * self.weight"
+    norm = only(module(init, forward, parameters="dim, depth, eps=1e-6"))
+    assert [c.of_features for c in norm.main.counts] == [of_features]
+
+
+def test_a_parameter_of_a_list_is_a_gain() -> None:
+    init = "self.weights = nn.ParameterList([nn.Parameter(torch.ones(dim))])"
+    (gain,) = main(module(init, f"return {SELF} * self.weights[0]")).gains
+    assert (gain.param.role, gain.param.init) == ("parameter", "ones")
+
+
+@pytest.mark.parametrize(
+    ("product", "tail"),
+    table(
+        ("a product and its share are one plus the gain", "y + y * weight", " → scale(1 + weight)"),
+        ("also the other way round", "y * weight + y", " → scale(1 + weight)"),
+        ("a product and another's share are a shift", "y + x * weight", " → shift(x·weight)"),
+    ),
+)
+def test_a_sum_of_products_is_taken_apart(product: str, tail: str) -> None:
+    assert spines(function(f"y = {NORM}\nreturn {product}")) == [PLAIN + tail]
+
+
+@pytest.mark.parametrize(
+    ("test", "shown"),
+    table(
+        ("no test", "True", "1"),
+        ("a test of the rank", "x.dim() == 2", "-1"),
+        ("a test of ndim", "x.ndim == 2", "-1"),
+        ("a test of the length", "len(x.shape) == 2", "-1"),
+        ("another rank", "x.dim() == 3", "-2"),
+    ),
+)
+def test_a_test_of_the_rank_turns_an_axis_round(test: str, shown: str) -> None:
+    text = function(f"if {test}:\n    return x * torch.rsqrt(x.square().mean(1, True) + eps) * weight\nreturn x")
+    assert spines(text) == [RMS.replace("-1", shown)]
+
+
+def test_a_row_under_vmap_is_a_vector() -> None:
+    row = f"{IMPORTS}\n\ndef rms_norm(x):\n    return x * torch.rsqrt(x.square().mean() + 1e-6)\n"
+    assert only(row).main.over_everything
+    assert not only(f"{row}\n\nf = torch.vmap(rms_norm)\n").main.over_everything
+
+
+def test_a_copy_is_no_alias() -> None:
+    body = "h = x.to(torch.float32{})\nh.mul_(torch.rsqrt(h.square().mean(-1, True) + eps))\nreturn h * weight"
+    assert [n.detail for n in main(function(body.format(""))).notes] == ["x"]
+    assert main(function(body.format(", copy=True"))).notes == ()

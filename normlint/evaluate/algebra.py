@@ -196,7 +196,12 @@ def _distributed(a: Product, b: Product, span: Span) -> Product | None:
 
 def _is_eps(b: Product) -> bool:
     sole = b.sole
-    if sole is None or not isinstance(sole.atom, Param):
+    if sole is None:
+        return False
+    if isinstance(sole.atom, Apply):  # self.eps.exp()
+        inner = [a for a in sole.atom.args if isinstance(a, Mono)]
+        return len(inner) == 1 and _is_eps(replace(b, mono=inner[0]))
+    if not isinstance(sole.atom, Param):
         return False
     return "eps" in sole.atom.name.lower() or (sole.atom.shape == () and sole.atom.init == "data")
 

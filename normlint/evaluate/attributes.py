@@ -25,6 +25,7 @@ from normlint.evaluate.value import (
     Shape,
     Value,
     number,
+    of_atom,
     scalar,
 )
 from normlint.text.finding import Span
@@ -57,6 +58,8 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
             return _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
         case Path(dotted=dotted):
             return imported(f"{dotted}.{name}")
+        case Opaque(text=text) if text.startswith("module ") and name in ("weight", "bias"):
+            return of_atom(Apply(f"{text}.{name}"), DType.PARAM, span)
         case Opaque(text=text):
             return Opaque(f"{text}.{name}")
     return Opaque(f"{describe(base)}.{name}")

@@ -177,6 +177,15 @@ def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
     return Opaque(" ".join(map(describe, args)))
 
 
+def _map(m: Machine, env: Env, node: s.Call) -> Value:
+    """map(f, [q, k, v]) for a list whose items are known."""
+    args = [m.eval(env, a.value) for a in node.args]
+    if len(args) != 2 or not isinstance(args[1], Tup):
+        return Opaque("map")
+    spans = [a.value.span for a in node.args]
+    return Tup(tuple(m.call(args[0], ((Given(item, spans[1]),), {}), node.span) for item in args[1].items))
+
+
 def _partial(m: Machine, env: Env, node: s.Call) -> Value:
     from normlint.evaluate.calls import arguments
 
@@ -194,6 +203,7 @@ def _autocast_dtype(m: Machine, env: Env, node: s.Call) -> Value:
 _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.print": _print,
     "builtins.len": _len,
+    "builtins.map": _map,
     "builtins.float": _number,
     "builtins.int": _number,
     "builtins.round": _number,

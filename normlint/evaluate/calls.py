@@ -102,6 +102,7 @@ def _operate(m: Machine, name: str, positional: tuple[Given, ...], keywords: dic
         m.flow(given.value, given.span)
         if isinstance(given.value, Product):
             m.ctx.uses(given.value.mono)
+    m.ctx.ran.add(span)
     value = OPS[name].run(m.ctx, bind(name, span, positional, keywords))
     if value is not None:
         return replace(value, span=span) if isinstance(value, Product) else value
@@ -135,7 +136,6 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
     env = Env(parent=ref.env)
     bind_parameters(m, ref, env, args)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
-    m.ctx.ran.add(head)
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))
     try:
         return _body(m, ref, env)

@@ -57,7 +57,7 @@ class Context:
     ranks: dict[tuple[Mono, Layout], int] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    ran: set[Span] = field(default_factory=set)  # the names of the functions that were entered
+    ran: set[Span] = field(default_factory=set)  # the operations that were reached
     used: set[str] = field(default_factory=set)  # names of scalars that took part in anything
     grad: bool = True
     quiet: bool = False  # inside a debug branch

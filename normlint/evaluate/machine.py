@@ -10,7 +10,7 @@ from normlint.evaluate.algebra import is_normlike
 from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.module import REDUCTION, Module
-from normlint.evaluate.monomial import Shifted
+from normlint.evaluate.monomial import Shifted, bears_stat
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
 from normlint.evaluate.value import (
     Defined,
@@ -67,9 +67,7 @@ class Machine:
         if isinstance(value, Tup):
             for item in value.items:
                 self.flow(item, span, returned=returned)
-        elif isinstance(value, Product) and (
-            is_normlike(value) or _shifted(value) or (returned and value.mono.has_stat)
-        ):
+        elif isinstance(value, Product) and (_complete(value) or _shifted(value) or (returned and value.mono.has_stat)):
             frame = self.frame
             self.ctx.flows.append(
                 Flow(value, span, frame.qualname, frame.span, returned, self.ctx.grad, len(self.frames))
@@ -117,9 +115,11 @@ class Machine:
         """A module-level assignment, evaluated outside the frames that asked for it."""
         frames, self.frames = self.frames, [Frame(None, "<module>", Span(0, 0))]
         flows = len(self.ctx.flows)
-        statements.execute(self, self.globals, block)
-        del self.ctx.flows[flows:]
-        self.frames = frames
+        try:
+            statements.execute(self, self.globals, block)
+        finally:
+            del self.ctx.flows[flows:]
+            self.frames = frames
 
     def define(self, node: s.Function | s.Class, env: Env, prefix: str) -> Value:
         """The value of a definition."""
@@ -133,6 +133,11 @@ class Machine:
 
     def instance(self, cls: ClassRef | None) -> Instance:
         return Instance(cls)
+
+
+def _complete(value: Product) -> bool:
+    """A statistic beside something, which may itself be a pooled statistic."""
+    return is_normlike(value) or sum(bears_stat(f.atom) for f in value.mono.factors) > 1
 
 
 def _shifted(value: Product) -> bool:

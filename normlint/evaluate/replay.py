@@ -171,8 +171,8 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
 
     low = param.name.lower()
     note = m.module.source(param.annotation.span) if param.annotation else ""
-    if low == "ctx":
-        return Opaque("ctx")
+    if low in ("ctx", "xp", "np", "jnp"):
+        return Opaque(param.name)
     numeric = any(word in note for word in _NUMBERS) and "Tensor" not in note
     default = param.default.value if isinstance(param.default, s.Literal) else None
     if "eps" in low or low in SIZES or numeric or isinstance(default, bool | int | float | str):

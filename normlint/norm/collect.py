@@ -36,12 +36,20 @@ def norms(module: Module) -> tuple[Norm, ...]:
     found: list[Norm] = []
     ran: set[Span] = set()
     for entry in sorted(entries(module), key=lambda e: e.spare):
-        if not entry.spare or entry.span not in ran:
+        if not entry.spare or _unseen(module, entry, ran):
             try:
                 found += _norms_of(module, entry, ran)
             except RecursionError:  # nested deeper than Python follows: opaque
                 continue
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
+    """A reduction in the entry's text that no replay has come by."""
+    if entry.function is None:
+        return True
+    marks = REDUCTION.finditer(module.text, *entry.function.node.span)
+    return any(not any(span.start <= mark.start() < span.end for span in ran) for mark in marks)
 
 
 _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")
@@ -183,6 +191,7 @@ class _Found:
     flow: Flow
     computation: Computation
     origin: Flow  # the first product with this statistic and input
+    made: Flow  # the first that is complete
 
 
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
@@ -212,15 +221,22 @@ def _best(context: Context) -> Iterator[_Found]:
         if c is None:
             continue
         old = best.get((c.statistic.span, c.input))
-        found = _Found(flow, c, old.origin if old else flow)
-        if old is None or _rank(found) > _rank(old):
-            best[c.statistic.span, c.input] = found
+        if old is None:
+            best[c.statistic.span, c.input] = _Found(flow, c, flow, flow)
+            continue
+        made = flow if _richness(c) > _richness(old.computation) else old.made
+        if _rank(c) > _rank(old.computation):
+            best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made)
     yield from best.values()
 
 
-def _rank(found: _Found) -> tuple[bool, int]:
-    c = found.computation
-    return (c.returned, len(c.gains) + len(c.counts) + (c.shift is not None))
+def _rank(c: Computation) -> tuple[bool, int]:
+    return (c.returned, _richness(c))
+
+
+def _richness(c: Computation) -> int:
+    """How much of a norm's last product is there."""
+    return len(c.gains) + len(c.counts) + (c.shift is not None)
 
 
 def _qualname(entry: Entry, found: _Found) -> str:
@@ -231,10 +247,11 @@ def _qualname(entry: Entry, found: _Found) -> str:
 
 def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) -> Iterator[list[_Found]]:
     """The paths of one norm: by place; what a forward returns in several ways is one norm."""
-    returned: dict[tuple[str, str], list[_Found]] = {}
+    returned: dict[tuple[str, str, Mono], list[_Found]] = {}
     for (_, _, name), group in places.items():
         if entry.function is not None and any(f.computation.returned for f in group):
-            returned.setdefault((name, group[0].computation.kind), []).extend(group)
+            c = group[0].computation
+            returned.setdefault((name, c.kind, c.input), []).extend(group)
         else:
             yield group
     yield from returned.values()
@@ -253,7 +270,7 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None
-    return Norm(kept[0].kind, name, kept[0].span, spine(kept[0]), owner, kept, entry.called)
+    return Norm(kept[0].kind, name, group[0].made.span, spine(kept[0]), owner, kept, entry.called)
 
 
 def _is_base(module: Module, name: str) -> bool:

@@ -23,7 +23,12 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.partial and not (named and c.power == -HALF and c.returned):
         return False
-    if not gain and owner.intent in ("", "norm") and AGAINST.search(f"{owner.name} {describe(c.input)[:40]}"):
+    if (
+        c.kind != "l2"
+        and not gain
+        and owner.intent in ("", "norm")
+        and AGAINST.search(f"{owner.name} {describe(c.input)[:40]}")
+    ):
         return False
     if _standardises(c, named, gain):
         return False

@@ -29,7 +29,7 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
         _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params,
-        any(name.startswith("running") for name in attrs), reinitialised,
+        _handed_over(cls) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
     )  # fmt: skip
 
 
@@ -53,6 +53,15 @@ def _attributes_read(cls: ClassRef) -> set[str]:
             if not (isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")):
                 found.update(_reads(stmt))
     return found
+
+
+def _handed_over(cls: ClassRef) -> frozenset[str]:
+    """Attributes of self that are an argument somewhere: `ones(self.weight)` with an imported `ones`."""
+    methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
+    making = (f for f in methods if f.name.startswith(("__init__", "reset", "init", "_init", "_reset")))
+    calls = (n for f in making for n in walk(f.body) if isinstance(n, s.Call))
+    values = (a.value for call in calls for a in call.args)
+    return frozenset(v.name for v in values if isinstance(v, s.Attribute) and isinstance(v.base, s.Name))
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:

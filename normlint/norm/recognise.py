@@ -49,14 +49,14 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     """What the product computes, if it is a norm of its own input."""
     mono, shift = _without_shift(flow.product.mono)
     found = [c for f in mono.factors if bears_stat(f.atom) and (c := _around(mono, f, flow, context)) is not None]
-    if len(found) != 1 or _other_statistics(mono, found[0].statistic):
+    if len(found) != 1:
         return None
     return replace(found[0], shift=shift)
 
 
-def _other_statistics(mono: Mono, stat: Stat) -> bool:
+def _another(factors: list[Factor], stat: Stat) -> bool:
     """A second statistic, of something else: AdaIN, a similarity of two norms."""
-    roots = [_root(f) for f in mono.factors if bears_stat(f.atom)]
+    roots = [_root(f) for f in factors if bears_stat(f.atom)]
     return any(r is None or r.stat != stat for r in roots)
 
 
@@ -139,16 +139,19 @@ def _bare(f: Factor) -> Factor:
 def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computation | None:
     root = _root(factor)
     degree = _degree(root.stat.inner) if root else None
-    if root is None or degree is None or root.stat.inner.has_stat:
+    if root is None or degree is None or (root.stat.inner.has_stat and degree[0] == 1):
         return None
     outside = [f for f in mono.factors if f is not factor]
     matched = _input(degree[1], outside)
     if matched is None and flow.returned and factor.power != 1 and not _tensors(outside):
-        matched = degree[1], [], None, (False, False)  # an inverse root that the caller multiplies by
+        matched = _alone(degree[1])
     if matched is None:
         return None
     base, used, centre, centred = matched
-    rest = [f for f in outside if not any(f is u for u in used)] + list(root.beside)
+    rest = [f for f in outside if not any(f is u for u in used)]
+    if _another(rest, root.stat):
+        return None
+    rest += root.beside
     gains, sizes, others = _sorted(rest)
     counts = _counts(sizes, root, gains, mono.coef)
     kind = _kind(root.stat, centred, counts)
@@ -161,6 +164,14 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
         bool(context.possible.get(DType.PARAM, FLOATS) & HALVES), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
     )  # fmt: skip
+
+
+def _alone(inner: Mono) -> _Match:
+    """An inverse root that the caller multiplies by: of the input, or of the centred input."""
+    sole = inner.factors[0].atom if len(inner.factors) == 1 else None
+    if isinstance(sole, Centred):
+        return sole.base, [], sole.stat, (True, True)
+    return inner, [], None, (False, False)
 
 
 def deep_steps(factors: Iterable[Factor]) -> Iterator[Step]:

@@ -31,7 +31,7 @@ def analyse(text: str, *, snippet: bool = False) -> Analysis:
 
     found = norms(Module(text, snippet))
     findings = {(f.span, f.code): f for norm in _judged(found) for f in _judge(norm)}
-    listed = {(n.qualname, n.span): n for n in found}
+    listed = {(n.qualname, n.span, n.main.statistic.span): n for n in found}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
 
 

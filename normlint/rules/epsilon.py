@@ -74,7 +74,14 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged if norm.meant else ():
         for e in c.eps:
             if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
-                yield Problem(e.span, "eps is added after the root: NaN gradient at a zero row")
+                yield Problem(e.span, f"eps is added after the root: {_consequence(c)}")
+
+
+def _consequence(c: Computation) -> str:
+    """Torch masks the gradient of `std` at 0, and not that of a square root."""
+    if any(s.op == "std" for s in c.trail):
+        return "rows of small spread come out too small"
+    return "NaN gradient at a zero row"
 
 
 def _beside_norm(c: Computation) -> bool:

@@ -85,7 +85,7 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
     ```
     """
     first: dict[str, Span] = {}
-    for c in norm.computations if norm.meant else ():
+    for c in norm.computations if norm.meant and not norm.helper else ():
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
                 first.setdefault(note.detail, note.span)
@@ -174,8 +174,12 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature")
         elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones":
             yield Problem(param.span, "one gain for all features")
-        elif param.init == "empty" and param.role == "parameter" and not norm.owner.reinitialised:
+        elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory")
+
+
+def _filled_elsewhere(norm: Norm, param: Param) -> bool:
+    return norm.owner.reinitialised or param.name in norm.owner.filled
 
 
 @rule("NRM505", name="unused-gain")

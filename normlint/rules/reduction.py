@@ -9,16 +9,6 @@ from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 
 
-def _statistics(norm: Norm) -> Iterator[Stat]:
-    """Each statistic of the norm once, the centre's too."""
-    seen = set()
-    for c in norm.computations:
-        for stat in (c.statistic, c.centre):
-            if stat is not None and stat.span not in seen:
-                seen.add(stat.span)
-                yield stat
-
-
 @rule("NRM101", name="global-reduction")
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
@@ -63,8 +53,9 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
             return (h / rms).type_as(x) * self.weight
     ```
     """
-    for stat in _statistics(norm):
-        if stat.axes == ALL and stat.rank != 1:
+    for c in norm.computations:
+        stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and t.rank != 1), None)
+        if stat is not None:
             yield Problem(stat.span, f"`{stat.spelled}` without a dim: all B·L·D elements share one scale")
 
 

@@ -118,7 +118,7 @@ def total(ctx: Context, call: Bound) -> Value | None:
 
 def _biased(call: Bound) -> bool:
     """Without Bessel's correction; an argument that isn't known counts as the right one."""
-    correction = call.product("correction")
+    correction = call.product("correction") or call.product("ddof")
     if correction is not None:
         return correction.number in (0, None)
     unbiased = call.get("unbiased")

@@ -11,7 +11,7 @@ from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.module import REDUCTION, Module, Piece
-from normlint.evaluate.monomial import Mono
+from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.replay import Entry, replay
 from normlint.evaluate.truth import describe
@@ -236,7 +236,8 @@ def _rank(c: Computation) -> tuple[bool, int]:
 
 def _richness(c: Computation) -> int:
     """How much of a norm's last product is there."""
-    return len(c.gains) + len(c.counts) + (c.shift is not None)
+    bias = c.shift is not None and all(isinstance(f.atom, Param) for f in c.shift.factors)  # no residual
+    return len(c.gains) + len(c.counts) + bias
 
 
 def _qualname(entry: Entry, found: _Found) -> str:

@@ -67,6 +67,7 @@ def test_what_does_not_parse_is_a_syntax_error(text: str) -> None:
         ("a generator", "f(a for b in c)", s.Comprehension, ["a for b in c"]),
         ("a lambda", "lambda a, b=1: a", s.Lambda, ["lambda a, b=1: a"]),
         ("a parameter, without its default", "lambda a, b=1, *c, d, **e: a", s.Parameter, ["a", "b", "*c", "d", "**e"]),
+        ("a string that cannot be evaluated", "f('\\N{no such thing}')", s.Other, ["'\\N{no such thing}'"]),
         ("a format string", "f'{a}'", s.Other, ["f'{a}'"]),
         ("a dictionary by a comprehension", "{a: b for c in d}", s.Other, ["{a: b for c in d}"]),
         ("two comprehensions in one", "[a for b in c for d in b]", s.Other, ["[a for b in c for d in b]"]),

@@ -193,6 +193,7 @@ def test_all_elements_are_the_count_of_a_sum_over_everything() -> None:
     ("axes", "shown"),
     table(
         ("no axis is every axis", "", "[*]"),
+        ("an empty tuple is every axis", "dim=(), keepdim=True", "[*]"),
         ("None is every axis", "dim=None, keepdim=True", "[*]"),
         ("an axis without keepdim is lost", "-1", "[-1]"),
         ("keepdim=False is written out", "-1, keepdim=False", "[-1]"),
@@ -215,6 +216,11 @@ def test_all_elements_are_the_count_of_a_sum_over_everything() -> None:
         ),
         ("a negated index is a shape", "[-i for i in range(1, k)], True", "[normalized_shape] keepdim"),
         ("a comprehension that counts up is not known", "[i for i in range(1, k)], True", "[?] keepdim"),
+        (
+            "a comprehension over the axes of a shape is that shape",
+            "[a for a in range(-len(weight.shape), 0)], True",
+            "[normalized_shape] keepdim",
+        ),
         ("an unpacked range is its numbers", "[*range(-1, 0)], True", "[-1] keepdim"),
         ("an empty tuple plus a tuple", "tuple() + (-1,), True", "[-1] keepdim"),
     ),
@@ -222,3 +228,14 @@ def test_all_elements_are_the_count_of_a_sum_over_everything() -> None:
 def test_the_axes_are_read_in_every_spelling(axes: str, shown: str) -> None:
     text = function(f"return x * torch.rsqrt(x.square().mean({axes}) + eps) * weight")
     assert spines(text) == [f"mean{shown} | eps → rsqrt → input(x) → scale(weight)"]
+
+
+@pytest.mark.parametrize(
+    ("order", "spine"),
+    table(
+        ("an order of 2 by default", "p=2", LENGTH.replace("eps → ", "")),
+        ("an order of 1 by default", "p=1", "sum(x)[-1] keepdim | recip → input(x) → scale(weight)"),
+    ),
+)
+def test_the_order_of_a_norm_may_be_a_default(order: str, spine: str) -> None:
+    assert spines(function("return x / x.norm(p, -1, True) * weight", f"x, weight, {order}")) == [spine]

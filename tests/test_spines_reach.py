@@ -148,3 +148,8 @@ def test_a_copy_is_no_alias() -> None:
     body = "h = x.to(torch.float32{})\nh.mul_(torch.rsqrt(h.square().mean(-1, True) + eps))\nreturn h * weight"
     assert [n.detail for n in main(function(body.format(""))).notes] == ["x"]
     assert main(function(body.format(", copy=True"))).notes == ()
+
+
+def test_a_pooled_vector_is_an_input_like_another() -> None:
+    norm = only(function(f"x = x.mean(1)\nreturn {NORM} * weight"))
+    assert (norm.kind, norm.spine.partition("input")[0]) == ("rms", "mean[-1] keepdim | eps → rsqrt → ")

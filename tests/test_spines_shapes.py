@@ -112,6 +112,7 @@ def test_the_layout_of_the_product_is_compared_with_that_of_the_statistic(body: 
     table(
         ("one row", f"h = x[0]{SCALED}", "index"),
         ("a part of the features", f"h = x[..., :64]{SCALED}", "index"),
+        ("an index that is unpacked", f"h = x[*where]{SCALED}", "index"),
         ("a step", f"h = x[::2]{SCALED}", "index"),
         ("a mask", f"h = x[mask]{SCALED}", "index"),
         ("a chunk", f"h, rest = x.chunk(2, dim=-1){SCALED}", "item(chunk"),
@@ -218,6 +219,7 @@ def test_the_number_of_axes_is_a_number_where_the_rank_is_known(rank: str) -> No
         ("the last behind a star", "*b, d = x.shape", "d"),
         ("the last behind a star in the middle", "b, *n, d = x.shape", "d"),
         ("the last of the last two", "d = x.shape[-2:][-1]", "d"),
+        ("the second of the last two", "d = x.shape[-2:][1]", "d"),
         ("the last of a size", "d = x.size(-1)", "d"),
         ("the last of a torch.Size", "d = torch.Size(x.shape)[-1]", "d"),
         ("the last of a tuple", "d = tuple(x.shape)[-1]", "d"),

@@ -140,7 +140,7 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     root = _root(factor)
     degree = _degree(root.stat.inner) if root else None
     if root is None or degree is None or (root.stat.inner.has_stat and degree[0] == 1):
-        return None
+        return None  # a mean of a statistic is a response norm; a pooled tensor has squares like any other
     outside = [f for f in mono.factors if f is not factor]
     matched = _input(degree[1], outside)
     if matched is None and flow.returned and factor.power != 1 and not _tensors(outside):

@@ -1,0 +1,78 @@
+"""Reductions written as patterns, einsum and einops, and the product of a tensor with itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.monomial import NOWHERE, Mono
+from normlint.evaluate.ops.reductions import reduce
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.value import Constant, Product, Tup, Value
+
+
+@op("einsum", "equation first second")
+def einsum(ctx: Context, call: Bound) -> Value | None:
+    """`einsum("...d,...d->...", x, x)` is a sum of squares."""
+    equation, x, y = call.get("equation"), call.product("first"), call.product("second")
+    if not isinstance(equation, Constant) or x is None or y is None or x.mono != y.mono:
+        return None
+    axes = _einsum_axes(str(equation.value))
+    if axes is None:
+        return None
+    values = {"dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span_of("equation"))}
+    return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
+
+
+def _einsum_axes(equation: str) -> tuple[int, ...] | None:
+    left, arrow, out = equation.replace(" ", "").partition("->")
+    one, comma, two = left.partition(",")
+    if not arrow or not comma or one != two:
+        return None
+    letters = one.replace("...", "")
+    if "..." in one and not one.startswith("..."):
+        return None
+    gone = tuple(i - len(letters) for i, c in enumerate(letters) if c not in out)
+    return gone if out.replace("...", "") == "".join(c for c in letters if c in out) else None
+
+
+@op("reduce", "input pattern reduction")
+def einops_reduce(ctx: Context, call: Bound) -> Value | None:
+    """einops.reduce(x * x, "b n d -> b n 1", "mean")."""
+    x, pattern, reduction = call.product("input"), call.get("pattern"), call.get("reduction")
+    kind = reduction.value if isinstance(reduction, Constant) else None
+    if x is None or not isinstance(pattern, Constant) or kind not in ("mean", "sum"):
+        return None
+    found = _einops_axes(str(pattern.value))
+    if found is None:
+        return None
+    axes, keepdim = found
+    everything = len(axes) == len(str(pattern.value).partition("->")[0].split())
+    named = Constant(None) if everything else Tup(tuple(Product(Mono(float(a))) for a in axes))
+    values = {
+        "dim": Given(named, call.span_of("pattern")),
+        "keepdim": Given(Constant(keepdim), NOWHERE),
+    }
+    return reduce(ctx, replace(call, values=values), x, str(kind))
+
+
+def _einops_axes(pattern: str) -> tuple[tuple[int, ...], bool] | None:
+    left, arrow, right = pattern.partition("->")
+    names, out = left.split(), right.split()
+    if not arrow or "(" in pattern or "..." in names[1:]:
+        return None
+    gone = tuple(i - len(names) for i, n in enumerate(names) if n not in out)
+    kept = [n if n in out else "1" for n in names]
+    if out == kept:
+        return gone, True
+    return (gone, False) if out == [n for n in names if n in out] else None
+
+
+@op("vecdot", "input other dim")
+def vecdot(ctx: Context, call: Bound) -> Value | None:
+    x, y = call.product("input"), call.product("other")
+    if x is None or y is None or x.mono != y.mono or not x.tensor:
+        return None
+    values = {"dim": call.values.get("dim", Given(Product(Mono(-1.0)), NOWHERE))}
+    return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")

@@ -17,7 +17,9 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
     named = owner.intent in _NORMS
     gain = bool(c.gains)
-    if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE or c.statistic.masked:
+    if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
+        return False
+    if c.statistic.masked and c.over_everything:
         return False
     if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):
         return False

@@ -20,7 +20,7 @@ def of(name: str, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("call", "spine"),
     table(
-        ("a partial of nothing", "partial()(x)", None),
+        ("a partial of nothing", "partial()(_n)(x, eps)", None),
         ("a map over an unknown list", "map(_n, k)", None),
         ("a map over nothing", "map(_n)", None),
         ("a partial by keyword", "functools.partial(_n, eps=eps)(x)", RMS),

@@ -1,0 +1,166 @@
+"""Broken: in kernels and ranks."""
+
+from __future__ import annotations
+
+CASES: dict[str, tuple[tuple[str, ...], str]] = {
+    "an einops norm without an upcast": (
+        ("NRM201",),
+        """
+import torch
+from einops import rearrange, reduce
+from torch import nn
+
+
+class ChanRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.g = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        inv = (reduce(x**2, "b c h w -> b 1 h w", "mean") + self.eps) ** -0.5
+        return x * inv * rearrange(self.g, "c -> 1 c 1 1")
+""",
+    ),
+    "a tensor-parallel norm that never divides": (
+        ("NRM104",),
+        """
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+class ParallelRMSNorm(nn.Module):
+    def __init__(self, hidden_size, world_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size // world_size))
+
+    def forward(self, x):
+        h = x.to(torch.float32)
+        square_sum = h.pow(2).sum(dim=-1, keepdim=True)
+        dist.all_reduce(square_sum)
+        return (h * torch.rsqrt(square_sum + self.eps)).to(x.dtype) * self.weight
+""",
+    ),
+    "a vllm norm that scales its fp32 input in place": (
+        ("NRM502",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    @torch.compile
+    def rms_forward(self, x):
+        orig_dtype = x.dtype
+        x = x.float()
+        var = x.pow(2).mean(dim=-1, keepdim=True)
+        x.mul_(torch.rsqrt(var + self.eps))
+        x = x.to(orig_dtype).mul_(self.weight)
+        return x
+
+    def forward(self, x):
+        return self.rms_forward(x)
+""",
+    ),
+    "a function whose eps is another's": (
+        ("NRM304",),
+        """
+EPS = 1e-6
+
+
+def rms_norm(x, weight, eps=1e-5):
+    h = x.float()
+    h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + EPS)
+    return h.to(x.dtype) * weight
+""",
+    ),
+    "a gain set as a plain tensor": (
+        ("NRM501",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.eps = config.rms_norm_eps
+        self.scale = torch.ones(config.hidden_size, requires_grad=True)
+
+    def forward(self, hidden):
+        h = hidden.to(torch.float32)
+        h = h * torch.rsqrt(h.square().mean(dim=-1, keepdim=True) + self.eps)
+        return (self.scale * h).to(hidden.dtype)
+""",
+    ),
+    "a bias that is never added to a centred product": (
+        ("NRM505",),
+        """
+class LayerNorm(nn.Module):
+    def __init__(self, ndim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(ndim))
+        self.bias = nn.Parameter(torch.zeros(ndim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (self.weight * h).to(x.dtype)
+""",
+    ),
+    "layer norm from two moments gathered over ranks": (
+        ("NRM204",),
+        """
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        mean = h.mean(-1, keepdim=True)
+        mean_sq = h.square().mean(-1, keepdim=True)
+        var = mean_sq - mean.square()
+        return ((h - mean) * torch.rsqrt(var + self.eps)).to(x.dtype) * self.weight
+""",
+    ),
+    "an rms norm of absolute values": (
+        ("NRM403",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        scale = torch.rsqrt(h.abs().mean(-1, keepdim=True) + self.eps)
+        return (h * scale).to(x.dtype) * self.weight
+""",
+    ),
+    "a print while the shapes were being found out": (
+        ("NRM503",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        inv = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        if torch.isnan(inv).any():
+            print(f"nan in {inv.shape}")
+        return (h * inv).to(x.dtype) * self.weight
+""",
+    ),
+}

@@ -1,0 +1,155 @@
+"""Sound: once false alarms."""
+
+from __future__ import annotations
+
+CASES: dict[str, str] = {
+    "a decorator that casts to fp32 and back": """
+def in_fp32(f):
+    def wrapped(x, *args):
+        return f(x.float(), *args).to(x.dtype)
+    return wrapped
+
+@in_fp32
+def rms_norm(x, w, eps=1e-6):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * w
+""",
+    "a loop over tokens": """
+def rms_norm_loop(x, w, eps=1e-6):
+    out = torch.empty_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            v = x[i, j].float()
+            out[i, j] = (v * torch.rsqrt((v * v).mean() + eps)).to(x.dtype) * w
+    return out
+""",
+    "a nano-vllm norm compiled with in-place ops on a copy": """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    @torch.compile
+    def rms_forward(self, x: torch.Tensor) -> torch.Tensor:
+        orig_dtype = x.dtype
+        x = x.to(torch.float32, copy=True)
+        var = x.pow(2).mean(dim=-1, keepdim=True)
+        x.mul_(torch.rsqrt(var + self.eps))
+        x = x.to(orig_dtype).mul_(self.weight)
+        return x
+
+    def forward(self, x, residual=None):
+        return self.rms_forward(x)
+""",
+    "a norm on one vector under vmap": '''
+def rms_norm(x, weight, eps=1e-6):
+    """x: a vector of features."""
+    ms = torch.mean(x.float() ** 2)
+    return (x.float() * torch.rsqrt(ms + eps)).to(x.dtype) * weight
+
+batched = torch.vmap(rms_norm, in_dims=(0, None))
+''',
+    "a norm with a running average of its mean square": """
+class PowerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5, alpha=0.9):
+        super().__init__()
+        self.eps, self.alpha = eps, alpha
+        self.register_buffer("running_phi", torch.ones(dim))
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        if self.training:
+            phi = x.float().pow(2).mean(dim=(0, 1))
+            with torch.no_grad():
+                self.running_phi.mul_(self.alpha).add_((1 - self.alpha) * phi)
+        else:
+            phi = self.running_phi
+        return (x / (phi + self.eps).sqrt() * self.weight + self.bias).type_as(x)
+""",
+    "a numpy llama norm": """
+import numpy as np
+
+class RMSNorm:
+    def __init__(self, weight, eps):
+        self.weight, self.eps = weight, eps
+
+    def __call__(self, x):
+        z = (x ** 2).mean(-1, keepdims=True) + self.eps
+        return x / np.sqrt(z) * self.weight
+""",
+    "a stable layer norm that divides by the maximum": """
+class LayerNorm(nn.Module):
+    def __init__(self, feats, stable=False, dim=-1):
+        super().__init__()
+        self.stable = stable
+        self.dim = dim
+        self.g = nn.Parameter(torch.ones(feats, *((1,) * (-dim - 1))))
+
+    def forward(self, x):
+        dtype, dim = x.dtype, self.dim
+        if self.stable:
+            x = x / x.amax(dim=dim, keepdim=True).detach()
+        x = x.float()
+        eps = 1e-5
+        var = torch.var(x, dim=dim, unbiased=False, keepdim=True)
+        mean = torch.mean(x, dim=dim, keepdim=True)
+        return ((x - mean) * (var + eps).rsqrt()).type(dtype) * self.g.type(dtype)
+""",
+    "a test that compares with a reference": """
+def test_rms_norm():
+    x = torch.randn(4, 16)
+    w = torch.randn(16)
+    expected = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w
+    torch.testing.assert_close(F.rms_norm(x, (16,), w, 1e-6), expected)
+""",
+    "a time-series model that normalises its window": """
+class Model(nn.Module):
+    def __init__(self, configs):
+        super().__init__()
+        self.pred_len = configs.pred_len
+        self.proj = nn.Linear(configs.seq_len, configs.pred_len)
+
+    def forward(self, x_enc):
+        means = x_enc.mean(1, keepdim=True).detach()
+        x_enc = x_enc - means
+        stdev = torch.sqrt(torch.var(x_enc, dim=1, keepdim=True, unbiased=False) + 1e-5)
+        x_enc /= stdev
+        dec_out = self.proj(x_enc.permute(0, 2, 1)).permute(0, 2, 1)
+        dec_out = dec_out * stdev[:, 0, :].unsqueeze(1).repeat(1, self.pred_len, 1)
+        return dec_out + means[:, 0, :].unsqueeze(1).repeat(1, self.pred_len, 1)
+""",
+    "a token-wise layer norm of one-dimensional activations by hand": '''
+def layer_norm_1d(v, g, b, eps=1e-5):
+    """One token's vector, shape (d,)."""
+    assert v.ndim == 1
+    f = v.float()
+    m = f.mean()
+    s = ((f - m) ** 2).mean()
+    return ((f - m) / torch.sqrt(s + eps)).to(v.dtype) * g + b
+''',
+    "audio peaks": """
+def loudness_normalize(wav: torch.Tensor, sample_rate: int, rms_target: float = 0.1):
+    energy = torch.sqrt(torch.mean(wav ** 2, dim=-1, keepdim=True))
+    return wav / energy.clamp(min=1e-4) * rms_target
+""",
+    "audio to a target rms": """
+def normalize_audio(wav, target_db=-25.0, eps=1e-8):
+    rms = wav.pow(2).mean().sqrt()
+    return wav * (10 ** (target_db / 20) / (rms + eps))
+""",
+    "custom_fwd casts its inputs": """
+class RMSNormFn(torch.autograd.Function):
+    @staticmethod
+    @torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)
+    def forward(ctx, x, weight, eps):
+        rstd = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+        ctx.save_for_backward(x, weight, rstd)
+        return x * rstd * weight
+
+    @staticmethod
+    @torch.cuda.amp.custom_bwd
+    def backward(ctx, dy):
+        return dy, None, None
+""",
+}

@@ -14,7 +14,6 @@ from normlint.evaluate.monomial import (
     Atom,
     Centred,
     Factor,
-    Input,
     Mono,
     Offset,
     Param,
@@ -151,10 +150,6 @@ def is_normlike(product: Product) -> bool:
     return product.mono.has_stat and not is_statistic(product)
 
 
-def _owned(product: Product) -> bool:
-    return bool(product.mono.factors) and all(isinstance(f.atom, Param) for f in _tensor_factors(product.mono))
-
-
 def add(left: Product, right: Product, span: Span) -> Product:
     for a, b in ((left, right), (right, left)):
         found = _known_sum(a, b, span)
@@ -283,7 +278,3 @@ def _single_stat(mono: Mono, power: Fraction) -> Stat | None:
     found = [f.atom for f in mono.factors if isinstance(f.atom, Stat) and f.power == power]
     rest = [f for f in mono.factors if not isinstance(f.atom, Stat | Size | Scalar)]
     return found[0] if len(found) == 1 and not rest else None
-
-
-def is_plain_input(mono: Mono) -> bool:
-    return len(mono.factors) == 1 and isinstance(mono.factors[0].atom, Input)

@@ -283,5 +283,6 @@ def tensor_method(m: Machine, x: Product, name: str, positional: tuple[Given, ..
     if name in ("is_floating_point", "is_contiguous"):
         return Opaque(f"{describe(x)}.{name}")
     if name in ("chunk", "split", "unbind", "masked_fill", "select", "narrow", "index_select", "dropout"):
-        return replace(algebra.apply(name, (x,), span), dtype=x.dtype)
+        words = tuple(describe(g.value) for g in positional)
+        return replace(algebra.opaque(name, (x.mono, *words), span), dtype=x.dtype)
     return None

@@ -64,8 +64,15 @@ def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -
     value = mutated(m, func.receiver, value, node.span)
     if isinstance(node.func, s.Attribute):
         m.flow(value, node.span)
-        rebind(m, env, node.func.base, value)
+        rebind(m, env, _owner_of(node.func.base), value)
     return value
+
+
+def _owner_of(target: s.Expr) -> s.Expr:
+    """The name at the head of a chain of in-place calls: s of `s.add_(eps).rsqrt_()`."""
+    while isinstance(target, s.Call) and isinstance(target.func, s.Attribute) and _in_place(target.func.name):
+        target = target.func.base
+    return target
 
 
 def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:

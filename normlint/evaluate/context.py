@@ -122,7 +122,8 @@ class Context:
         self.used.update(f.atom.name for f in mono.factors if isinstance(f.atom, Scalar))
 
     @contextmanager
-    def without_grad(self, active: bool = True) -> Iterator[None]:
-        before, self.grad = self.grad, self.grad and not active
+    def grad_mode(self, on: bool) -> Iterator[None]:
+        """The gradient is on or off in a `with` block."""
+        before, self.grad = self.grad, on
         yield
         self.grad = before

@@ -101,7 +101,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
-        return left
+        times = right.number if isinstance(right, Product) else None
+        return tup(left.items * int(times)) if times is not None and 0 <= times <= 16 else Opaque("list")
     if not (isinstance(left, Product) or isinstance(right, Product)):
         return Opaque(m.module.source(span)[:80])
     a, b = algebra.as_product(left, span), algebra.as_product(right, span)
@@ -193,6 +194,8 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     iterable = m.eval(env, node.iterable)
     if isinstance(iterable, AxesOf):
         return iterable
+    if isinstance(iterable, Tup) and 0 < len(iterable.items) <= 8:
+        return tup(tuple(_element(m, env, node, i) for i in iterable.items))
     inner = Env(parent=env)
     item: Value = Opaque("item")
     if isinstance(iterable, Opaque) and iterable.text == "range":
@@ -208,6 +211,17 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     if counted and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
     return Opaque("list")
+
+
+def _element(m: Machine, env: Env, node: s.Comprehension, item: Value) -> Value:
+    """One element of a comprehension over known items."""
+    from normlint.evaluate.statements import bind_target
+
+    inner = Env(parent=env)
+    bind_target(m, inner, node.target, item)
+    value = m.eval(inner, node.element)
+    m.flow(value, node.element.span)
+    return value
 
 
 def _negative(element: Product) -> bool:

@@ -11,7 +11,7 @@ from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.module import REDUCTION, Module
 from normlint.evaluate.monomial import Shifted, bears_stat
-from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance
+from normlint.evaluate.objects import ClassRef, Env, FunctionRef
 from normlint.evaluate.value import (
     Defined,
     Path,
@@ -130,9 +130,6 @@ class Machine:
         inside = tuple(v.ref for v in values if isinstance(v, Defined) and isinstance(v.ref, ClassRef))
         outside = tuple(v.dotted for v in values if isinstance(v, Path))
         return Defined(ClassRef(node, env, qualname, inside, outside), node.name)
-
-    def instance(self, cls: ClassRef | None) -> Instance:
-        return Instance(cls)
 
 
 def _complete(value: Product) -> bool:

@@ -66,9 +66,6 @@ class Mono:
     def __hash__(self) -> int:
         return self._hash
 
-    def power_of(self, atom: Atom) -> Fraction:
-        return sum((f.power for f in self.factors if f.atom == atom), Fraction(0))
-
     @cached_property
     def has_stat(self) -> bool:
         """A statistic stands in this product, bare or under eps."""

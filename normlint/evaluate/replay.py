@@ -14,7 +14,6 @@ from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import (
-    Constant,
     Defined,
     Opaque,
     Product,
@@ -175,12 +174,12 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
         return Opaque(param.name)
     numeric = any(word in note for word in _NUMBERS) and "Tensor" not in note
     default = param.default.value if isinstance(param.default, s.Literal) else None
-    if "eps" in low or low in SIZES or numeric or isinstance(default, bool | int | float | str):
+    if isinstance(default, str):
+        return Opaque(f"{param.name}={default}")
+    if "eps" in low or low in SIZES or numeric or isinstance(default, bool | int | float):
         return symbol(m, param)
     if function and low in _PARAMS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)
-    if isinstance(default, str):
-        return Constant(default)
     return of_atom(Input(param.name), m.ctx.input_dtype, param.span, alias=param.name)
 
 

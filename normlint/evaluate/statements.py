@@ -211,11 +211,22 @@ def _with(m: Machine, env: Env, stmt: s.With) -> Outcome:
             path = m.eval(env, manager)
             if isinstance(context, s.Call):
                 m.eval(env, context)
-            if isinstance(path, Path) and path.dotted in ("torch.no_grad", "torch.inference_mode"):
-                stack.enter_context(m.ctx.without_grad())
+            mode = _grad_mode(m, env, path, context)
+            if mode is not None:
+                stack.enter_context(m.ctx.grad_mode(mode))
             if target is not None:
                 bind_target(m, env, target, Opaque("context"))
         return execute(m, env, stmt.body)
+
+
+def _grad_mode(m: Machine, env: Env, path: Value, context: s.Expr) -> bool | None:
+    """What a context does to the gradient: off, on, or nothing."""
+    if not isinstance(path, Path):
+        return None
+    if path.dotted == "torch.set_grad_enabled" and isinstance(context, s.Call) and context.args:
+        value = m.eval(env, context.args[0].value)
+        return value.value is not False if isinstance(value, Constant) else None
+    return {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}.get(path.dotted)
 
 
 def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:

@@ -115,6 +115,8 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     if op in _NEGATED:
         m.ctx.prefer = None if m.ctx.prefer is None else not m.ctx.prefer
         return not _compare(m, left, _NEGATED[op], right)
+    if isinstance(left, Dtype) and isinstance(right, Dtype) and right.dtype in (DType.INPUT, DType.PARAM):
+        return _compare_dtype(m, right, left)
     if isinstance(left, Dtype):
         return _compare_dtype(m, left, right)
     if isinstance(right, Dtype) and op in ("==", "is"):

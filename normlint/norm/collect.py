@@ -146,8 +146,11 @@ def _methods(module: Module, cls: ClassRef) -> Iterator[Entry]:
     named = {m.name: _names(m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
     reaching = _closure({m.name for m in methods if REDUCTION.search(module.text, *m.span)}, module, named)
+    above = re.compile(rf"\bclass[ \t]+\w+\(.*\b{re.escape(cls.node.name)}\b")
+    reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
     for method in methods:
-        public = method.name in FORWARDS
+        extended = f"super().{method.name}(" in module.text and bool(above.search(module.text))
+        public = method.name in FORWARDS and not extended
         own = any(method is stmt for stmt in cls.node.body)
         if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)

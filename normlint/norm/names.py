@@ -15,7 +15,7 @@ _INTENTS = (
     ("rms", re.compile(r"rms(?!_?prop)", re.IGNORECASE)),
     ("l2", re.compile(r"l2|scale_?norm|unit_?norm|cosine", re.IGNORECASE)),
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),
-    ("norm", re.compile(r"norm", re.IGNORECASE)),
+    ("norm", re.compile(r"norm(?!ali[sz])", re.IGNORECASE)),  # to normalise is said of data, too
 )
 AGAINST = re.compile(
     r"advantage|reward|return|image|pixel|patch|latent|column|loss|metric|guidance"

@@ -25,7 +25,8 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     read = _attributes_read(cls) if cls else set()
     inherited = cls is None or subclassed or _open(cls)
     plain = tuple(p for p in params if p.role == "tensor") if cls and cls.is_module() else ()
-    unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.name not in read)
+    used = {p.span for p in params if p.name in read}  # also under another name
+    unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.span not in used)
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
         _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params,

@@ -22,7 +22,7 @@ def spine(c: Computation) -> str:
     steps = [_SHOWN[s.op] for s in c.trail if s.op in _SHOWN]
     steps += [s.op for s in c.trail if s.op in ("detach", "item")]
     steps.append(f"input({_input(c.input)})")
-    steps += [f"scale({'1 + ' if g.offset else ''}{g.param.name or 'tensor'})" for g in c.gains]
+    steps += [f"scale({f'{g.offset:g} + ' if g.offset else ''}{g.param.name or 'tensor'})" for g in c.gains]
     steps += [f"count({n.text}^{n.power})" for n in c.counts if not _plain_mean(c, n)]
     steps += [f"times({_atom(a)})" for a in c.others]
     if c.shift is not None:

@@ -87,9 +87,12 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
     data = call.get("data")
     if isinstance(data, Tup):
         items = {i.number if isinstance(i, Product) else None for i in data.items}
-        init = {0.0: "zeros", 1.0: "ones"}.get(items.pop() or -1.0, "data") if len(items) == 1 else "data"
+        only = items.pop() if len(items) == 1 else None
+        init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if only is None else only, "data")
         return _made(call, init, (Mono(float(len(data.items))),), "tensor")
-    number = data.number if isinstance(data, Product) else None
+    if not isinstance(data, Product):
+        return _made(call, "data", None, "tensor")
+    number = data.number
     init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
     return _made(call, init, (), "tensor")
 

@@ -1,0 +1,67 @@
+"""Sound: what tests of the evaluation brought up as flagged."""
+
+from __future__ import annotations
+
+CASES: dict[str, str] = {
+    "a chain of in-place calls on the statistic": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    s = h.pow(2).mean(-1, keepdim=True)
+    s.add_(eps).rsqrt_()
+    return (h * s).type_as(x) * weight
+""",
+    "a function that normalises data": """
+def normalize(x, eps=1e-8):
+    return (x - x.mean()) / (x.std() + eps)
+""",
+    "a gain from a list of ones": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.tensor([1.0] * dim))
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "a gain with two names": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = self.gamma = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.gamma
+""",
+    "the gradient switched on again": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    with torch.no_grad():
+        with torch.enable_grad():
+            ms = h.pow(2).mean(-1, keepdim=True)
+    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+""",
+    "a subclass that casts around its base's forward": """
+class NormBase(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+class RMSNorm(NormBase):
+    def forward(self, x):
+        return super().forward(x.float()).to(x.dtype)
+""",
+    "two halves that normalise each other": """
+def gate(x, weight, eps=1e-6):
+    a = x.narrow(-1, 0, 64)
+    b = x.narrow(-1, 64, 64)
+    return a * torch.rsqrt(b.pow(2).mean(-1, keepdim=True) + eps) * weight
+""",
+}

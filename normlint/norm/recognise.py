@@ -132,7 +132,8 @@ def _degree(inner: Mono) -> tuple[int, Mono] | None:
 
 def _bare(f: Factor) -> Factor:
     if isinstance(f.atom, Abs) and len(f.atom.inner.factors) == 1:
-        return replace(f.atom.inner.factors[0], steps=f.steps)
+        inner = f.atom.inner.factors[0]
+        return replace(inner, power=inner.power * f.power, steps=f.steps)
     return f
 
 

@@ -145,9 +145,16 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))
     try:
-        return _body(m, ref, env)
+        with m.ctx.grad_mode(m.ctx.grad and not _without_grad(m, ref)):
+            return _body(m, ref, env)
     finally:
         m.frames.pop()
+
+
+def _without_grad(m: Machine, ref: FunctionRef) -> bool:
+    """Decorated with torch.no_grad or torch.inference_mode."""
+    heads = (d.func if isinstance(d, s.Call) else d for d in getattr(ref.node, "decorators", ()))
+    return any(m.module.source(h.span).endswith(("no_grad", "inference_mode")) for h in heads)
 
 
 def _body(m: Machine, ref: FunctionRef, env: Env) -> Value:

@@ -60,6 +60,7 @@ class Context:
     ran: set[Span] = field(default_factory=set)  # the operations that were reached
     used: set[str] = field(default_factory=set)  # names of scalars that took part in anything
     grad: bool = True
+    vague: bool = False  # a test of a dtype could not be followed
     quiet: bool = False  # inside a debug branch
     prefer: bool | None = None  # the outcome that leads to a reduction, for the test at hand
     configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with

@@ -176,7 +176,7 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
     default = param.default.value if isinstance(param.default, s.Literal) else None
     if isinstance(default, str):
         return Opaque(f"{param.name}={default}")
-    if "eps" in low or low in SIZES or numeric or isinstance(default, bool | int | float):
+    if "eps" in low or (low in SIZES and low != "features") or numeric or isinstance(default, bool | int | float):
         return symbol(m, param)
     if function and low in _PARAMS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)

@@ -40,6 +40,8 @@ class Jumped:
     """break or continue: the rest of the loop's body is not run."""
 
 
+MOST_DEPTH = 40  # a value nested deeper is known by its place only
+
 Outcome: TypeAlias = Returned | Jumped | None
 
 
@@ -57,6 +59,8 @@ def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
     m.flow(value, stmt.value.span)
     if isinstance(stmt.value, s.Lambda) and isinstance(value, Defined) and isinstance(value.ref, FunctionRef):
         value.ref.qualname = getattr(stmt.targets[0], "id", value.ref.qualname)
+    if isinstance(value, Product) and value.mono.depth > MOST_DEPTH:
+        value = replace(value, mono=algebra.opaque("deep", (), stmt.span, pure=False).mono)
     for target in stmt.targets:
         bind_target(m, env, target, value)
     return None
@@ -167,8 +171,11 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     m.ctx.prefer = _preferred(m, stmt)
+    known = dict(m.ctx.possible), len(m.ctx.decisions)
     taken = m.truth(env, stmt.test)
     m.ctx.prefer = None
+    if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
+        m.ctx.vague = True
     quiet, m.ctx.quiet = (
         m.ctx.quiet,
         m.ctx.quiet or any(word in m.module.source(stmt.test.span).lower() for word in _DEBUG),

@@ -121,7 +121,8 @@ def _is_called(module: Module, node: s.Function) -> bool:
     if node.name.startswith("_"):
         return True
     calls = re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(node.name)}\b(?![\"'])", module.text)
-    held = [p.span for p in module.pieces if p.kind in ("class", "def") and node.name not in p.names]
+    pieces = [p for p in module.pieces if p.kind in ("class", "def") and node.name not in p.names]
+    held = [p.span for p in pieces if not p.names[0].lower().startswith("test")]
     return any(span.start <= c.start() < span.end for c in calls for span in held)
 
 

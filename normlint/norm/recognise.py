@@ -161,7 +161,8 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
         tuple(f.atom for f in others), root.trail, tuple(deep_steps(used)),
         flow.product.layout == root.stat.layout,
-        not used, context.input_dtype, flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
+        not used, DType.UNKNOWN if context.vague else context.input_dtype,
+        flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         bool(context.possible.get(DType.PARAM, FLOATS) & HALVES), flow.returned, flow.grad,
         tuple(context.notes), flow.span,
     )  # fmt: skip

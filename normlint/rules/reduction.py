@@ -138,9 +138,9 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.owner.intent in ("rms", "layer", "norm", "l2") else ():
         if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))):
             continue
-        for stat in (c.statistic, c.centre):
-            if stat is not None and stat.layout == () and not stat.default_dim and _misses_features(stat):
-                yield Problem(stat.span, f"reduces axis {_shown(stat)}, but the gain lies along the last one")
+        stat = next((t for t in (c.statistic, c.centre) if t is not None and _misses_features(t)), None)
+        if stat is not None and stat.layout == () and not stat.default_dim:
+            yield Problem(stat.span, f"reduces axis {_shown(stat)}, but the gain lies along the last one")
 
 
 def _along_features(c: Computation, i: int) -> bool:

@@ -64,4 +64,53 @@ def gate(x, weight, eps=1e-6):
     b = x.narrow(-1, 64, 64)
     return a * torch.rsqrt(b.pow(2).mean(-1, keepdim=True) + eps) * weight
 """,
+    "a guard by the item size of the gain": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        if self.weight.dtype.itemsize < 4:
+            h = h.to(self.weight.dtype)
+        return self.weight * h
+""",
+    "a guard by finfo": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        if torch.finfo(x.dtype).bits < 32:
+            h = h.to(x.dtype)
+        return self.weight * h
+""",
+    "a guard by the dtype's name": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        if "float16" in str(self.weight.dtype):
+            h = h.to(self.weight.dtype)
+        return self.weight * h
+""",
+    "an entry of a dict, normalised and written back": """
+def layer_norm(features, eps=1e-5):
+    x = features["e"].float()
+    x = x - x.mean(dim=-1, keepdim=True)
+    features["e"] = x / torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)
+    return features
+""",
 }

@@ -54,8 +54,6 @@ def _args(m: Machine, env: Env, node: s.Call) -> list[Value]:
     for arg in node.args:
         value = m.eval(env, arg.value)
         m.flow(value, arg.value.span)
-        if isinstance(value, Product):
-            m.ctx.uses(value.mono)
         found.extend(value.items if arg.star == "*" and isinstance(value, Tup) else (value,))
     return found
 

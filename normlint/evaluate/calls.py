@@ -107,8 +107,6 @@ def _operate(m: Machine, name: str, positional: tuple[Given, ...], keywords: dic
     """One row of the table; where it doesn't follow, the result is opaque but keeps the dtype it had."""
     for given in (*positional, *keywords.values()):
         m.flow(given.value, given.span)
-        if isinstance(given.value, Product):
-            m.ctx.uses(given.value.mono)
     m.ctx.ran.add(span)
     value = OPS[name].run(m.ctx, bind(name, span, positional, keywords))
     if value is not None:
@@ -125,8 +123,6 @@ def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
     """Something outside the text: its arguments go in, an unknown tensor comes out."""
     for given in (*args[0], *args[1].values()):
         m.flow(given.value, given.span)
-        if isinstance(given.value, Product):
-            m.ctx.uses(given.value.mono)
     return algebra.opaque(name, (), span, pure=False)
 
 

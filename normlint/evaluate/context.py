@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.monomial import Centred, Layout, Mono, Scalar
+from normlint.evaluate.monomial import Centred, Layout, Mono
 from normlint.evaluate.value import Product, Value, number, scalar
 from normlint.text.finding import Span
 
@@ -31,10 +31,8 @@ class Flow:
     product: Product
     span: Span
     owner: str  # the qualified name of the function it happened in
-    owner_span: Span
     returned: bool  # by the entry itself
     grad: bool
-    call_depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,6 @@ class Context:
     flows: list[Flow] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     ran: set[Span] = field(default_factory=set)  # the operations that were reached
-    used: set[str] = field(default_factory=set)  # names of scalars that took part in anything
     grad: bool = True
     vague: bool = False  # a test of a dtype could not be followed
     quiet: bool = False  # inside a debug branch
@@ -118,9 +115,6 @@ class Context:
     def note(self, kind: str, span: Span, detail: str = "") -> None:
         if not self.quiet:
             self.notes.append(Note(kind, span, detail))
-
-    def uses(self, mono: Mono) -> None:
-        self.used.update(f.atom.name for f in mono.factors if isinstance(f.atom, Scalar))
 
     @contextmanager
     def grad_mode(self, on: bool) -> Iterator[None]:

@@ -108,8 +108,6 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     a, b = algebra.as_product(left, span), algebra.as_product(right, span)
     m.flow(a, a.span)
     m.flow(b, b.span)
-    for operand in (a, b):
-        m.ctx.uses(operand.mono)
     result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
     return result if result is not None else algebra.apply(op, (a, b), span)
 

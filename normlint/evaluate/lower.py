@@ -6,15 +6,13 @@ Positions come from libcst's own code generation, counted in characters: one pas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import libcst as cst
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.offsets import Offsets
 from normlint.text.finding import Span
-
-N = TypeVar("N", bound=cst.CSTNode)
 
 
 def lower(text: str, offset: int = 0) -> s.Block:

@@ -69,9 +69,7 @@ class Machine:
                 self.flow(item, span, returned=returned)
         elif isinstance(value, Product) and (_complete(value) or _shifted(value) or (returned and value.mono.has_stat)):
             frame = self.frame
-            self.ctx.flows.append(
-                Flow(value, span, frame.qualname, frame.span, returned, self.ctx.grad, len(self.frames))
-            )
+            self.ctx.flows.append(Flow(value, span, frame.qualname, returned, self.ctx.grad))
 
     def marked(self, block: s.Block) -> bool:
         """Whether a block holds a reduction."""

@@ -52,8 +52,6 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     tensors = [g.value for g in args[0] if isinstance(g.value, Product) and g.value.tensor]
     for given in (*args[0], *args[1].values()):
         m.flow(given.value, given.span)
-        if isinstance(given.value, Product):
-            m.ctx.uses(given.value.mono)
     registered = _register(m, text, args, span)
     if registered is not None:
         return registered

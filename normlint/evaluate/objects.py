@@ -78,7 +78,6 @@ class Instance:
 
     cls: ClassRef | None
     attrs: dict[str, Value] = field(default_factory=dict)
-    external: bool = False  # made by a torch class outside the text
 
 
 @dataclass(eq=False)

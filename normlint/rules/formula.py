@@ -25,7 +25,7 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """Multiplies by the root mean square instead of dividing by it.
 
     `x / torch.rsqrt(ms)` is `x * sqrt(ms)`: a token twice as large comes out four times as large, and the loss
-    diverges within a few layers.
+    diverges.
 
     ```py
     import torch

@@ -9,12 +9,13 @@ from xml.etree import ElementTree
 import pytest
 
 from normlint.engine.linter import Demand, check_bytes
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Probe, Report, Verdict
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.run import check_all
 from normlint.faces.progress import watched
 from normlint.faces.render import View, render
 from normlint.faces.render.style import wants_colour
 from normlint.text.source import Place
+from normlint.text.verdict import Probe, Verdict
 from tests.helpers import BAD
 
 pytestmark = pytest.mark.usefixtures("faked")
@@ -161,7 +162,7 @@ def test_findings_are_parted_by_a_blank_line() -> None:
 
 def everything() -> Report:
     probe = Probe("zeros", "float16", 1.0, 0.1)
-    verdict = Verdict("wrong", "far off", "cpu", 1e-5, probe, (probe,))
+    verdict = Verdict("wrong", "far off", "cpu", 1e-5, worst=probe, probes=(probe,))
     report = checked("y = x.mean()\nz = x.sqrt() + eps\n", ODD_PATH)
     finding = Diagnostic("NRM999", "new", "a\nb%", "b.ipynb", Place(2, 1, 1), Place(2, 2, 3), "f", verdict=verdict)
     norm = ListedNorm("b.ipynb", Place(2, 1, 1), "rms", "f", "mean", verdict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from normlint.text.finding import Applicability
 from normlint.text.source import Place
+from normlint.text.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +26,6 @@ class PlacedFix:
     applicability: Applicability
     message: str
     edits: tuple[PlacedEdit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """The verifier's answer to one input."""
-
-    probe: str
-    dtype: str
-    error: float
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What running the norm showed; `status` is match, precision, wrong or skipped."""
-
-    status: str
-    reason: str
-    device: str | None = None
-    effective_eps: float | None = None
-    worst: Probe | None = None
-    probes: tuple[Probe, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from normlint import __version__
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedFix, Report, Verdict
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedFix, Report
 from normlint.faces.render import View
 from normlint.faces.rules import url_of
+from normlint.text.verdict import Verdict
 
 
 def render(report: Report, _: View) -> str:

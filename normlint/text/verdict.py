@@ -1,0 +1,44 @@
+"""What running a norm showed, as every floor may know it: plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MATCH: Final = "match"
+PRECISION: Final = "precision"
+WRONG: Final = "wrong"
+SKIPPED: Final = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing that was tried: `error` in units of the dtype's eps where it is a number, `told` in words."""
+
+    probe: str
+    dtype: str
+    error: float
+    limit: float
+    told: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Within the limit; not a number is not."""
+        return self.error <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`status` is match, precision, wrong or skipped; `reason` says it in words (empty for a match).
+
+    `given_eps` is the eps that the class or function was given, `effective_eps` the one that acts; None: none found.
+    """
+
+    status: str
+    reason: str = ""
+    device: str | None = None
+    effective_eps: float | None = None
+    given_eps: float | None = None
+    eps_form: str = ""
+    worst: Probe | None = None
+    probes: tuple[Probe, ...] = ()

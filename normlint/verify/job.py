@@ -1,0 +1,74 @@
+"""What the verifier is asked: a program to run, and what the norm in it is meant to compute. Plain data, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+ADDED: Final = "added"  # (ms + eps)^-1/2
+OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
+FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
+FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
+FORMS: Final = (ADDED, OUTSIDE, FLOOR_OF_SQUARE, FLOOR_OF_ROOT)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """All that the reference knows of the user's norm; none of it comes from running the user's code.
+
+    `axes`: the reduced axes of the tensor that is passed in, None for the trailing ones that a normalized_shape names.
+    `form`: how eps may soundly enter besides ADDED, which is always sound. `eps`: where the text fixes it; None: the
+    constructor's or the caller's, or none at all. `gain`, `shift`: the attribute (of a class) or parameter (of a
+    function) that holds it, "" for none. `offset`: the 1 of 1 + w. `lenient`: the statistic is a torch norm, std or
+    normalize, whose limits in half precision are a matter of precision and not an error. `zero_gain`: the gain starts
+    at zero on purpose. `rank`: the number of axes the input must have, None for any.
+    """
+
+    kind: str  # rms, layer, l2
+    axes: tuple[int, ...] | None = (-1,)
+    form: str = ADDED
+    eps: float | None = None
+    gain: str = ""
+    offset: float = 0.0
+    shift: str = ""
+    lenient: bool = False
+    zero_gain: bool = False
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A norm to verify.
+
+    `program` is executed as it stands, on its own; `entry` is the dotted name of the class or function in it, `method`
+    the method to call on an instance ("forward"), "" for a function. `input`: the parameter that takes the tensor to
+    normalise, "" for the first. `needs`: why it can't be built, in words that follow "needs"; then there is no program.
+    `spare`: what to verify where this can't be built (the norm's own lines instead of its class).
+    """
+
+    qualname: str
+    meaning: Meaning
+    program: str = ""
+    entry: str = ""
+    method: str = ""
+    input: str = ""
+    needs: str = ""
+    spare: Job | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of_dict(cls, data: dict[str, Any]) -> Job:
+        """The inverse of `as_dict`."""
+        meaning = dict(data["meaning"])
+        if meaning["axes"] is not None:
+            meaning["axes"] = tuple(meaning["axes"])
+        spare = data["spare"]
+        return cls(**{**data, "meaning": Meaning(**meaning), "spare": spare and cls.of_dict(spare)})
+
+    @property
+    def key(self) -> Job:
+        """Equal for jobs that must get the same verdict, whatever the norm is called."""
+        return replace(self, qualname="", spare=self.spare and self.spare.key)

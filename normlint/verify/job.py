@@ -21,7 +21,9 @@ class Meaning:
     constructor's or the caller's, or none at all. `gain`, `shift`: the attribute (of a class) or parameter (of a
     function) that holds it, "" for none. `offset`: the 1 of 1 + w. `lenient`: the statistic is a torch norm, std or
     normalize, whose limits in half precision are a matter of precision and not an error. `zero_gain`: the gain starts
-    at zero on purpose. `rank`: the number of axes the input must have, None for any.
+    at zero on purpose. `rank`: the number of axes the input must have, None for any. `of_sum`: eps joins the sum of
+    squares or its root, not the mean: a floor of 1e-12 in F.normalize(x) * d ** 0.5 is one of 1e-12 / d ** 0.5 for the
+    root mean square. `filled_later`: other code than the constructor gives the gain its first values.
     """
 
     kind: str  # rms, layer, l2
@@ -34,6 +36,8 @@ class Meaning:
     lenient: bool = False
     zero_gain: bool = False
     rank: int | None = None
+    of_sum: bool = False
+    filled_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,16 @@
+# expect: wrong  codes: NRM403
+# why: the mean of |x| under the root
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        rms = torch.sqrt(h.abs().mean(-1, keepdim=True) + self.eps)
+        return (h / rms).to(x.dtype) * self.weight

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
+from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -14,6 +17,7 @@ from normlint.engine.run import check_all
 from normlint.faces.progress import watched
 from normlint.faces.render import View, render
 from normlint.faces.render.style import wants_colour
+from normlint.faces.shows import norms_text
 from normlint.text.source import Place
 from normlint.text.verdict import Probe, Verdict
 from tests.helpers import BAD
@@ -161,8 +165,9 @@ def test_findings_are_parted_by_a_blank_line() -> None:
 
 
 def everything() -> Report:
-    probe = Probe("zeros", "float16", 1.0, 0.1)
-    verdict = Verdict("wrong", "far off", "cpu", 1e-5, worst=probe, probes=(probe,))
+    probe = Probe("zeros", "float16", 1.0, 0.1, "zeros come out")
+    probes = (probe, Probe("zeros", "float16", math.inf, 0.1))
+    verdict = Verdict("wrong", "far off", "cpu", 1e-5, eps_form="added", worst=probe, probes=probes)
     report = checked("y = x.mean()\nz = x.sqrt() + eps\n", ODD_PATH)
     finding = Diagnostic("NRM999", "new", "a\nb%", "b.ipynb", Place(2, 1, 1), Place(2, 2, 3), "f", verdict=verdict)
     norm = ListedNorm("b.ipynb", Place(2, 1, 1), "rms", "f", "mean", verdict)
@@ -204,9 +209,10 @@ def test_json_is_as_promised() -> None:
     }
     edit = {"line": 2, "column": 7, "end_line": 2, "end_column": 19, "content": "sqrt()"}
     assert second["fix"] == {"applicability": "unsafe", "message": "Put eps under the root", "edits": [edit]}
-    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1}
-    verdict = {"status": "wrong", "reason": "far off", "device": "cpu", "effective_eps": 1e-5}
-    assert third["verdict"] == {**verdict, "worst": probe, "probes": [probe]}
+    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1, "told": "zeros come out"}
+    lost = {**probe, "error": None, "told": ""}
+    verdict = {"status": "wrong", "reason": "far off", "device": "cpu", "effective_eps": 1e-5, "given_eps": None}
+    assert third["verdict"] == {**verdict, "eps_form": "added", "worst": probe, "probes": [probe, lost]}
     assert (third["cell"], third["url"]) == (2, "")
     assert data["norms"][1] == {
         "path": "b.ipynb",
@@ -312,6 +318,79 @@ def test_a_bar_appears_only_in_long_runs(monkeypatch: pytest.MonkeyPatch, capsys
     tasks = [(f"{number}.py", Demand()) for number in range(3)]
     expected = list(check_all(tasks))
     assert list(watched(check_all(tasks), 3)) == expected
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert list(watched(check_all(tasks), 3)) == expected
     monkeypatch.setattr("normlint.faces.progress.PATIENCE", -1.0)
     assert list(watched(check_all(tasks), 3)) == expected
     assert capsys.readouterr().out == ""
+
+
+def a_verdict(status: str, reason: str = "", **more: Any) -> Verdict:
+    return Verdict(status, reason, None if status == "skipped" else "cpu", **more)
+
+
+VERDICTS = {
+    "wrong": a_verdict("wrong", "zeros at ×1e4", effective_eps=1e-6, given_eps=1e-5, eps_form="added"),
+    "match": a_verdict("match", effective_eps=1e-6, given_eps=1e-6),
+    "skipped": a_verdict("skipped", "needs apex\x1b"),
+}
+
+
+def run_report() -> Report:
+    """Two findings on a wrong norm; one norm that matches, one that could not be run, one that was not to be."""
+    place, end = Place(None, 1, 1), Place(None, 1, 2)
+    norms = tuple(
+        ListedNorm("a.py", Place(None, at, 1), "rms", f"N{at}.forward", "mean", VERDICTS.get(status), at)
+        for at, status in enumerate(("wrong", "match", "skipped", "none"), 1)
+    )
+    read = Diagnostic(
+        "NRM101", "n", "one scale", "a.py", place, end, "N1.forward", norms=(1,), verdict=VERDICTS["wrong"]
+    )
+    ran = Diagnostic(
+        "NRM901", "n", "zeros at ×1e4", "a.py", place, end, "N1.forward", norms=(1,), verdict=VERDICTS["wrong"]
+    )
+    return Report((read, ran), norms, torch="2.13.0")
+
+
+CLOSING = "Verified 3 norms on cpu (torch 2.13.0): 1 match, 1 wrong, 1 skipped.\n"
+
+
+def test_full_says_the_verdict_below_the_reason() -> None:
+    shown = render(run_report(), "full", View())
+    assert "= n: Reduces over everything.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
+    assert shown.count("zeros at ×1e4") == 2
+    assert shown.endswith(f"\n\na.py:3:1: verify: skipped: needs apex␛ (N3.forward)\n\nFound 2 errors.\n{CLOSING}")
+
+
+def test_concise_has_a_line_for_a_verdict_that_no_finding_tells() -> None:
+    report = run_report()
+    lines = render(report, "concise", View()).splitlines(keepends=True)
+    assert lines[2:] == ["a.py:3:1: verify: skipped: needs apex␛ (N3.forward)\n", "Found 2 errors.\n", CLOSING]
+    only_read = replace(report, findings=report.findings[:1])
+    assert "a.py:1:1: verify: wrong on cpu: zeros at ×1e4 (N1.forward)\n" in render(only_read, "concise", View())
+
+
+def test_listed_norms_have_their_verdict_and_eps() -> None:
+    shown = norms_text(run_report(), View())
+    assert (
+        "N1.forward\n    mean\n    wrong on cpu: zeros at ×1e4\n    effective eps 1e-06 added, given 1e-05\n" in shown
+    )
+    assert "N2.forward\n    mean\n    match on cpu\n    effective eps 1e-06\n" in shown
+    assert shown.endswith(f"N4.forward\n    mean\nFound 4 norms.\n{CLOSING}")
+
+
+@pytest.mark.parametrize("output_format", ["github", "gitlab", "junit", "sarif"])
+def test_services_are_told_the_verdict_once(output_format: str) -> None:
+    shown = render(run_report(), output_format, View()).replace("\\u00d7", "×")
+    assert "one scale (verify: wrong on cpu: zeros at ×1e4)" in shown
+    assert "zeros at ×1e4 (verify" not in shown
+
+
+def test_sarif_has_the_verdict_in_its_properties() -> None:
+    results = json.loads(render(run_report(), "sarif", View()))["runs"][0]["results"]
+    assert [result["properties"]["verdict"]["status"] for result in results] == ["wrong", "wrong"]
+
+
+@pytest.mark.parametrize("output_format", ["full", "concise"])
+def test_nothing_is_said_of_runs_that_were_not_asked_for(output_format: str) -> None:
+    assert "erif" not in render(checked(BAD), output_format, View())

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -28,8 +32,12 @@ class Example:
         return [(n, name) for n, line in lines for m in ERROR.finditer(line) for name in m[1].split(", ")]
 
 
-def examples() -> Iterator[Example]:
-    for rule in RULES.values():
+READ = [rule for rule in RULES.values() if rule.check]
+RUN = [rule for rule in RULES.values() if rule.told]
+
+
+def examples(rules: list[Rule]) -> Iterator[Example]:
+    for rule in rules:
         for number, match in enumerate(FENCE.finditer(rule.doc), 1):
             yield Example(rule, number, match[1])
 
@@ -44,14 +52,14 @@ def reported(example: Example) -> list[tuple[int, str]]:
     ]
 
 
-@pytest.mark.parametrize("example", list(examples()), ids=lambda e: f"{e.rule.name} example {e.number}")
+@pytest.mark.parametrize("example", list(examples(READ)), ids=lambda e: f"{e.rule.name} example {e.number}")
 def test_an_example_gets_the_findings_it_announces(example: Example) -> None:
     assert reported(example) == example.expected
 
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
 def test_a_rule_shows_what_it_finds_and_what_is_fine(rule: Rule) -> None:
-    own = [e for e in examples() if e.rule is rule]
+    own = list(examples([rule]))
     assert any(name == rule.name for e in own for _, name in e.expected)
     assert any(not e.expected for e in own)
 
@@ -62,3 +70,28 @@ def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
     assert not rule.name.startswith(("no-", "avoid-", "use-"))
     assert set(rule.unless) <= set(RULES)
+
+
+@pytest.mark.parametrize("example", list(examples(RUN)), ids=lambda e: f"{e.rule.name} example {e.number}")
+def test_reading_finds_nothing_where_only_running_does(example: Example) -> None:
+    assert [f.code for f in analyse(example.text).findings if RULES[f.code].default] == []
+
+
+@pytest.mark.parametrize("rule", RUN, ids=lambda r: r.name)
+def test_what_running_shows_is_found_by_running(rule: Rule, tmp_path: Path) -> None:
+    """The examples are files that are linted together: one verifier runs them all."""
+    pytest.importorskip("torch")
+    own = list(examples([rule]))
+    for example in own:
+        (tmp_path / f"{example.number}.py").write_text(example.text, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "normlint", "--verify", "--extend-select", rule.code, "--output-format", "json", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(ran.stdout)["findings"]
+    assert [(f["path"], f["line"], f["name"]) for f in found] == [
+        (f"{example.number}.py", line, name) for example in own for line, name in example.expected
+    ]

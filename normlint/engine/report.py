@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from normlint.text.finding import Applicability
 from normlint.text.source import Place
@@ -46,6 +47,7 @@ class Diagnostic:
     excerpt_start: int = 1
     fix: PlacedFix | None = None
     verdict: Verdict | None = None
+    norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
 
     @property
     def line_text(self) -> str:
@@ -55,8 +57,21 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """A norm that is to be run: `job` is what the verifier asked for, `spot` a finding on it without code and message.
+
+    `wanted`: the rules about runs that may speak there. `explained`: reading found a mistake, told or silenced.
+    """
+
+    job: Any
+    spot: Diagnostic
+    wanted: tuple[str, ...] = ()
+    explained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ListedNorm:
-    """A recognised norm in its file."""
+    """A recognised norm in its file, `number` counts them. `pending` None: it isn't to be run by itself."""
 
     path: str
     place: Place
@@ -64,6 +79,8 @@ class ListedNorm:
     qualname: str
     spine: str
     verdict: Verdict | None = None
+    number: int = 0
+    pending: Pending | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +94,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found, in the order of the paths and of each text."""
+    """All that was found, in the order of the paths and of each text. `torch`: the version that norms were run with."""
 
     findings: tuple[Diagnostic, ...] = ()
     norms: tuple[ListedNorm, ...] = ()
     errors: tuple[Failure, ...] = ()
+    torch: str = ""
 
 
 def merged(reports: Iterable[Report]) -> Report:

@@ -26,10 +26,15 @@ class Selection:
 
     def chooses(self, code: str) -> bool:
         """Is the rule with this code asked for?"""
-        chosen = max(_longest(self.select or (), code), _longest(self.extend_select, code))
-        if self.select is None and _on_by_default(code):
-            chosen = max(chosen, 0)
-        return chosen > _longest(self.ignore, code)
+        return self._asked(code) > _longest(self.ignore, code)
+
+    def knows(self, code: str) -> bool:
+        """Is it asked for, or told to be quiet: does the user know what it says?"""
+        return self._asked(code) >= 0
+
+    def _asked(self, code: str) -> int:
+        asked = max(_longest(self.select or (), code), _longest(self.extend_select, code))
+        return max(asked, 0) if self.select is None and _on_by_default(code) else asked
 
 
 def known_rules() -> dict[str, Rule]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.config import ConfigError, Configs, Settings, load_given
 from normlint.engine.discovery import Found, discover
-from normlint.engine.linter import check_bytes
+from normlint.engine.linter import Demand, check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.faces.options import adjuster, parse
+from normlint.faces.progress import watched
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -113,7 +115,19 @@ def _accepting(file: str | None) -> Callable[[Report], Report]:
 
 
 def _checked(options: Namespace, configs: Configs) -> tuple[Report, tuple[str, ...]]:
-    noqa = not options.ignore_noqa
+    if not options.verify:
+        return _linted(options, configs, lambda demand: demand)
+    from normlint.faces.verifying import preparing, verifying
+
+    with verifying(options.device, options.verify_timeout) as verified:
+        report, paths = _linted(options, configs, preparing)
+        return verified(report), paths
+
+
+def _linted(options: Namespace, configs: Configs, adjust: Callable[[Demand], Demand]) -> tuple[Report, tuple[str, ...]]:
+    def demand(path: str) -> Demand:
+        return adjust(configs.of(path).demand(path, noqa=not options.ignore_noqa))
+
     if STDIN in options.paths:
         if len(options.paths) > 1:
             raise ConfigError('"-" stands alone: give either paths or standard input')
@@ -122,10 +136,10 @@ def _checked(options: Namespace, configs: Configs) -> tuple[Report, tuple[str, .
             raise ConfigError("--add-noqa writes files: it can't take standard input")
         if _is_excluded(name, configs):
             return Report(), (name,)
-        return check_bytes(name, sys.stdin.buffer.read(), configs.of(name).demand(name, noqa=noqa)), (name,)
+        return check_bytes(name, sys.stdin.buffer.read(), demand(name)), (name,)
     found = _discover(options.paths, configs)
-    tasks = [(path, configs.of(path).demand(path, noqa=noqa)) for path in found.paths]
-    reports = _watched(check_all(tasks, options.jobs), len(tasks))
+    tasks = [(path, demand(path)) for path in found.paths]
+    reports = watched(check_all(tasks, options.jobs), len(tasks))
     return merged((Report(errors=found.errors), *reports)), found.paths
 
 
@@ -138,20 +152,12 @@ def _discover(paths: Sequence[str], configs: Configs) -> Found:
     return discover(paths or [os.curdir], configs)
 
 
-def _watched(reports: Iterator[Report], count: int) -> Iterator[Report]:
-    if not sys.stderr.isatty():
-        return reports
-    from normlint.faces.progress import watched
-
-    return watched(reports, count)
-
-
 def _with_config_errors(report: Report, configs: Configs) -> Report:
     broken = tuple(
         Failure(os.path.relpath(file), None, str(error).removeprefix(f"{file}: "))
         for file, error in configs.errors.items()
     )
-    return Report(report.findings, report.norms, broken + report.errors)
+    return replace(report, errors=broken + report.errors)
 
 
 def _tell(errors: Sequence[Failure]) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
@@ -23,7 +25,11 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options as given; ConfigError on a wrong one."""
-    return _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
+    for option in ("device", "verify_timeout"):
+        if getattr(options, option) is not None and not options.verify:
+            raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")
+    return options
 
 
 def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
@@ -60,6 +66,22 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
+def _device(text: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds, which is more than 0")
+    return seconds
+
+
 def _parser() -> _Parser:
     parser = _Parser(
         prog="normlint",
@@ -69,11 +91,19 @@ def _parser() -> _Parser:
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help='.py, .pyi, .ipynb, .md, or directories; default "."')
     parser.add_argument("--version", action="version", version=f"normlint {__version__}")
+    _add_verification(parser)
     _add_selection(parser)
     _add_files(parser)
     _add_output(parser)
     _add_modes(parser)
     return parser
+
+
+def _add_verification(parser: _Parser) -> None:
+    group = parser.add_argument_group("verification (it executes the code of the norms; see the README)")
+    group.add_argument("--verify", action="store_true", help="run each norm and compare it with a reference")
+    group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: auto")
+    group.add_argument("--verify-timeout", type=_seconds, metavar="S", help="seconds for one norm; default: 10")
 
 
 def _add_selection(parser: _Parser) -> None:

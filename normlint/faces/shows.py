@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from normlint.engine.config import Settings
 from normlint.engine.report import Report
-from normlint.faces.render import View
+from normlint.faces.render import View, verdicts
 from normlint.faces.render.style import Style, harmless
 from normlint.faces.rules import all_rules, fix_of
 
@@ -17,12 +17,14 @@ def norms_text(report: Report, view: View) -> str:
     style = Style(view.colour)
     lines = []
     for norm in report.norms:
-        cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
-        where = f"{norm.path}:{cell}{norm.place.line}:{norm.place.column}:"
-        lines += [f"{style.bold(where)} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
+        where = verdicts.place(norm, style)
+        lines += [f"{where} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
+        if norm.verdict is not None:
+            told = (verdicts.told(norm.verdict), verdicts.eps_told(norm.verdict))
+            lines += [f"    {harmless(each)}" for each in told if each]
     count = len(report.norms)
     closing = f"Found {count} norm{'' if count == 1 else 's'}."
-    return "".join(f"{line}\n" for line in (*lines, closing))
+    return "".join(f"{line}\n" for line in (*lines, closing, *verdicts.closing(report)))
 
 
 def settings_text(settings: Settings) -> str:
@@ -43,7 +45,9 @@ def statistics_text(report: Report) -> str:
     width = len(str(counts[0][1])) if counts else 1
     lines = [f"{count:{width}}  {code}  {names[code]}  ({fixes.get(code, '-')} fix)" for code, count in counts]
     total = len(report.findings)
-    return "".join(f"{line}\n" for line in (*lines, f"Found {total} error{'' if total == 1 else 's'}."))
+    return "".join(
+        f"{line}\n" for line in (*lines, f"Found {total} error{'' if total == 1 else 's'}.", *verdicts.closing(report))
+    )
 
 
 def _shown(value: object) -> str:

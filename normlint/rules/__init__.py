@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from normlint.norm.norm import Norm
-from normlint.rules import count, epsilon, formula, modernize, module, precision, reduction
+from normlint.rules import count, epsilon, formula, modernize, module, precision, reduction, runtime
 from normlint.rules.registry import RULES, Problem
-from normlint.text.finding import Finding
+from normlint.text.finding import Finding, Span
 
-FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What one unit of Python holds: every finding of every rule, and every norm, each in the order of the text."""
+    """What one unit of Python holds: every finding of every rule, and every norm, each in the order of the text.
+
+    A norm's number is its place in `norms`; one that is a `helper` there has been judged in its callers.
+    """
 
     findings: tuple[Finding, ...]
     norms: tuple[Norm, ...]
@@ -30,9 +33,20 @@ def analyse(text: str, *, snippet: bool = False) -> Analysis:
     from normlint.norm.collect import norms
 
     found = norms(Module(text, snippet))
-    findings = {(f.span, f.code): f for norm in _judged(found) for f in _judge(norm)}
-    listed = {(n.qualname, n.span, n.main.statistic.span): n for n in found}
+    judged = tuple(_judged(found))
+    heads = {_key(norm) for norm in judged}
+    listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
+    numbers = {key: number for number, key in enumerate(listed)}
+    findings: dict[tuple[Span, str], Finding] = {}
+    for norm in judged:
+        for f in _judge(norm):
+            old = findings.get((f.span, f.code), f)
+            findings[f.span, f.code] = replace(f, norms=(*old.norms, numbers[_key(norm)]))
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
+
+
+def _key(norm: Norm) -> tuple[str, Span, Span]:
+    return norm.qualname, norm.span, norm.main.statistic.span
 
 
 def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
@@ -45,7 +59,7 @@ def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
 
 def _judge(norm: Norm) -> Iterator[Finding]:
     """Every rule on one norm; an echo of another rule's finding is left out."""
-    problems: dict[str, list[Problem]] = {code: list(rule.check(norm)) for code, rule in RULES.items()}
+    problems: dict[str, list[Problem]] = {code: list(r.check(norm)) for code, r in RULES.items() if r.check}
     for code, found in problems.items():
         rule = RULES[code]
         if any(problems.get(other) for other in rule.unless):

@@ -11,6 +11,7 @@ from normlint.text.finding import Applicability, Fix, Span
 
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm
+    from normlint.rules.runtime import Outcome
 
 DOCS_URL: Final = "https://normlint.readthedocs.io/rules/"
 
@@ -25,6 +26,7 @@ class Problem:
 
 
 Check = Callable[["Norm"], Iterable[Problem]]
+RuntimeCheck = Callable[["Outcome"], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Rule:
     """A rule as the other floors see it.
 
     `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
+    A rule about what running a norm showed has `told` instead of `check`: its message, empty for none.
     """
 
     code: str
@@ -39,12 +42,13 @@ class Rule:
     default: bool
     fix: Applicability | None
     unless: tuple[str, ...]
-    check: Check
+    check: Check | None
+    told: RuntimeCheck | None = None
 
     @property
     def doc(self) -> str:
         """The rule's page, in Markdown."""
-        return inspect.cleandoc(self.check.__doc__ or "")
+        return inspect.cleandoc((self.check or self.told).__doc__ or "")
 
     @property
     def summary(self) -> str:
@@ -73,5 +77,15 @@ def rule(
     def register(check: Check) -> Check:
         RULES[code] = Rule(code, name, default, fix, unless, check)
         return check
+
+    return register
+
+
+def runtime_rule(code: str, *, name: str, default: bool = True) -> Callable[[RuntimeCheck], RuntimeCheck]:
+    """Register the decorated function as the rule `code`, which speaks only where norms are run."""
+
+    def register(told: RuntimeCheck) -> RuntimeCheck:
+        RULES[code] = Rule(code, name, default, None, (), None, told)
+        return told
 
     return register

@@ -57,3 +57,4 @@ class Finding:
     span: Span
     norm: str
     fix: Fix | None = None
+    norms: tuple[int, ...] = ()  # the unit's norms it was found in, by their number

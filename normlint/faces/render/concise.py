@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import View
+from normlint.faces.render import View, verdicts
 from normlint.faces.render.style import Style
 
 
@@ -11,7 +11,8 @@ def render(report: Report, view: View) -> str:
     """`path:line:column: CODE message`, as every editor reads it."""
     style = Style(view.colour)
     lines = [header(finding, style) for finding in report.findings]
-    return "".join(f"{line}\n" for line in (*lines, closing(report)))
+    lines += verdicts.lines(report, style, lambda finding: finding.code.startswith(verdicts.RUNTIME))
+    return "".join(f"{line}\n" for line in (*lines, closing(report), *verdicts.closing(report)))
 
 
 def header(finding: Diagnostic, style: Style) -> str:

@@ -6,7 +6,7 @@ import unicodedata
 from typing import Final
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import View
+from normlint.faces.render import View, verdicts
 from normlint.faces.render.concise import closing, header
 from normlint.faces.render.style import Style, harmless
 from normlint.faces.rules import summary_of
@@ -21,7 +21,9 @@ def render(report: Report, view: View) -> str:
     """Each finding with its frame, a blank line between them, then the count."""
     style = Style(view.colour)
     blocks = [f"{header(finding, style)}\n{frame(finding, style)}\n" for finding in report.findings]
-    return "".join(f"{block}\n" for block in blocks) + f"{closing(report)}\n"
+    rest = list(verdicts.lines(report, style, lambda _: True))
+    rest += [""] if rest else []
+    return "".join(f"{line}\n" for line in (*blocks, *rest, closing(report), *verdicts.closing(report)))
 
 
 def frame(finding: Diagnostic, style: Style) -> str:
@@ -51,6 +53,8 @@ def _told(finding: Diagnostic) -> list[str]:
     told = [f"{finding.name}: {summary_of(finding.code)}".removesuffix(": ")]
     if finding.fix is not None:
         told.append(f"help: {finding.fix.message}")
+    if finding.verdict is not None:
+        told.append(f"verify: {harmless(verdicts.brief(finding))}")
     return told
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import View
 from normlint.faces.render.concise import place
+from normlint.faces.render.verdicts import said
 
 
 def render(report: Report, _: View) -> str:
@@ -15,13 +16,13 @@ def render(report: Report, _: View) -> str:
 
 
 def _finding(finding: Diagnostic) -> str:
-    said = f"{finding.path}:{place(finding)}: {finding.code} {finding.message}"
+    message = f"{finding.path}:{place(finding)}: {finding.code} {said(finding)}"
     title = f"normlint ({finding.code} {finding.name})"
     if finding.start.cell is not None:  # a line in a cell is no line of the file
-        return _command(said, title=title, file=finding.path)
+        return _command(message, title=title, file=finding.path)
     same_line = finding.start.line == finding.end.line  # columns of a longer stretch are not allowed
     return _command(
-        said,
+        message,
         title=title,
         file=finding.path,
         line=finding.start.line,

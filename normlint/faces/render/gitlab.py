@@ -8,6 +8,7 @@ from typing import Any
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import View
 from normlint.faces.render.fingerprint import fingerprints
+from normlint.faces.render.verdicts import said
 
 
 def render(report: Report, _: View) -> str:
@@ -19,7 +20,7 @@ def render(report: Report, _: View) -> str:
 
 def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
-        "description": f"{finding.code}: {finding.message}",
+        "description": f"{finding.code}: {said(finding)}",
         "check_name": finding.code,
         "fingerprint": fingerprint,
         "severity": "major",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedFix, Report
 from normlint.faces.render import View
 from normlint.faces.rules import url_of
-from normlint.text.verdict import Verdict
+from normlint.text.verdict import Probe, Verdict
 
 
 def render(report: Report, _: View) -> str:
@@ -41,7 +42,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
         "norm": finding.norm,
         "url": url_of(finding.code),
         "fix": finding.fix and _fix(finding.fix),
-        "verdict": finding.verdict and _verdict(finding.verdict),
+        "verdict": finding.verdict and verdict_as_dict(finding.verdict),
     }
 
 
@@ -67,23 +68,32 @@ def _norm(norm: ListedNorm) -> dict[str, Any]:
         "line": norm.place.line,
         "kind": norm.kind,
         "spine": norm.spine,
-        "verdict": norm.verdict and _verdict(norm.verdict),
+        "verdict": norm.verdict and verdict_as_dict(norm.verdict),
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    probes = [
-        {"probe": one.probe, "dtype": one.dtype, "error": one.error, "limit": one.limit}
-        for one in (*verdict.probes, *((verdict.worst,) if verdict.worst else ()))
-    ]
+def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
+    """What running the norm showed. Eps that weren't found are null."""
     return {
         "status": verdict.status,
         "reason": verdict.reason,
         "device": verdict.device,
-        "effective_eps": verdict.effective_eps,
-        "worst": probes.pop() if verdict.worst else None,
-        "probes": probes,
+        "effective_eps": _number(verdict.effective_eps),
+        "given_eps": _number(verdict.given_eps),
+        "eps_form": verdict.eps_form,
+        "worst": verdict.worst and _probe(verdict.worst),
+        "probes": [_probe(probe) for probe in verdict.probes],
     }
+
+
+def _probe(probe: Probe) -> dict[str, Any]:
+    error, limit = _number(probe.error), _number(probe.limit)
+    return {"probe": probe.probe, "dtype": probe.dtype, "error": error, "limit": limit, "told": probe.told}
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no infinity and no NaN."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _error(error: Failure) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.faces.render import View
 from normlint.faces.render.concise import place
+from normlint.faces.render.verdicts import said
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -43,12 +44,12 @@ def _suite(path: str, cases: list[str], failures: int, errors: int) -> Iterator[
 
 
 def _failure(finding: Diagnostic) -> str:
-    said = f"{finding.path}:{place(finding)}: {finding.code} {finding.message}"
+    text = f"{finding.path}:{place(finding)}: {finding.code} {said(finding)}"
     return (
         f"    <testcase name={_attribute(finding.code)} classname={_attribute(finding.path)}"
         f' line="{finding.start.line}" column="{finding.start.column}">'
-        f"<failure message={_attribute(finding.message)} type={_attribute(finding.name)}>"
-        f"{_text(said)}</failure></testcase>"
+        f"<failure message={_attribute(said(finding))} type={_attribute(finding.name)}>"
+        f"{_text(text)}</failure></testcase>"
     )
 
 

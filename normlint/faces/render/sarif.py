@@ -10,6 +10,8 @@ from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, PlacedEdit, PlacedFix, Report
 from normlint.faces.render import View
 from normlint.faces.render.fingerprint import fingerprints
+from normlint.faces.render.json import verdict_as_dict
+from normlint.faces.render.verdicts import said
 from normlint.faces.rules import all_rules
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": "warning",
-        "message": {"text": finding.message},
+        "message": {"text": said(finding)},
         "locations": [
             {
                 "physicalLocation": {
@@ -75,11 +77,23 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
     }
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
-    if finding.start.cell is not None:
-        result["properties"] = {"cell": finding.start.cell}
-    elif finding.fix is not None:  # a place in a cell is no region of the file, which is JSON
+    properties = _properties(finding)
+    if properties:
+        result["properties"] = properties
+    if (
+        finding.fix is not None and finding.start.cell is None
+    ):  # a place in a cell is no region of the file, which is JSON
         result["fixes"] = [_fix(finding.path, finding.fix)]
     return result
+
+
+def _properties(finding: Diagnostic) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    if finding.start.cell is not None:
+        properties["cell"] = finding.start.cell
+    if finding.verdict is not None:
+        properties["verdict"] = verdict_as_dict(finding.verdict)
+    return properties
 
 
 def _fix(path: str, fix: PlacedFix) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""What running the norms showed, in the words that several formats share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from normlint.engine.report import Diagnostic, ListedNorm, Report
+from normlint.faces.render.style import Style, harmless
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
+
+RUNTIME = "NRM9"  # findings whose message is the verdict's reason
+
+
+def told(verdict: Verdict) -> str:
+    """`wrong on cpu: the reason`."""
+    where = f" on {verdict.device}" if verdict.device else ""
+    return verdict.status + where + (f": {verdict.reason}" if verdict.reason else "")
+
+
+def eps_told(verdict: Verdict) -> str:
+    """The eps that was measured, and the one that was given if it is another."""
+    if verdict.effective_eps is None:
+        return ""
+    acts = f"{verdict.effective_eps:.3g}"
+    given = "" if verdict.given_eps is None else f"{verdict.given_eps:.3g}"
+    form = f" {verdict.eps_form}" if verdict.eps_form else ""
+    return f"effective eps {acts}{form}" + (f", given {given}" if given and given != acts else "")
+
+
+def said(finding: Diagnostic) -> str:
+    """The message, and the verdict on the norm where there is one that the message doesn't tell."""
+    if finding.verdict is None or finding.code.startswith(RUNTIME):
+        return finding.message
+    return f"{finding.message} (verify: {told(finding.verdict)})"
+
+
+def brief(finding: Diagnostic) -> str:
+    """The verdict beside the message, which isn't said twice."""
+    if finding.verdict is None:
+        return ""
+    return told(replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict)
+
+
+def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> Iterator[str]:
+    """A line for each norm that doesn't match, unless a finding `shows` its verdict."""
+    shown = {(one.path, number) for one in report.findings if one.verdict and shows(one) for number in one.norms}
+    for norm in report.norms:
+        if norm.verdict is not None and norm.verdict.status != MATCH and (norm.path, norm.number) not in shown:
+            yield f"{place(norm, style)} verify: {harmless(told(norm.verdict))} ({norm.qualname})"
+
+
+def place(norm: ListedNorm, style: Style) -> str:
+    """`path:line:column:`."""
+    cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
+    return style.bold(norm.path) + style.dim(f":{cell}{norm.place.line}:{norm.place.column}:")
+
+
+def closing(report: Report) -> list[str]:
+    """The line that counts the verdicts, if norms were run."""
+    verdicts = [norm.verdict for norm in report.norms if norm.verdict is not None]
+    if not report.torch:
+        return []
+    counts = Counter(verdict.status for verdict in verdicts)
+    told = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
+    devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
+    where = f" on {devices}" if devices else ""
+    norms = f"{len(verdicts)} norm{'' if len(verdicts) == 1 else 's'}"
+    return [f"Verified {norms}{where} (torch {report.torch}){': ' if told else ''}{told}."]

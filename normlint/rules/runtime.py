@@ -1,0 +1,173 @@
+"""NRM9xx: what running a norm shows, where reading it found nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from normlint.rules.registry import runtime_rule
+from normlint.text.verdict import SKIPPED, WRONG, Verdict
+
+_TOLERANCE = 1e-2  # the measurement is good to 1e-7; a decimal that was rounded is no other eps
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What running a norm gave. `explained`: reading found a mistake in it, reported or silenced."""
+
+    verdict: Verdict
+    explained: bool = False
+
+    @property
+    def other_eps(self) -> float | None:
+        """The eps that acts, where it isn't the one that was given."""
+        given, acts = self.verdict.given_eps, self.verdict.effective_eps
+        if given is None or acts is None:
+            return None
+        return acts if abs(acts - given) > _TOLERANCE * abs(given) else None
+
+
+@runtime_rule("NRM901", name="differs-from-reference")
+def differs_from_reference(outcome: Outcome) -> str:
+    """Gives something else than the norm it is meant to be, as running it shows.
+
+    Only with `--verify`, and only where no other rule has a finding on the norm: that one then carries the verdict.
+    The message says for which input, and what came out.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            ms = h.pow(2).mean(-1, keepdim=True)
+            h = h * torch.rsqrt(ms + self.eps) * self.weight  # error: [differs-from-reference]
+            return h.type_as(x) * self.weight
+    ```
+
+    The gain is applied twice, which shows as soon as it is no longer 1. Once is right:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * self.weight
+    ```
+    """
+    wrong = outcome.verdict.status == WRONG and not outcome.explained
+    return outcome.verdict.reason if wrong and not _is_eps_alone(outcome) else ""
+
+
+@runtime_rule("NRM902", name="effective-eps")
+def effective_eps(outcome: Outcome) -> str:
+    """Computes with another eps than the one it was given.
+
+    Only with `--verify`: eps is measured, from the gain of rows of eight scales. A checkpoint trained with 1e-6 wants
+    1e-6, and rows as small as the root of eps come out at another size.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.dim = dim
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            squares = h.pow(2).sum(-1, keepdim=True)
+            h = h * torch.rsqrt((squares + self.eps) / self.dim)
+            return h.type_as(x) * self.weight  # error: [effective-eps]
+    ```
+
+    Here eps is divided by the number of features with the sum. It belongs to the mean:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.dim = dim
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            squares = h.pow(2).sum(-1, keepdim=True)
+            h = h * torch.rsqrt(squares / self.dim + self.eps)
+            return h.type_as(x) * self.weight
+    ```
+    """
+    acts = outcome.other_eps
+    if acts is None or outcome.explained or (outcome.verdict.status == WRONG and not _is_eps_alone(outcome)):
+        return ""
+    return f"computes with an eps of {acts:.3g} where {outcome.verdict.given_eps:.3g} was given"
+
+
+@runtime_rule("NRM903", name="not-verified", default=False)
+def not_verified(outcome: Outcome) -> str:
+    """Could not be run, so that nothing is known beyond what reading says.
+
+    Only with `--verify`. The message says what was in the way: a name from a file that isn't there, an argument that
+    can't be guessed, a time limit.
+
+    ```py
+    import torch
+    from torch import nn
+
+    from elsewhere import scaled
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(scaled(torch.ones(dim)))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * self.weight  # error: [not-verified]
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * self.weight
+    ```
+    """
+    return f"not verified: {outcome.verdict.reason}" if outcome.verdict.status == SKIPPED else ""
+
+
+def _is_eps_alone(outcome: Outcome) -> bool:
+    """The verdict is about eps, and another rule says it better."""
+    worst = outcome.verdict.worst
+    return outcome.other_eps is not None and worst is not None and "eps" in worst.probe

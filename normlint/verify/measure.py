@@ -1,0 +1,39 @@
+"""How far an output is from the reference, in units of the output dtype's eps."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import torch
+from torch import Tensor
+
+LIMIT: Final = {torch.float32: 64.0, torch.float16: 4.0, torch.bfloat16: 4.0}
+GRADIENT_LIMIT: Final = 64.0
+ROW_GAIN_LIMIT: Final = 0.1
+
+
+def elementwise(y: Tensor, ref: Tensor, spread: Tensor) -> float:
+    """The largest |y − ref| / (eps · spread); below the smallest normal number the unit is that of a subnormal one."""
+    if y.numel() == 0:
+        return 0.0
+    info = torch.finfo(y.dtype)
+    error = (y.double() - ref).abs() / spread.clamp(min=info.tiny)
+    worst = error.max().item() / info.eps
+    return worst if math.isfinite(worst) else math.inf
+
+
+def row_gain(y: Tensor, ref: Tensor) -> float:
+    """RMS over the rows of (⟨y, ref⟩ / ⟨ref, ref⟩ − 1) / eps: rounding averages out, a rounded statistic doesn't."""
+    gain = (y.double() * ref).sum(-1) / ref.square().sum(-1) - 1
+    rms = gain.square().mean().sqrt().item() / torch.finfo(y.dtype).eps
+    return rms if math.isfinite(rms) else math.inf
+
+
+def rowwise(got: Tensor, want: Tensor, eps: float) -> float:
+    """The largest |got − want| / (eps · the row's largest |want|), for gradients."""
+    if got.numel() == 0:
+        return 0.0
+    error = (got.double() - want).abs() / want.abs().amax(-1, keepdim=True).clamp(min=1e-300)
+    worst = error.max().item() / eps
+    return worst if math.isfinite(worst) else math.inf

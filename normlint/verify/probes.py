@@ -1,0 +1,114 @@
+"""The inputs a norm is tried with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import torch
+from torch import Tensor
+
+MOST_ELEMENTS: Final = 1 << 21
+ROW_SPREAD: Final = 2.0  # rows are scaled by 2^U(−2, 2)
+PREFERRED_RANKS: Final = (3, 2, 4, 5, 1)
+SHORT: Final = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One input.
+
+    `cube`: every axis is as long as the features; `exact`: of no use in another rank; `extreme`: at an end of the
+    dtype's range, where a library's norm, std or normalize may fail without being a mistake.
+    """
+
+    name: str
+    words: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype = torch.float32
+    scale: float = 1.0
+    offset: float = 0.0
+    twist: str = ""  # transposed, zero row, zeros
+    cube: bool = False
+    exact: bool = False
+    extreme: bool = False
+
+    @property
+    def told(self) -> str:
+        """For a sentence about it: "fp16 input ×1e4"."""
+        return f"{SHORT[self.dtype]} {self.words}"
+
+
+PLAIN: Final = Case("plain", "input", (3, 5, 16))
+FP32: Final = (
+    Case("small", "input ×1e-2", (3, 5, 16), scale=1e-2),
+    Case("one row", "input of one axis", (16,), exact=True),
+    Case("square", "input of shape (D, D)", (8, 8), cube=True, exact=True),
+    Case("cube", "input of shape (D, D, D)", (8, 8, 8), cube=True),
+    Case("four axes", "input of four axes", (2, 3, 4, 16), exact=True),
+    Case("transposed", "transposed view", (3, 5, 16), twist="transposed"),
+    Case("zero row", "row of zeros", (3, 5, 16), twist="zero row"),
+    Case("offset", "input with a mean of 1e3", (3, 5, 64), offset=1e3),
+    Case("large", "input ×1e4", (3, 5, 16), scale=1e4),
+    Case("empty", "empty input", (0, 16)),
+)
+HALVES: Final = (
+    Case("large", "input ×1e4", (3, 5, 64), torch.float16, scale=1e4, extreme=True),
+    Case("small", "input ×1e-3", (3, 5, 64), torch.float16, scale=1e-3, extreme=True),
+    Case("zeros", "row of zeros", (3, 5, 16), torch.float16, twist="zeros", extreme=True),
+    Case("plain", "input", (3, 5, 16), torch.bfloat16),
+)
+
+
+def nearest(d: int, sizes: Sequence[int] | None) -> int:
+    """The number of features closest to the wanted one that there is."""
+    return d if not sizes else min(sizes, key=lambda size: abs(size - d))
+
+
+def with_rank(shape: tuple[int, ...], ranks: Sequence[int]) -> tuple[int, ...]:
+    """The same rows in a number of axes that the norm takes."""
+    if not ranks or len(shape) in ranks:
+        return shape
+    rank = next((r for r in PREFERRED_RANKS if r in ranks), ranks[0])
+    lead, d = shape[:-1], shape[-1]
+    if rank > len(shape):
+        return (*lead[:1], *(1,) * (rank - len(shape)), *lead[1:], d)
+    return (*lead[: rank - 2], math.prod(lead[rank - 2 :]), d) if rank > 1 else (d,)
+
+
+def adapted(case: Case, sizes: Sequence[int] | None, ranks: Sequence[int]) -> Case | None:
+    """The case in a size and rank the norm takes, None where it would say nothing."""
+    if case.exact and ranks and len(case.shape) not in ranks:
+        return None
+    d = nearest(case.shape[-1], sizes)
+    shape = with_rank((*case.shape[:-1], d), ranks)
+    if case.cube:
+        shape = (d,) * len(shape)
+    if math.prod(shape) > MOST_ELEMENTS or (case.twist == "transposed" and len(shape) < 3):
+        return None
+    return replace(case, shape=shape)
+
+
+def filled(case: Case, g: torch.Generator, device: str) -> Tensor:
+    """The input: normal rows of different scales, moved and scaled as the case says."""
+    shape = case.shape
+    x = torch.randn(shape, generator=g)
+    x = x * 2 ** ((torch.rand(*shape[:-1], 1, generator=g) * 2 - 1) * ROW_SPREAD)
+    if case.dtype == torch.float16 and case.scale > 1:
+        x = x.clamp(-6, 6)  # stays below 65504
+    x = x * case.scale + case.offset
+    if case.twist == "zeros":
+        x = torch.zeros(shape)
+    elif case.twist == "zero row":
+        x.reshape(-1, shape[-1])[0] = 0
+    elif case.twist == "transposed":
+        x = x.transpose(0, 1).contiguous().transpose(0, 1)
+    return x.to(device=device, dtype=case.dtype)
+
+
+def gains(shape: Sequence[int], g: torch.Generator) -> Tensor:
+    """±U(0.5, 2): values that show whether and how a gain is used."""
+    size = torch.rand(tuple(shape), generator=g) * 1.5 + 0.5
+    return size * (torch.randint(0, 2, tuple(shape), generator=g) * 2 - 1)

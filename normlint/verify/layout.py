@@ -1,0 +1,93 @@
+"""Where the features lie: from features last to the axes that the norm reduces, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from normlint.verify.config import Size
+from normlint.verify.job import Meaning
+
+
+def divisors(d: int, parts: int) -> tuple[int, ...]:
+    """`d` as a product of `parts` factors, as equal as can be."""
+    if parts == 1:
+        return (d,)
+    wanted = round(d ** (1 / parts))
+    first = max(n for n in range(1, max(wanted, 1) + 1) if d % n == 0)
+    return (first, *divisors(d // first, parts - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The reduced axes, and how the features are split over several of them: even, first or last."""
+
+    axes: tuple[int, ...]
+    split: str = "even"
+    groups: int = 1  # groups of features that are normalised apart
+
+    @property
+    def added(self) -> int:
+        """How many more axes the norm's input has than the features-last one."""
+        return len(self.axes) - 1
+
+    @property
+    def plain(self) -> bool:
+        """The features lie last anyway."""
+        return self.axes == (-1,) and self.groups == 1
+
+    @property
+    def trailing(self) -> bool:
+        """The reduced axes are the last ones."""
+        return sorted(self.axes) == list(range(-len(self.axes), 0))
+
+    def shape(self, d: int) -> tuple[int, ...]:
+        """The lengths of the reduced axes."""
+        d, ones = d * self.groups, (1,) * self.added
+        if self.split == "even":
+            return divisors(d, len(self.axes))
+        return (d, *ones) if self.split == "first" else (*ones, d)
+
+    def size(self, d: int, eps: float | None = None) -> Size:
+        """What a constructor is told."""
+        shape = self.shape(d)
+        return Size(shape, shape[-1] if self.split == "last" else shape[0], eps)
+
+    def into(self, x: Tensor) -> Tensor:
+        """From features last; contiguous where `x` is. Further groups hold other values of the same token."""
+        if self.plain:
+            return x
+        whole = x.is_contiguous()
+        if self.groups > 1:
+            x = torch.cat([x, *[x.detach().flip(-1) * 2] * (self.groups - 1)], -1)
+        if self.added:
+            x = x.reshape(*x.shape[:-1], *self.shape(x.shape[-1] // self.groups))
+        moved = x.movedim(tuple(range(-len(self.axes), 0)), self.axes)
+        return moved.contiguous() if whole else moved
+
+    def back(self, y: Tensor) -> Tensor:
+        """To features last."""
+        if self.plain:
+            return y
+        moved = y.movedim(self.axes, tuple(range(-len(self.axes), 0)))
+        moved = moved.flatten(-len(self.axes)) if self.added else moved
+        return moved[..., : moved.shape[-1] // self.groups]
+
+    def wide(self, gain: Tensor, rank: int) -> Tensor:
+        """A vector of features as it broadcasts against the norm's input of `rank` axes."""
+        places = [1] * rank
+        for axis, length in zip(self.axes, self.shape(gain.numel()), strict=True):
+            places[axis] = length
+        return gain.view(places)
+
+
+def layouts(meaning: Meaning) -> Iterator[Layout]:
+    """Those to try: several axes share the features evenly, or else all lie on one of them."""
+    axes = meaning.axes or (-1,)
+    yield Layout(axes)
+    if len(axes) > 1:
+        yield Layout(axes, "first")
+        yield Layout(axes, "last")

@@ -1,0 +1,262 @@
+"""Trying out how a norm is built and called, against a plain formula of what it is meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from normlint.verify.call import Call, Extras, calls, tensors_in
+from normlint.verify.instance import Live, first_line, missing
+from normlint.verify.job import Job, Meaning
+from normlint.verify.layout import Layout, layouts
+from normlint.verify.subject import CannotBuildError
+
+ERRORS: Final = (
+    RuntimeError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    NameError,
+    ImportError,
+)
+RANKS: Final = (3, 2, 4, 1, 5)
+WIDTH: Final = 8
+AGREES: Final = 5e-3  # a relative error of the whole output that only rounding and eps explain
+ALIKE: Final = 0.9  # a cosine: the output is the norm but for a factor or a slip
+
+# the norm of so many features in a layout, in a dtype, on a device, with an eps
+Make = Callable[[Layout, int, torch.dtype, str, "float | None"], Live]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A way to call the norm and how well it agrees: the relative error, and the cosine to what was meant."""
+
+    make: Make
+    call: Call
+    error: float
+    cosine: float
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A norm's way to be built and called, and the numbers of axes that it takes."""
+
+    make: Make
+    call: Call
+    ranks: tuple[int, ...]
+
+
+def formula(x: Tensor, meaning: Meaning, gain: Tensor | None, shift: Tensor | None) -> Tensor:
+    """What the norm gives for the last axis of a float64 `x` without an eps, by its definition."""
+    x = x - x.mean(-1, keepdim=True) if meaning.kind == "layer" else x
+    square = x.square().sum(-1, keepdim=True) if meaning.kind == "l2" else x.square().mean(-1, keepdim=True)
+    y = x * square.rsqrt()
+    y = y if gain is None else y * (gain.detach().double().reshape(-1) + meaning.offset)
+    return y if shift is None else y + shift.detach().double().reshape(-1)
+
+
+def values(shape: tuple[int, ...]) -> Tensor:
+    """Rows of different scales, large against any eps; the same for every trial."""
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(shape, generator=generator)
+    scale = torch.exp2(torch.rand((*shape[:-1], 1), generator=generator) * 4 + 1)
+    return x * scale
+
+
+class Search:
+    """One norm's trials; it remembers the best so far and what went wrong."""
+
+    def __init__(self, job: Job, device: str) -> None:
+        self.job, self.device = job, device
+        self.best: Found | None = None
+        self.fallback: Found | None = None
+        self.missing = ""
+        self.unmade = ""
+
+    @property
+    def done(self) -> bool:
+        """Something agrees."""
+        return self.best is not None and self.best.error < AGREES
+
+    def over(self, makes: Iterator[Make], width: int = WIDTH, groups: int = 1) -> None:
+        """Try each way to build it, until one agrees."""
+        for make in makes:
+            for tied in (True, False):
+                for layout in layouts(self.job.meaning):
+                    self._build(make, replace(layout, groups=groups), width, tied=tied)
+                    if self.done:
+                        return
+
+    def _build(self, make: Make, layout: Layout, width: int, *, tied: bool) -> None:
+        """`tied`: a gain over several axes has as many elements as there are features, so that it can be looked at."""
+        try:
+            live = self._made(make, layout, width)
+        except ERRORS as error:
+            self.missing = self.missing or missing(error)
+            self.unmade = self.unmade or first_line(error)
+            return
+        if tied != (not layout.added or live.gain is None or live.gain.numel() in (1, width)):
+            return
+        others = _others(live)
+        for quiet in (False, True) if others else (False,):
+            for loud in calls(live.target, self.job.input, self._named(live), layout):
+                call = replace(loud, quiet=quiet)
+                self.fallback = self.fallback or Found(make, call, torch.inf, 0.0, width)
+                self._rank_by_rank(make, call, width)
+                if self.done:
+                    return
+            if self.best is None or not self.best.call.guessed:
+                return
+
+    def _made(self, make: Make, layout: Layout, width: int) -> Live:
+        return make(layout, width, torch.float32, self.device, None)
+
+    def _named(self, live: Live) -> dict[str, str]:
+        """The gain and shift that are no attributes, but parameters perhaps."""
+        meaning = self.job.meaning
+        parts = ((meaning.gain, "gain", live.gain), (meaning.shift, "shift", live.shift))
+        return {name: role for name, role, tensor in parts if name and tensor is None}
+
+    def _rank_by_rank(self, make: Make, call: Call, width: int) -> None:
+        live = prepared(self._made(make, call.layout, width), call, width, self.job.meaning)
+        for rank in allowed(self.job.meaning, call.layout):
+            for found in self._attempts(make, live, call, (*(WIDTH,) * (rank - 1), width)):
+                if self.best is None or found.error < self.best.error:
+                    self.best = found
+            if self.done:
+                return
+
+    def _attempts(self, make: Make, live: Live, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
+        x = values(shape).to(self.device)
+        extras = Extras(live.gain, live.shift, 1e-6 if live.eps is None else live.eps)
+        try:
+            with torch.no_grad():
+                out = call.returned(live.target, call.layout.into(x.clone()), extras)
+        except ERRORS as error:
+            self.missing = self.missing or missing(error)
+            return
+        inner = call.layout.into(x)
+        for path, y in tensors_in(out):
+            partial = y.shape != inner.shape and y.dim() == inner.dim() and _factor_like(y, inner, call.layout)
+            if y.shape == inner.shape or partial:
+                whole = call.layout.back((y * inner if partial else y) / call.divide).double()
+                off, cosine = _distance(whole, self._formula(x, live, partial=partial))
+                yield Found(make, replace(call, pick=path, partial=partial), off, cosine, shape[-1])
+
+    def _formula(self, x: Tensor, live: Live, *, partial: bool) -> Tensor:
+        """What is meant; a factor alone comes without a gain unless the text names one."""
+        d, gain = x.shape[-1], None if partial and not self.job.meaning.gain else live.gain
+        parts = [one if one is None or one.numel() in (1, d) else None for one in (gain, live.shift)]
+        return formula(x.double(), self.job.meaning, parts[0], parts[1])
+
+    def ranks(self, found: Found) -> tuple[int, ...]:
+        """Those with which the norm runs; where the features lie elsewhere, those with which it agrees if any does."""
+        job, call, width = self.job, found.call, found.width
+        live = prepared(self._made(found.make, call.layout, width), call, width, job.meaning)
+        runs, agrees = [], []
+        for rank in allowed(job.meaning, call.layout):
+            fits = self._fits(found, live, (*(WIDTH,) * (rank - 1), width))
+            agreed = any(f.error < AGREES for f in fits)
+            # further inputs of the wrong shape may broadcast where all axes are of one length
+            if agreed and not self._fits(found, live, (*(2, 3, 4, 5)[: rank - 1], width)):
+                continue
+            runs += [rank] if fits else []
+            agrees += [rank] if agreed else []
+        return tuple(runs if call.layout.trailing or not agrees else agrees)
+
+    def _fits(self, found: Found, live: Live, shape: tuple[int, ...]) -> list[Found]:
+        tried = self._attempts(found.make, live, found.call, shape)
+        return [f for f in tried if (f.call.pick, f.call.partial) == (found.call.pick, found.call.partial)]
+
+    def plan(self) -> Plan:
+        """The best that was found, or why nothing was."""
+        found = self.best
+        if found is None:
+            found = self._failing()
+            return Plan(found.make, found.call, (allowed(self.job.meaning, found.call.layout) or RANKS)[:1])
+        unsure = [name for name, value in found.call.values if name in found.call.guessed and value.kind != "none"]
+        gates_only = len(unsure) == 1 and found.call.divide != 1
+        if found.error >= AGREES and unsure and not (gates_only and found.cosine > ALIKE):
+            raise CannotBuildError(f"a value for {unsure[0]}")
+        return Plan(found.make, found.call, self.ranks(found) or (3,))
+
+    def _failing(self) -> Found:
+        """A norm that never runs: its exception is what there is to say, unless it may be ours."""
+        if self.missing:
+            raise CannotBuildError(self.missing)
+        if self.fallback is None:
+            raise CannotBuildError(f"a constructor that runs ({self.unmade})")
+        if self.fallback.call.guessed:
+            raise CannotBuildError(f"a value for {self.fallback.call.guessed[0]}")
+        return self.fallback
+
+
+def allowed(meaning: Meaning, layout: Layout) -> tuple[int, ...]:
+    """Numbers of axes that the features-last input may have."""
+    least = max((axis + 1 if axis >= 0 else -axis) for axis in layout.axes) - layout.added
+    if meaning.rank is not None:
+        wanted = meaning.rank - layout.added
+        return (wanted,) if wanted >= max(least, 1) else ()
+    if not layout.trailing:
+        # with so many axes the reduced ones would be the last
+        least = max(least, 3) if min(layout.axes) >= 0 else least
+    return tuple(rank for rank in RANKS if rank >= least)
+
+
+def prepared(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
+    """With the gain and shift that a call passes, and with values that show whether they are used."""
+    live = with_tensors(live, call, d, meaning)
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for tensor, less in ((live.gain, meaning.offset), (live.shift, 0.0)):
+            if tensor is not None and tensor.numel() in (1, d):
+                size = torch.rand(tensor.shape, generator=generator) * 1.5 + 0.5
+                tensor.copy_(size.to(live.device) - less)
+    return live
+
+
+def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
+    """With the tensors that a call passes as gain and shift; all else is silenced where the call wants that."""
+    shape = call.layout.shape(d)
+    if call.takes("gain"):
+        gain = torch.full(shape, 1.0 - meaning.offset, dtype=live.dtype, device=live.device)
+        live = replace(live, gain=gain.requires_grad_())
+    elif call.partial and not meaning.gain:
+        live = replace(live, gain=None)
+    if call.takes("shift"):
+        live = replace(live, shift=torch.zeros(shape, dtype=live.dtype, device=live.device, requires_grad=True))
+    if call.quiet:
+        with torch.no_grad():
+            for other in _others(live):
+                other.zero_()
+    return live
+
+
+def _others(live: Live) -> list[Tensor]:
+    own = () if live.module is None else live.module.parameters()
+    return [p for p in own if p is not live.gain and p is not live.shift]
+
+
+def _factor_like(y: Tensor, x: Tensor, layout: Layout) -> bool:
+    """One number a token."""
+    return all(
+        n == (1 if i - x.dim() in layout.axes or i in layout.axes else x.shape[i]) for i, n in enumerate(y.shape)
+    )
+
+
+def _distance(y: Tensor, ref: Tensor) -> tuple[float, float]:
+    """The relative error of the whole and the cosine; infinity where it isn't finite."""
+    if not bool(torch.isfinite(y).all()):
+        return 1e9, 0.0
+    norms = y.norm() * ref.norm()
+    cosine = float((y * ref).sum() / norms) if float(norms) > 0 else 0.0
+    return float((y - ref).norm() / ref.norm().clamp(min=1e-30)), cosine

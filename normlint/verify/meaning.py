@@ -1,0 +1,153 @@
+"""What a recognised norm is meant to compute: the static analysis, less what it says is itself the mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+from normlint.evaluate.monomial import TRAILING, Mono, Offset, Param, Stat
+from normlint.norm.norm import HALF, Computation, Norm
+from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
+
+_GAINS: Final = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2")
+_SHIFTS: Final = ("bias", "beta", "b_2", "shift")
+_ZERO: Final = re.compile(
+    r"ada_?(?:ln|layer|rms|norm)|zero_?(?:init|gain|gamma|weight|module)|init_?zero", re.IGNORECASE
+)
+_LAST: Final = (-1,)
+
+
+def meaning(norm: Norm, text: str) -> Meaning:
+    """All that the reference may know of `norm`, found in `text`."""
+    c = norm.main
+    return Meaning(
+        norm.kind,
+        axes(c),
+        form(c, norm.kind),
+        _eps(c),
+        gain=_name(_gains(norm)),
+        offset=next((g.offset for g in c.gains if g.offset), 0.0),
+        shift=_name(_shifts(norm)),
+        lenient=not c.explicit_square,
+        zero_gain=_zero_on_purpose(norm, text),
+        rank=c.statistic.rank if c.statistic.layout == () else None,
+        of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
+        filled_later=_filled_later(norm),
+    )
+
+
+# --- axes ------------------------------------------------------------------------------------------------------------
+
+
+def axes(c: Computation) -> tuple[int, ...] | None:
+    """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
+    stat = c.statistic
+    if stat.axes == TRAILING:
+        return None
+    if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat):
+        return _LAST
+    if stat.rank == 1:
+        return _LAST
+    return _before(stat) if stat.layout else stat.axes
+
+
+def _gain_is_last(c: Computation, stat: Stat) -> bool:
+    """Gains of shape (D,) multiply the last axis, whatever was reduced."""
+    flat = all(g.param.axis == "last" and (g.param.shape is None or len(g.param.shape) == 1) for g in c.gains)
+    return bool(c.gains) and flat and stat.layout == ()
+
+
+def _before(stat: Stat) -> tuple[int, ...]:
+    """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
+    found = stat.axes
+    for move in reversed(stat.layout):
+        if move[0] not in ("perm", "swap") or not isinstance(found, tuple):
+            return _LAST
+        found = tuple(_moved(move, axis) for axis in found)
+    return found if isinstance(found, tuple) else _LAST
+
+
+def _moved(move: tuple[object, ...], axis: int) -> int:
+    places = [p for p in move[1:] if isinstance(p, int)]
+    if move[0] == "perm":
+        return places[axis]
+    one, two = places
+    if axis == two or (axis == -1 and two == _last_of(one, two)):
+        return one
+    return two if axis == one else axis
+
+
+def _last_of(one: int, two: int) -> int:
+    """The larger of two swapped axes is the last as a rule: (1, 2) of three, (2, 3) of four."""
+    return two if two == one + 1 else -1
+
+
+# --- eps -------------------------------------------------------------------------------------------------------------
+
+
+def form(c: Computation, kind: str) -> str:
+    """How eps may soundly enter besides under the root."""
+    e = next((e for e in c.eps if not (e.how == "clamp" and e.default == 0)), None)
+    if e is None:
+        return FLOOR_OF_ROOT if kind == "l2" else ADDED
+    if e.how == "clamp":
+        return FLOOR_OF_SQUARE if e.power == 1 else FLOOR_OF_ROOT
+    beside_norm = any(step.op == "norm" for step in c.trail)
+    return OUTSIDE if e.power == HALF and (beside_norm or kind == "l2") else ADDED
+
+
+def _eps(c: Computation) -> float | None:
+    """Where the text fixes it."""
+    return next((e.value for e in c.eps if e.value is not None and not (e.how == "clamp" and e.value == 0)), None)
+
+
+# --- gains -----------------------------------------------------------------------------------------------------------
+
+
+def _gains(norm: Norm) -> Iterator[str]:
+    """The gain that is applied, else one that is made for nothing."""
+    for c in norm.computations:
+        yield from (g.param.name for g in c.gains if g.power == 1 and g.param.name)
+    yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
+    yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
+
+
+def _shifts(norm: Norm) -> Iterator[str]:
+    for c in norm.computations:
+        yield from _held(c.shift)
+    yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS)
+    yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
+
+
+def _held(shift: Mono | None) -> Iterator[str]:
+    """The parameter that a shift consists of."""
+    for f in shift.factors if shift else ():
+        if isinstance(f.atom, Param) and f.power == Fraction(1):
+            yield f.atom.name
+        elif isinstance(f.atom, Offset):
+            yield from _held(f.atom.inner)
+
+
+def _name(found: Iterator[str]) -> str:
+    """A dotted path below self, or a parameter's name; nothing where it is only a description."""
+    names = (name.removeprefix("self.") for name in found)
+    return next((name for name in names if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name)), "")
+
+
+def _zero_on_purpose(norm: Norm, text: str) -> bool:
+    """The names around the norm tell of a gain that starts at zero."""
+    return bool(_ZERO.search(norm.qualname) or _ZERO.search(norm.owner.name) or _takes_zero(norm, text))
+
+
+def _takes_zero(norm: Norm, text: str) -> bool:
+    """The class takes a parameter for it: `def __init__(self, dim, zero_init=True)`."""
+    name = re.escape(norm.owner.name.split(".")[0])
+    head = re.search(rf"class {name}\b.*?def __init__\((.*?)\)\s*(?:->.*?)?:", text, re.DOTALL)
+    return bool(head and _ZERO.search(head[1]))
+
+
+def _filled_later(norm: Norm) -> bool:
+    gains = [g.param for c in norm.computations for g in c.gains]
+    return any(p.init == "empty" and (norm.owner.reinitialised or p.name in norm.owner.filled) for p in gains)

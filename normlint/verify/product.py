@@ -1,0 +1,136 @@
+"""Where a norm's product, its statistic and its input stand in the tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from normlint.norm.norm import Norm
+from normlint.verify.place import CASTS, Chain, Page, function_in, same, to, uncast
+from normlint.verify.scope import Function
+from normlint.verify.tidy import last_name
+
+_PRODUCTS: Final = frozenset("div divide true_divide mul multiply div_ divide_ mul_".split())
+_FARTHEST: Final = 8  # names between the statistic and the product
+
+
+@dataclass(frozen=True)
+class Found:
+    """The product with what holds it, the statistic (or the helper's call that makes it), and what it is taken of."""
+
+    product: ast.AST
+    chain: Chain
+    statistic: ast.AST | None
+    input: ast.expr | None
+
+
+def product_of(page: Page, norm: Norm) -> Found:
+    """The norm's last product; for a plain L2 norm, and where more is multiplied on, its first."""
+    c = norm.main
+    last = page.chain(norm.span)
+    root = page.chain(c.statistic.span)
+    of = page.chain(c.statistic.inner_span)[-1]
+    first = first_product(page, root, of if isinstance(of, ast.expr) else None)
+    plain = not c.gains and (c.kind == "l2" or c.others)
+    chain = first if first and (plain or c.others) else last
+    if function_in(chain) is function_in(root):
+        return Found(chain[-1], chain, root[-1], of if isinstance(of, ast.expr) else None)
+    call = _call_of(function_in(root), chain)
+    return Found(chain[-1], chain, call, call.args[0] if call and call.args else None)
+
+
+def _call_of(helper: Function | None, chain: Chain) -> ast.Call | None:
+    """Where the function that holds the statistic is called by the one that holds the product."""
+    here = function_in(chain) or chain[0]
+    calls = (n for n in ast.walk(here) if isinstance(n, ast.Call))
+    return next((c for c in calls if helper is not None and last_name(c) == helper.name), None)
+
+
+# --- the first product -----------------------------------------------------------------------------------------------
+
+
+def first_product(page: Page, root: Chain, of: ast.expr | None) -> Chain | None:
+    """From the statistic up, and on through the names it is given, to the first product with its input."""
+    function = function_in(root) or root[0]
+    chain: Chain | None = root
+    base = uncast(of) if of is not None else None
+    for _ in range(_FARTHEST):
+        if chain is None:
+            return None
+        if last_name_of(chain[-1]) == "normalize":
+            return chain
+        above = _product_above(chain, base)
+        if above is not None:
+            return above
+        chain = _next_use(function, chain, page)
+    return None
+
+
+def last_name_of(node: ast.AST) -> str:
+    """The name of the function that a call calls."""
+    return last_name(node) if isinstance(node, ast.Call) else ""
+
+
+def _product_above(chain: Chain, base: ast.expr | None) -> Chain | None:
+    for i in range(len(chain) - 2, 0, -1):
+        node, held = chain[i], chain[i + 1]
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            other = node.right if node.left is held else node.left
+            if _mentions(other, base):
+                return chain[: i + 1]
+        if isinstance(node, ast.Call) and last_name(node) in _PRODUCTS and any(_mentions(a, base) for a in _ends(node)):
+            return chain[: i + 1]
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Mult | ast.Div):
+            return chain[: i + 1]
+        if isinstance(node, ast.stmt):
+            return None
+    return None
+
+
+def _ends(call: ast.Call) -> Iterator[ast.expr]:
+    yield from call.args
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.value
+
+
+def _mentions(node: ast.AST, base: ast.expr | None) -> bool:
+    """Names the input, or anything at all but a number where the input isn't known."""
+    if base is None:
+        return False
+    inner = _squared(base)
+    return any(same(part, inner) or same(part, base) for part in ast.walk(node)) and not _counts(node)
+
+
+def _squared(base: ast.expr) -> ast.expr:
+    match base:
+        case ast.BinOp(left=left):
+            return uncast(left, CASTS)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch")), args=[first, *_]):
+            return uncast(first, CASTS)
+        case ast.Call(func=ast.Attribute(value=value)):
+            return uncast(value, CASTS)
+    return base
+
+
+def _counts(node: ast.AST) -> bool:
+    """`x.shape[-1]`, `x.size(-1)`: a number, not the input."""
+    return any(getattr(part, "attr", "") in ("shape", "size", "numel") for part in ast.walk(node))
+
+
+def _next_use(function: ast.AST, chain: Chain, page: Page) -> Chain | None:
+    """The next place where what the chain's statement binds is used."""
+    stmt = next((n for n in reversed(chain) if isinstance(n, ast.stmt)), None)
+    if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
+        return None
+    name, end = stmt.targets[0].id, (stmt.end_lineno or 0, stmt.end_col_offset or 0)
+    uses = [
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) >= end
+    ]
+    if not uses:
+        return None
+    first = min(uses, key=lambda n: (n.lineno, n.col_offset))
+    return to((page.tree,), first)

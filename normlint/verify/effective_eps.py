@@ -106,7 +106,7 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     error, told = _judged(acting, known, bool(agreeing), sound)
     if meaning.kind == "l2":
         error, told = 0.0, ""
-    value = known if known is not None and agreeing else acting.eps
+    value = known if known is not None and agreeing else float(f"{acting.eps:.4g}")
     holds = sound and (bool(agreeing) if known is not None else 0 < value < LARGEST)
     held = Reference(acting.kind, acting.form, value, acting.summed) if holds else default
     return Settled(held, acting.form, value, known, error, told)

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-MOST_ELEMENTS: Final = 1 << 21
+MOST_ELEMENTS: Final = 1 << 18
 ROW_SPREAD: Final = 2.0  # rows are scaled by 2^U(−2, 2)
 PREFERRED_RANKS: Final = (3, 2, 4, 5, 1)
 SHORT: Final = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}

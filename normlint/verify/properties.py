@@ -43,8 +43,14 @@ def determinism(bench: Bench) -> Iterator[Outcome]:
     """The same input gives the same output, in training too."""
     made, x = bench.made(bench.size(D)), plain(bench, 1)
     with torch.no_grad():
-        fine = torch.equal(bench.run(made, x.clone()), bench.run(made, x.clone()))
+        y, z = bench.run(made, x.clone()), bench.run(made, x.clone())
+    fine = y.shape == z.shape and not bool(_differ(y, z).any())
     yield holds("determinism", fine, "the same input gives two different outputs", 13)
+
+
+def _differ(y: Tensor, z: Tensor) -> Tensor:
+    """Where two outputs are not the same, to the bit; NaN is the same as NaN."""
+    return ~(torch.eq(y, z) | (torch.isnan(y) & torch.isnan(z)))
 
 
 def independence(bench: Bench) -> Iterator[Outcome]:
@@ -60,7 +66,7 @@ def independence(bench: Bench) -> Iterator[Outcome]:
     if y.shape != x.shape or z.shape != x.shape:
         return  # the values say so
     y, z = y.reshape(count, -1)[1:], z.reshape(count, -1)[1:]
-    moved = (~torch.eq(y, z)).any(-1).sum().item()
+    moved = _differ(y, z).any(-1).sum().item()
     by = ((z - y).abs().amax() / y.abs().amax().clamp(min=1e-30)).item()
     told = f"changing one token changes {moved} of the {count - 1} others, by up to {words.percent(by)}"
     yield holds("token independence", moved == 0, told, 14)
@@ -107,13 +113,14 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
     if got is None:
         yield holds("input gradient", False, "the output has no gradient with respect to the input", 60)
     else:
-        off = measure.rowwise(got, want, eps)
+        terms = bench.reference.gradient_terms(x.double(), up.double(), effective(made, x.shape[-1])[0])
+        off = measure.rowwise(got, want, terms, eps)
         yield within("input gradient", off, measure.GRADIENT_LIMIT, words.gradient("input", off * eps), 60)
     if made.gain is not None and want_gain is not None:
         if got_gain is None:
             yield holds("gain gradient", False, "the gain gets no gradient: it is never applied", 62)
         else:
-            off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), eps)
+            off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), 0.0, eps)
             yield within("gain gradient", off, measure.GRADIENT_LIMIT, words.gradient("gain", off * eps), 62)
 
 
@@ -178,7 +185,7 @@ def passed_eps(bench: Bench) -> Iterator[Outcome]:
         for ref in _with_eps(bench.reference)
     )
     told = f"eps={PASSED_EPS} is passed, but doesn't act as eps"
-    yield within("eps as passed", error, measure.LIMIT[torch.float32], told, 22)
+    yield within("eps as passed", error, measure.LIMIT[torch.float32], told, 64)
 
 
 def _with_eps(reference: Reference) -> Iterator[Reference]:
@@ -198,7 +205,7 @@ def saved(bench: Bench) -> Iterator[Outcome]:
         if one is not None:
             fine = any(t is one or (t.data_ptr() == one.data_ptr() and t.numel() >= one.numel()) for t in state)
             told = f"the {name} is not in state_dict: it is neither saved, moved nor trained"
-            yield holds(f"{name} in state_dict", fine, told, 70)
+            yield holds(f"{name} in state_dict", fine, told, 48)
 
 
 def movable(bench: Bench) -> Iterator[Outcome]:

@@ -59,6 +59,13 @@ class Reference:
         terms = terms if gain is None else terms * gain.abs()
         return terms if shift is None else terms + shift.abs()
 
+    def gradient_terms(self, x: Tensor, up: Tensor, gain: Tensor | None = None) -> Tensor:
+        """The size of the terms that the input's gradient is the difference of, a row each."""
+        mean = x.mean(-1, keepdim=True) if self.kind == "layer" else torch.zeros_like(x[..., :1])
+        inverse = self.inverse_root(x - mean)
+        terms = up if gain is None else up * gain
+        return terms.abs().amax(-1, keepdim=True) * inverse * (1 + mean.abs() * inverse)
+
 
 def flat(tensor: Tensor | None, d: int) -> Tensor | None:
     """A gain or shift as it meets features that lie last: of d elements in whatever shape, or as it is."""

@@ -30,7 +30,7 @@ def rms(t: Tensor) -> float:
 def of_dtype(y: Tensor, case: Case) -> str:
     """The wrong dtype."""
     short = SHORT.get(y.dtype, str(y.dtype).removeprefix("torch."))
-    return f"{case.told}: output is {short}, expected {SHORT[case.dtype]}"
+    return f"{SHORT[case.dtype]} input: output is {short}, expected {SHORT[case.dtype]}"
 
 
 def of_shape(y: Tensor, case: Case) -> str:

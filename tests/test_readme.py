@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,3 +36,13 @@ def test_the_constraints_pin_what_the_tests_need() -> None:
     pinned = {line.partition("==")[0] for line in (HERE / "constraints.txt").read_text().splitlines() if "==" in line}
     wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
     assert {requirement.partition(">")[0] for requirement in wanted} <= pinned
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_the_test_of_the_verification_chapter_passes(tmp_path: Path) -> None:
+    (example,) = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "assert_norm" in block]
+    (tmp_path / "test_example.py").write_text(example, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert "1 passed" in ran.stdout

@@ -94,12 +94,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found, in the order of the paths and of each text. `torch`: the version that norms were run with."""
+    """All that was found, in the order of the paths and of each text.
+
+    `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
+    """
 
     findings: tuple[Diagnostic, ...] = ()
     norms: tuple[ListedNorm, ...] = ()
     errors: tuple[Failure, ...] = ()
-    torch: str = ""
+    torch: str | None = None
 
 
 def merged(reports: Iterable[Report]) -> Report:

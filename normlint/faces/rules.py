@@ -65,4 +65,5 @@ def _default(rule: Rule) -> str:
 
 
 def _on(rule: Rule) -> str:
-    return "On by default." if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it."
+    on = "On by default." if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it."
+    return f"{on} Only `--verify` finds it." if rule.told else on

@@ -15,7 +15,7 @@ from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.prepare import prepare
-from normlint.verify.run import TorchMissingError, Verifier
+from normlint.verify.run import Verifier, VerifierError
 
 TIMEOUT: Final = 10.0
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
@@ -29,7 +29,7 @@ def verifying(device: str | None, timeout: float | None) -> Iterator[Callable[[R
     try:
         with Verifier(device or "auto", timeout or TIMEOUT) as verifier:
             yield lambda report: _verified_by(verifier, report)
-    except TorchMissingError as error:
+    except VerifierError as error:
         raise ConfigError(str(error)) from None
 
 
@@ -40,18 +40,8 @@ def preparing(demand: Demand) -> Demand:
 
 def _verified_by(verifier: Verifier, report: Report) -> Report:
     jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
-    answers = watched(verifier.verdicts(jobs), len(jobs), "Verifying")
-    return verified(report, answers, torch_version())
-
-
-def torch_version() -> str:
-    """Without importing it."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("torch")
-    except PackageNotFoundError:
-        return "of unknown version"
+    answers = list(watched(verifier.verdicts(jobs), len(jobs), "Verifying"))
+    return verified(report, answers, verifier.torch_version if jobs else "")
 
 
 def verified(report: Report, answers: Answers, torch: str) -> Report:

@@ -30,8 +30,8 @@ class Outcome:
 def differs_from_reference(outcome: Outcome) -> str:
     """Gives something else than the norm it is meant to be, as running it shows.
 
-    Only with `--verify`, and only where no other rule has a finding on the norm: that one then carries the verdict.
-    The message says for which input, and what came out.
+    Only where no other rule has a finding on the norm: that one then carries the verdict. The message says for which
+    input, and what came out.
 
     ```py
     import torch
@@ -76,8 +76,8 @@ def differs_from_reference(outcome: Outcome) -> str:
 def effective_eps(outcome: Outcome) -> str:
     """Computes with another eps than the one it was given.
 
-    Only with `--verify`: eps is measured, from the gain of rows of eight scales. A checkpoint trained with 1e-6 wants
-    1e-6, and rows as small as the root of eps come out at another size.
+    Eps is measured, from the gain of rows of eight scales. A checkpoint trained with 1e-6 wants 1e-6, and rows as small
+    as the root of eps come out at another size.
 
     ```py
     import torch
@@ -87,17 +87,18 @@ def effective_eps(outcome: Outcome) -> str:
         def __init__(self, dim, eps=1e-6):
             super().__init__()
             self.eps = eps
-            self.dim = dim
             self.weight = nn.Parameter(torch.ones(dim))
+
+        def _mean_square(self, x):
+            return x.pow(2).mean(-1, keepdim=True) + self.eps
 
         def forward(self, x):
             h = x.float()
-            squares = h.pow(2).sum(-1, keepdim=True)
-            h = h * torch.rsqrt((squares + self.eps) / self.dim)
+            h = h * torch.rsqrt(self._mean_square(h) + self.eps)
             return h.type_as(x) * self.weight  # error: [effective-eps]
     ```
 
-    Here eps is divided by the number of features with the sum. It belongs to the mean:
+    Here eps is added twice. Once is right:
 
     ```py
     import torch
@@ -107,13 +108,14 @@ def effective_eps(outcome: Outcome) -> str:
         def __init__(self, dim, eps=1e-6):
             super().__init__()
             self.eps = eps
-            self.dim = dim
             self.weight = nn.Parameter(torch.ones(dim))
+
+        def _mean_square(self, x):
+            return x.pow(2).mean(-1, keepdim=True) + self.eps
 
         def forward(self, x):
             h = x.float()
-            squares = h.pow(2).sum(-1, keepdim=True)
-            h = h * torch.rsqrt(squares / self.dim + self.eps)
+            h = h * torch.rsqrt(self._mean_square(h))
             return h.type_as(x) * self.weight
     ```
     """
@@ -127,41 +129,25 @@ def effective_eps(outcome: Outcome) -> str:
 def not_verified(outcome: Outcome) -> str:
     """Could not be run, so that nothing is known beyond what reading says.
 
-    Only with `--verify`. The message says what was in the way: a name from a file that isn't there, an argument that
-    can't be guessed, a time limit.
+    The message says what was in the way: a name from a file that isn't there, an argument that can't be guessed, the
+    time limit.
 
     ```py
     import torch
-    from torch import nn
 
-    from elsewhere import scaled
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(scaled(torch.ones(dim)))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * self.weight  # error: [not-verified]
+    def rms_norm(x, weight, plan, eps=1e-6):
+        if plan.fused:
+            return plan.run(x, weight, eps)
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [not-verified]
     ```
 
     ```py
     import torch
-    from torch import nn
 
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * self.weight
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
     """
     return f"not verified: {outcome.verdict.reason}" if outcome.verdict.status == SKIPPED else ""

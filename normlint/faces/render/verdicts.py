@@ -60,11 +60,12 @@ def place(norm: ListedNorm, style: Style) -> str:
 def closing(report: Report) -> list[str]:
     """The line that counts the verdicts, if norms were run."""
     verdicts = [norm.verdict for norm in report.norms if norm.verdict is not None]
-    if not report.torch:
+    if report.torch is None:
         return []
     counts = Counter(verdict.status for verdict in verdicts)
     told = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
     devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
     where = f" on {devices}" if devices else ""
     norms = f"{len(verdicts)} norm{'' if len(verdicts) == 1 else 's'}"
-    return [f"Verified {norms}{where} (torch {report.torch}){': ' if told else ''}{told}."]
+    torch = f" (torch {report.torch})" if report.torch else ""
+    return [f"Verified {norms}{where}{torch}{': ' if told else ''}{told}."]

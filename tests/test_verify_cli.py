@@ -1,0 +1,233 @@
+"""`--verify`, as a user runs it: in a process of its own, on files, with torch where it says so."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+SOUND = """\
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.dim = dim
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h.type_as(x) * self.weight
+"""
+
+
+def changed(old: str, new: str) -> str:
+    assert SOUND.count(old) == 1
+    return SOUND.replace(old, new)
+
+
+GLOBAL = changed("h.pow(2).mean(-1, keepdim=True)", "torch.sum(h.pow(2)) / self.dim")
+TWICE = changed("self.eps)", "self.eps) * self.weight")
+EPS = changed("+ self.eps", "+ self.eps + self.eps")
+MISSING = """\
+def rms_norm(x, weight, plan, eps=1e-6):
+    if plan.fused:
+        return plan.run(x, weight, eps)
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+"""
+ENDLESS = changed("super().__init__()", "super().__init__()\n        while self:\n            pass")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the command gave."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The report."""
+        return json.loads(self.out)
+
+    @property
+    def codes(self) -> list[str]:
+        """Of all findings, in their order."""
+        return [finding["code"] for finding in self.json["findings"]]
+
+    @property
+    def statuses(self) -> list[str | None]:
+        """Of all norms, in their order."""
+        return [norm["verdict"] and norm["verdict"]["status"] for norm in self.json["norms"]]
+
+
+Run = Callable[..., Ran]
+COMMAND = (sys.executable, "-m", "normlint")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def running(*arguments: str, command: Sequence[str] = COMMAND, stdin: str | None = None, **files: str) -> Ran:
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(HEAD + text, encoding="utf-8")
+        ran = subprocess.run(
+            [*command, *arguments],
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    return running
+
+
+# --- what needs no torch ---------------------------------------------------------------------------------------------
+
+TROUBLE = {
+    "a device without a wish to run": (["--device", "cpu"], "--device says how norms are run: it needs --verify"),
+    "a time limit without a wish to run": (["--verify-timeout", "3"], "--verify-timeout says how norms are run: it"),
+    "a device that no torch has": (["--verify", "--device", "gpu"], "argument --device: 'gpu' is none of auto, cpu,"),
+    "a device with a wrong number": (["--verify", "--device", "cuda:x"], "argument --device: 'cuda:x' is none of"),
+    "no time at all": (["--verify", "--verify-timeout", "0"], "argument --verify-timeout: '0' is no number of seconds"),
+    "a time that is none": (["--verify", "--verify-timeout", "nan"], "argument --verify-timeout: 'nan' is no number"),
+    "endless time": (["--verify", "--verify-timeout", "inf"], "argument --verify-timeout: 'inf' is no number of"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), TROUBLE.values(), ids=TROUBLE)
+def test_2_and_one_line_for(arguments: list[str], said: str, run: Run) -> None:
+    ran = run(*arguments, a=SOUND)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"normlint: {said}")
+    assert len(ran.err.splitlines()) == 1
+
+
+NO_TORCH = """\
+import importlib.machinery, sys
+
+found = importlib.machinery.PathFinder.find_spec
+importlib.machinery.PathFinder.find_spec = lambda name, *more: None if name == "torch" else found(name, *more)
+from normlint.faces.cli import main
+
+sys.exit(main())
+"""
+
+
+def test_without_torch_it_is_said_before_anything_is_linted(run: Run) -> None:
+    ran = run("--verify", command=(sys.executable, "-c", NO_TORCH), a=GLOBAL)
+    message = "normlint: verification needs torch: pip install 'normlint[verify]'\n"
+    assert (ran.status, ran.out, ran.err) == (2, "", message)
+
+
+def test_without_torch_all_else_works(run: Run) -> None:
+    ran = run("--output-format", "json", command=(sys.executable, "-c", NO_TORCH), a=GLOBAL, b=SOUND)
+    assert (ran.status, ran.codes, ran.statuses) == (1, ["NRM101"], [None, None])
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+@needs_torch
+def test_a_sound_norm_matches(run: Run) -> None:
+    ran = run("--verify", "--device", "cpu", a=SOUND)
+    assert (ran.status, ran.err) == (0, "")
+    assert re.fullmatch(r"All checks passed!\nVerified 1 norm on cpu \(torch [\w.+]+\): 1 match\.\n", ran.out)
+
+
+@needs_torch
+def test_a_finding_carries_its_proof(run: Run) -> None:
+    ran = run("--verify", "--device", "cpu", a=GLOBAL)
+    assert ran.status == 1
+    assert ran.out.count(": NRM") == 1
+    assert re.search(r"\n += global-reduction: .*\n += verify: wrong on cpu: \w.*\n\nFound", ran.out)
+    assert re.search(r"Found 1 error\.\nVerified 1 norm on cpu \(torch .*\): 1 wrong\.\n\Z", ran.out)
+
+
+@needs_torch
+def test_many_verdicts_of_one_run(run: Run) -> None:
+    """Reading finds the first mistake; running finds the second and third; the fourth can't be built."""
+    files = {"a_global": GLOBAL, "b_twice": TWICE, "c_eps": EPS, "d_missing": MISSING, "e_sound": SOUND}
+    ran = run("--verify", "--device", "cpu", "--output-format", "json", **files)
+    assert ran.status == 1
+    assert [(one["path"], one["code"]) for one in ran.json["findings"]] == [
+        ("a_global.py", "NRM101"),
+        ("b_twice.py", "NRM901"),
+        ("c_eps.py", "NRM902"),
+    ]
+    assert ran.statuses == ["wrong", "wrong", "wrong", "skipped", "match"]
+    missing, sound = ran.json["norms"][3:]
+    assert missing["verdict"]["reason"] == "needs a value for plan"
+    assert sound["verdict"]["effective_eps"] == pytest.approx(1e-6, rel=1e-3)
+
+
+@needs_torch
+def test_a_skipped_norm_is_told_and_fails_only_where_that_is_asked_for(run: Run) -> None:
+    ran = run("--verify", "--output-format", "concise", a=MISSING)
+    assert ran.status == 0
+    assert ran.out.startswith("a.py:9:12: verify: skipped: needs a value for plan (rms_norm)\nAll checks passed!\n")
+    ran = run("--verify", "--extend-select", "NRM903", "--output-format", "concise")
+    assert ran.status == 1
+    assert ran.out.startswith("a.py:9:12: NRM903 not verified: needs a value for plan\nFound 1 error.\n")
+
+
+@needs_torch
+def test_comments_silence_what_running_finds(run: Run) -> None:
+    silenced = TWICE.replace("self.eps) * self.weight", "self.eps) * self.weight  # noqa: NRM901")
+    assert run("--verify", a=silenced).status == 0
+    assert run("--verify", "--ignore-noqa").status == 1
+    assert run("--verify", "--ignore", "NRM901", "--ignore-noqa").status == 0
+
+
+@needs_torch
+def test_what_runs_too_long_costs_itself_alone(run: Run) -> None:
+    ran = run("--verify", "--verify-timeout", "2", "--output-format", "json", a=ENDLESS, b=SOUND)
+    assert (ran.status, ran.statuses) == (0, ["skipped", "match"])
+    assert "timed out" in ran.json["norms"][0]["verdict"]["reason"]
+
+
+@needs_torch
+def test_standard_input_and_other_processes_are_verified(run: Run) -> None:
+    ran = run("-", "--verify", "--output-format", "json", stdin=HEAD + TWICE)
+    assert (ran.status, ran.codes, ran.statuses) == (1, ["NRM901"], ["wrong"])
+    ran = run("--verify", "--jobs", "2", "--output-format", "json", a=TWICE, b=SOUND)
+    assert (ran.status, ran.codes, ran.statuses) == (1, ["NRM901"], ["wrong", "match"])
+
+
+@needs_torch
+def test_listed_norms_show_verdict_and_eps(run: Run) -> None:
+    ran = run("--verify", "--device", "cpu", "--show-norms", a=EPS)
+    assert ran.status == 0
+    first, _, *verdict, found, closing = ran.out.splitlines()
+    assert first == "a.py:15:16: rms RMSNorm.forward"
+    assert re.search(r"effective eps \S+.*, given 1e-06", "\n".join(verdict))
+    assert (found, closing[:18]) == ("Found 1 norm.", "Verified 1 norm on")
+
+
+@needs_torch
+def test_a_file_without_norms_has_nothing_to_verify(run: Run) -> None:
+    ran = run("--verify", a="x = 1\n")
+    assert ran.status == 0
+    assert ran.out == "All checks passed!\nVerified 0 norms.\n"
+
+
+@needs_torch
+def test_a_device_that_is_not_there_is_told(run: Run) -> None:
+    ran = run("--verify", "--device", "cuda:99", a=SOUND)
+    assert (ran.status, ran.out) == (2, "")
+    assert re.fullmatch(r"normlint: --device cuda:99: .*\n", ran.err)

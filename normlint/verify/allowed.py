@@ -25,6 +25,7 @@ _PUBLIC: Final[dict[str, frozenset[str]]] = {
     "itertools": frozenset(),
     "math": frozenset(),
     "numbers": frozenset(),
+    "re": frozenset(),
     "operator": frozenset({"attrgetter", "methodcaller"}),
     "torch.amp": frozenset(),
     "torch.fft": frozenset(),
@@ -33,24 +34,36 @@ _PUBLIC: Final[dict[str, frozenset[str]]] = {
     "torch.nn.functional": frozenset(),
     "torch.nn.init": frozenset(),
     "torch.nn.parameter": frozenset(),
+    "torch.nn.utils": frozenset(),
+    "torch.nn.utils.parametrizations": frozenset(),
+    "torch.nn.utils.parametrize": frozenset(),
+    "torch.distributions": frozenset(),
+    "torch.nn.modules": frozenset(),
+    "torch.nn.utils.rnn": frozenset(),
+    "torch.masked": frozenset(),
     "torch.overrides": frozenset(),
     "torch.special": frozenset(),
     "typing": frozenset({"get_type_hints", "ForwardRef", "evaluate_forward_ref"}),
     "typing_extensions": frozenset({"get_type_hints", "ForwardRef", "evaluate_forward_ref"}),
 }
 _PUBLIC_BELOW: Final = ("torch.nn.modules.",)  # where the layers are defined
+# _BatchNorm, _calculate_fan_in_and_fan_out
+_PRIVATE_TOO: Final = ("torch.nn.modules.", "torch.nn.init")
 _SOME: Final[dict[str, frozenset[str]]] = {
     name: frozenset(names.split())
     for name, names in {
-        "numpy": "abs any all arange array asarray ceil clip concatenate e exp finfo float16 float32 float64 floor "
-        "full iinfo inf int32 int64 isnan linspace log log2 max maximum mean min minimum nan ndarray newaxis number ones "
-        "pi power prod sign sqrt square std sum tanh var zeros floating integer generic bool_",
-        "torch": "Tensor Size Generator device dtype finfo iinfo layout memory_format SymInt SymFloat SymBool "
-        "FloatTensor HalfTensor DoubleTensor BFloat16Tensor LongTensor IntTensor BoolTensor __version__ "
-        "no_grad enable_grad inference_mode set_grad_enabled autocast get_default_dtype get_default_device "
-        "is_tensor is_storage is_floating_point is_complex is_grad_enabled is_inference_mode_enabled "
-        "is_autocast_enabled is_autocast_cpu_enabled get_autocast_dtype get_autocast_gpu_dtype get_autocast_cpu_dtype "
-        "are_deterministic_algorithms_enabled typename sym_int sym_float sym_max sym_min sym_sqrt sym_not",
+        "numpy": "all allclose any arange argmin argsort array array_equal asarray ascontiguousarray bool_ "
+        "broadcast_to clip concatenate cumsum dtype e expand_dims eye finfo float16 float32 float64 floating "
+        "full generic iinfo inf int32 int64 integer isin isnan issubdtype linspace max mean median min nan "
+        "ndarray newaxis number ones ones_like pad pi prod reshape round split squeeze stack std sum swapaxes "
+        "tile transpose uint8 var where zeros zeros_like",
+        "torch": "__version__ are_deterministic_algorithms_enabled autocast BFloat16Tensor BoolTensor device "
+        "DoubleTensor dtype enable_grad finfo FloatTensor Generator get_autocast_cpu_dtype get_autocast_dtype "
+        "get_autocast_gpu_dtype get_default_device get_default_dtype HalfTensor iinfo inference_mode "
+        "IntTensor is_autocast_cpu_enabled is_autocast_enabled is_complex is_floating_point is_grad_enabled "
+        "is_inference_mode_enabled is_storage is_tensor layout LongTensor memory_format no_grad "
+        "set_grad_enabled Size sym_float sym_int sym_max sym_min sym_not sym_sqrt SymBool SymFloat SymInt "
+        "Tensor typename vmap",
         "torch.autograd": "Function Variable grad enable_grad no_grad",
         "torch.autograd.function": "Function FunctionCtx once_differentiable",
         "torch.backends": "",
@@ -67,7 +80,8 @@ _SOME: Final[dict[str, frozenset[str]]] = {
         "torch.utils": "",
         "torch.utils.checkpoint": "checkpoint",
         "torch.version": "cuda hip",
-        "types": "EllipsisType GenericAlias MappingProxyType MethodType NoneType SimpleNamespace UnionType",
+        "torch.xpu": "is_available",
+        "types": "EllipsisType FunctionType GenericAlias MappingProxyType MethodType NoneType SimpleNamespace UnionType",
         "warnings": "warn catch_warnings simplefilter filterwarnings",
     }.items()
 }
@@ -82,7 +96,7 @@ def _place(module: ModuleType) -> str:
 
 def known(name: str) -> bool:
     """Whether a program may import the module of this name."""
-    return name in _PUBLIC or name in _SOME or name.startswith(_PUBLIC_BELOW) or f"{name}." in _PUBLIC_BELOW
+    return name in _PUBLIC or name in _SOME or name.startswith(_PUBLIC_BELOW)
 
 
 def imported(name: str) -> ModuleType | None:
@@ -100,8 +114,12 @@ def member_allowed(module: ModuleType, name: str, value: Any) -> bool:
     home = _place(module)
     if name in _SOME.get(home, ()):
         return True
-    if name.startswith("_") or name in _NEVER:
+    if name.startswith("_"):
+        return isinstance(value, (type, FunctionType)) and home.startswith(_PRIVATE_TOO)
+    if name in _NEVER:
         return False
+    if home == "numpy":
+        return type(value).__name__ == "ufunc"
     if home in _PUBLIC or home.startswith(_PUBLIC_BELOW):
         return name not in _PUBLIC.get(home, ())
     return home == "torch" and _is_operation(name, value)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify import build, gate, judge
+from normlint.verify.guarded import RefusedError, builtin_names
 from normlint.verify.integrity import Snapshot
 from normlint.verify.job import Job
 from normlint.verify.subject import CannotBuildError
@@ -59,7 +60,7 @@ def _caught(job: Job, bench: Bench) -> Attempt:
     """The one place where everything is caught: a user's code may raise what it likes, SystemExit too."""
     try:
         return Attempt(_judged(job, bench))
-    except (CannotBuildError, NameError, ImportError, gate.RefusedError) as error:
+    except (CannotBuildError, NameError, ImportError, RefusedError) as error:
         return Attempt(_skipped(_words(error)))
     except BaseException as error:  # noqa: BLE001
         return Attempt(_skipped(f"crashed: {_words(error)}"), clean=False)
@@ -72,7 +73,7 @@ def _judged(job: Job, bench: Bench) -> Verdict:
     module = ModuleType(_NAME)
     sys.modules[_NAME] = module  # dataclasses look their class's module up
     namespace = vars(module)
-    namespace["__builtins__"] = gate.builtin_names() if bench.gated else vars(builtins)
+    namespace["__builtins__"] = builtin_names() if bench.gated else vars(builtins)
     exec(compile(job.program, f"<{job.qualname}>", "exec", dont_inherit=True), namespace)  # noqa: S102
     subject = build.subject(job, namespace, bench.device)
     changed = bench.before.changed()  # before the judge says anything
@@ -85,7 +86,7 @@ def _skipped(reason: str) -> Verdict:
 
 def _words(error: BaseException) -> str:
     """What happened, in a line; the error's own words may be anything."""
-    if isinstance(error, gate.RefusedError):
+    if isinstance(error, RefusedError):
         return f"refused: {error}"
     if isinstance(error, CannotBuildError):
         return f"needs {_line(error)}"

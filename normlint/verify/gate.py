@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import ast
-import builtins
+import sys
 from types import ModuleType
 from typing import Any, Final
 
 from normlint.verify import allowed
+from normlint.verify.guarded import attribute_refusal, member, refused_name
 
-_BUILTINS: Final = frozenset(
-    "open exec eval compile __import__ input breakpoint globals locals vars exit quit help memoryview copyright "
-    "credits license".split()
+_SCOPES: Final = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
 )
-_DUNDERS: Final = frozenset(
-    f"__{name}__"
-    for name in "init call name qualname class doc version post_init new len getitem setitem delitem iter next "
-    "contains enter exit eq ne lt le gt ge hash repr str add radd iadd sub rsub mul rmul imul matmul truediv rtruediv "
-    "pow rpow neg pos abs bool int float index annotations setattr getattr delattr init_subclass set_name debug "
-    "file".split()
-)
-# ways from an object to the frames, code and memory behind it, and from a tensor to a file or another process
-_ATTRIBUTES: Final = frozenset(
-    "gi_frame gi_code cr_frame cr_code ag_frame ag_code f_globals f_locals f_builtins f_back f_code tb_frame tb_next "
-    "co_code mro ctypes tofile from_file dump share_memory_ share_memory untyped_storage".split()
-)
-_DEEPEST: Final = 400
-
-
-class RefusedError(BaseException):
-    """A program does what it may not do; no `except Exception` of its own keeps that from being said."""
+_REFUSED_LIBRARIES: Final = frozenset(sys.stdlib_module_names) | {"torch", "numpy", "normlint"}
 
 
 def refusal(program: str) -> str:
@@ -51,6 +42,7 @@ class _Reader(ast.NodeVisitor):
     def __init__(self, tree: ast.Module) -> None:
         self.refused = ""
         self._imported: dict[str, list[Any]] = {}
+        self._local: list[frozenset[str]] = []  # the names of the functions around, innermost last
         self._postponed = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -66,8 +58,7 @@ class _Reader(ast.NodeVisitor):
 
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
-            if not allowed.known(alias.name):
-                self._refuse(f"it imports {alias.name}")
+            if not self._may_import(alias.name):
                 continue
             module = allowed.imported(alias.name)
             top = module if alias.asname else allowed.imported(alias.name.partition(".")[0])
@@ -75,10 +66,9 @@ class _Reader(ast.NodeVisitor):
                 self._bind(alias.asname or alias.name.partition(".")[0], top)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
-        if node.module is None or node.level or not allowed.known(node.module):
-            self._refuse(f"it imports {'.' * node.level}{node.module or ''}")
-            return
-        module = allowed.imported(node.module)
+        module = None
+        if node.module and not node.level and self._may_import(node.module):
+            module = allowed.imported(node.module)
         for alias in node.names if module else ():
             if alias.name == "*":
                 self._refuse(f"it imports everything from {node.module}")
@@ -92,6 +82,16 @@ class _Reader(ast.NodeVisitor):
                 self._refuse(f"{node.module}.{alias.name}")
             self._bind(alias.asname or alias.name, value)
 
+    def _may_import(self, name: str) -> bool:
+        """What isn't known isn't there when the program is executed, and it may have another way."""
+        if not allowed.known(name) and name.partition(".")[0] in _REFUSED_LIBRARIES:
+            self._refuse(f"it imports {name}")
+        return allowed.known(name)
+
+    def _values(self, name: str) -> list[Any]:
+        """What an imported name may stand for here."""
+        return [] if any(name in names for names in self._local) else self._imported.get(name, [])
+
     def visit_Import(self, node: ast.Import) -> None:
         """Looked at beforehand."""
 
@@ -100,9 +100,11 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         """A module is only good for what follows its dot; some functions for nothing."""
-        if any(isinstance(value, ModuleType) for value in self._imported.get(node.id, ())):
+        if any(isinstance(value, ModuleType) for value in self._values(node.id)):
             self._refuse(f"it passes the module {node.id} on")
-        if node.id in _BUILTINS or (_is_dunder(node.id) and node.id not in _DUNDERS):
+        if any(node.id in names for names in self._local):
+            return
+        if node.id == "__builtins__" or (isinstance(node.ctx, ast.Load) and refused_name(node.id)):
             self._refuse(f"it uses {node.id}")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -110,37 +112,33 @@ class _Reader(ast.NodeVisitor):
         refused = attribute_refusal(node.attr)
         if refused:
             self._refuse(refused)
-        root, path = _path(node)
-        if not path or root not in self._imported:
+        if not self._follow(node):
             self.visit(node.value)
-            return
-        if not isinstance(node.ctx, ast.Load):
-            self._refuse(f"it changes {root}.{'.'.join(path)}")
-        for value in self._imported[root]:
-            self._follow(root, value, path)
 
-    def _follow(self, root: str, value: Any, path: list[str]) -> None:
-        told = root
-        for name in path:
-            told = f"{told}.{name}"
-            owner, value = value, _member(value, name)
-            if value is None:
-                return
-            module = isinstance(owner, ModuleType)
-            if attribute_refusal(name) or (module and not allowed.member_allowed(owner, name, value)):
-                self._refuse(told)
-                return
-            if isinstance(value, ModuleType) and not module:
-                self._refuse(told)
-                return
-        if isinstance(value, ModuleType):
-            self._refuse(f"it passes the module {told} on")
+    def _follow(self, node: ast.expr, *, whole: bool = False) -> bool:
+        """Whether this is a path from an imported name; `whole`: it may end in a module."""
+        root, path = _path(node)
+        values = self._values(root)
+        if values and isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            self._refuse(f"it changes {root}.{'.'.join(path)}")
+        for value in values:
+            refused = _path_refusal(root, value, path, whole=whole)
+            if refused:
+                self._refuse(refused)
+        return bool(values)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """The making of classes by `type`."""
-        if isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) + len(node.keywords) > 1:
+        """What is looked up by a computed name is looked at when it is; no class is made by `type`."""
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        if called == "type" and len(node.args) + len(node.keywords) > 1:
             self._refuse("it makes a class by type()")
-        self.generic_visit(node)
+        rest: list[ast.AST] = [node.func, *node.args, *node.keywords]
+        if called in {"getattr", "hasattr"} and node.args and self._follow(node.args[0], whole=True):
+            rest.remove(node.args[0])
+        if called in {"setattr", "delattr"} and node.args and self._values(_path(node.args[0])[0]):
+            self._refuse(f"it changes {ast.unparse(node.args[0])}")
+        for part in rest:
+            self.visit(part)
 
     def visit_Global(self, node: ast.Global) -> None:
         """Imported names stay what they are."""
@@ -148,93 +146,98 @@ class _Reader(ast.NodeVisitor):
             if name in self._imported:
                 self._refuse(f"it changes {name}")
 
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        """A pattern looks at attributes, too."""
+        for name in node.kwd_attrs:
+            self._refuse(attribute_refusal(name))
+        self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """A postponed annotation is a string."""
-        for part in (node.target, node.value, None if self._postponed else node.annotation):
-            if part is not None:
-                self.visit(part)
+        self._visit(node.target, node.value, None if self._postponed else node.annotation)
 
     def visit_arg(self, node: ast.arg) -> None:
         """A postponed annotation is a string."""
-        if node.annotation is not None and not self._postponed:
-            self.visit(node.annotation)
+        self._visit(None if self._postponed else node.annotation)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """All but a postponed annotation."""
-        parts = [*node.decorator_list, node.args, *node.body]
-        if node.returns is not None and not self._postponed:
-            parts.append(node.returns)
-        for part in parts:
-            self.visit(part)
+        """What its body names by itself hides what is imported."""
+        arguments = node.args
+        self._visit(*node.decorator_list, *arguments.defaults, *arguments.kw_defaults)
+        self._visit(arguments, None if self._postponed else node.returns)
+        self._inside(_own_names(node), *node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """Like a function."""
+        self._visit(node.args)
+        self._inside(_own_names(node), node.body)
 
-def attribute_refusal(name: str) -> str:
-    """Why an attribute of this name may not be looked at; "" if it may."""
-    if name in _ATTRIBUTES or (_is_dunder(name) and name not in _DUNDERS):
-        return f"it looks at {name}"
-    return ""
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        """Its variables are its own; the first thing it goes through isn't."""
+        self._visit(node.generators[0].iter)
+        names = frozenset(
+            inner.id
+            for one in node.generators
+            for inner in ast.walk(one.target)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+        )
+        self._inside(names, *ast.iter_child_nodes(node))
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # noqa: N815
+
+    def _inside(self, names: frozenset[str], *parts: ast.AST) -> None:
+        self._local.append(names)
+        self._visit(*parts)
+        self._local.pop()
+
+    def _visit(self, *parts: ast.AST | None) -> None:
+        for part in parts:
+            if part is not None:
+                self.visit(part)
 
 
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names a function binds by itself, other than by imports."""
+    arguments = function.args
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+    names = {one.arg for one in every if one is not None}
+    imported: set[str] = set()
+    waiting: list[ast.AST] = list(function.body) if not isinstance(function, ast.Lambda) else [function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imported |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            imported |= set(node.names)
+        if not isinstance(node, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(node))
+    return frozenset(names - imported)
 
 
-def _path(node: ast.Attribute) -> tuple[str, list[str]]:
-    """The name a dotted path starts with, and the rest; no rest where it starts with something else."""
+def _path_refusal(root: str, value: Any, path: list[str], *, whole: bool) -> str:
+    """Why a path from an imported name may not be followed; "" if it may, or leads nowhere."""
+    told = root
+    for name in path:
+        told = f"{told}.{name}"
+        owner, value = value, member(value, name)
+        if value is None:
+            return ""
+        module = isinstance(owner, ModuleType)
+        if module and not allowed.member_allowed(owner, name, value):
+            return told
+        if attribute_refusal(name) or name == "__dict__" or (isinstance(value, ModuleType) and not module):
+            return told
+    return f"it passes the module {told} on" if isinstance(value, ModuleType) and not whole else ""
+
+
+def _path(node: ast.expr) -> tuple[str, list[str]]:
+    """The name that a dotted path starts with ("" for anything else), and the rest."""
     path: list[str] = []
-    inner: ast.expr = node
-    while isinstance(inner, ast.Attribute):
-        path.append(inner.attr)
-        inner = inner.value
-    return (inner.id, path[::-1]) if isinstance(inner, ast.Name) else ("", [])
-
-
-def _member(value: Any, name: str) -> Any:
-    try:
-        return getattr(value, name, None)
-    except (ImportError, RuntimeError, AssertionError):  # modules that load their parts on demand
-        return None
-
-
-def builtin_names() -> dict[str, Any]:
-    """Python's own functions for a program, without those that reach out; computed names are looked at here."""
-    names = {name: value for name, value in vars(builtins).items() if name not in _BUILTINS and not _is_dunder(name)}
-    guarded: dict[str, Any] = {"getattr": _getattr, "setattr": _setattr, "delattr": _delattr, "hasattr": _hasattr}
-    kept = {"__build_class__": builtins.__build_class__, "__name__": "builtins", "__debug__": __debug__}
-    return {**names, **guarded, **kept, "__import__": _import}
-
-
-def _import(name: str, globals_: Any = None, locals_: Any = None, from_: Any = (), level: int = 0) -> ModuleType:
-    if level or not allowed.known(name):
-        raise RefusedError(f"it imports {name}")
-    return builtins.__import__(name, globals_, locals_, from_, level)
-
-
-def _checked(value: Any, name: Any) -> None:
-    refused = attribute_refusal(name) if isinstance(name, str) else ""
-    if refused:
-        raise RefusedError(refused)
-    if isinstance(value, ModuleType):
-        raise RefusedError(f"it looks {name!r} up in the module {value.__name__}")
-
-
-def _getattr(value: Any, name: str, *default: Any) -> Any:
-    _checked(value, name)
-    return getattr(value, name, *default)
-
-
-def _hasattr(value: Any, name: str) -> bool:
-    _checked(value, name)
-    return hasattr(value, name)
-
-
-def _setattr(value: Any, name: str, new: Any) -> None:
-    _checked(value, name)
-    setattr(value, name, new)
-
-
-def _delattr(value: Any, name: str) -> None:
-    _checked(value, name)
-    delattr(value, name)
+    while isinstance(node, ast.Attribute):
+        path.append(node.attr)
+        node = node.value
+    return (node.id, path[::-1]) if isinstance(node, ast.Name) else ("", [])

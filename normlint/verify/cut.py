@@ -59,6 +59,8 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     cls = class_in(found.chain, function) if function else None
     holes = Holes(function, cls, meant, given.name or _fresh("x", found.product, steps))
     body = _body(_Swap(given.expr, holes.input), found.product, steps, given)
+    if not found.returned and any(_casts(stmt) for stmt in body):
+        body[-1] = _cast_back(body[-1], holes.input)
     node = holes.fill(body)
     left = holes.left
     if left:
@@ -67,7 +69,7 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     program.add_function(scope, node, node.name)
     if program.missing:
         raise CannotCutError(program.missing[0])
-    renamed = replace(meant, gain=holes.gain, shift=holes.shift)
+    renamed = replace(meant, gain=holes.gain, shift=holes.shift, **_layout(node, norm.main))
     return Job(norm.qualname, renamed, program.text(), FUNCTION, input=holes.input)
 
 
@@ -76,6 +78,28 @@ def _fresh(name: str, product: ast.AST, steps: list[ast.stmt]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def _casts(stmt: ast.stmt) -> bool:
+    names = {getattr(n, "attr", getattr(n, "arg", "")) for n in ast.walk(stmt)}
+    return bool(names & {"float", "double", "to", "type", "dtype"})
+
+
+def _cast_back(stmt: ast.stmt, name: str) -> ast.stmt:
+    """Lines from the middle may leave a wider dtype to what comes after them."""
+    assert isinstance(stmt, ast.Return)
+    assert stmt.value is not None
+    dtype = ast.Attribute(ast.Name(name, ast.Load()), "dtype", ast.Load())
+    return ast.Return(ast.Call(ast.Attribute(stmt.value, "to", ast.Load()), [dtype], []))
+
+
+def _layout(node: ast.AST, c: Computation) -> dict[str, Any]:
+    """The axes as they lie where the lines begin: moves before them don't count."""
+    moves = {"permute", "transpose", "movedim", "rearrange", "swapaxes", "T", "mT", "view", "reshape", "flatten"}
+    moved = any(getattr(n, "attr", getattr(n, "id", "")) in moves for n in ast.walk(node))
+    if moved or not c.statistic.layout or not isinstance(c.statistic.axes, tuple):
+        return {}
+    return {"axes": c.statistic.axes, "rank": c.statistic.rank}
 
 
 # --- the input -------------------------------------------------------------------------------------------------------

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.evaluate.monomial import TRAILING, Mono, Offset, Param, Stat
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import TRAILING, Mono, Offset, Param, Plus, Stat
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
+from normlint.verify.product import along_features
 
 _GAINS: Final = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2")
 _SHIFTS: Final = ("bias", "beta", "b_2", "shift")
@@ -32,10 +34,21 @@ def meaning(norm: Norm, text: str) -> Meaning:
         shift=_name(_shifts(norm)),
         lenient=not c.explicit_square,
         zero_gain=_zero_on_purpose(norm, text),
-        rank=c.statistic.rank if c.statistic.layout == () else None,
+        rank=_rank(c),
         of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
         filled_later=_filled_later(norm),
+        halves=any(one.entered is DType.INPUT for one in norm.computations),
     )
+
+
+def open_question(norm: Norm) -> str:
+    """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
+    c = norm.main
+    if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
+        return "a name that says what is meant: the mean is subtracted on one side only"
+    if c.standardises and not norm.meant:
+        return "a name that says what is meant: its variance is unbiased, as that of data"
+    return ""
 
 
 # --- axes ------------------------------------------------------------------------------------------------------------
@@ -46,11 +59,17 @@ def axes(c: Computation) -> tuple[int, ...] | None:
     stat = c.statistic
     if stat.axes == TRAILING:
         return None
-    if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat):
-        return _LAST
-    if stat.rank == 1:
+    if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
         return _LAST
     return _before(stat) if stat.layout else stat.axes
+
+
+def _rank(c: Computation) -> int | None:
+    """How many axes there must be; the second is the last of two where the gain lies along it."""
+    stat = c.statistic
+    if stat.rank is not None or not isinstance(stat.axes, tuple) or not _gain_is_last(c, stat):
+        return stat.rank if stat.layout == () else None
+    return stat.axes[0] + 1 if len(stat.axes) == 1 and stat.axes[0] > 0 and not stat.default_dim else None
 
 
 def _gain_is_last(c: Computation, stat: Stat) -> bool:
@@ -109,7 +128,8 @@ def _eps(c: Computation) -> float | None:
 def _gains(norm: Norm) -> Iterator[str]:
     """The gain that is applied, else one that is made for nothing."""
     for c in norm.computations:
-        yield from (g.param.name for g in c.gains if g.power == 1 and g.param.name)
+        yield from (g.param.name for g in along_features(c) if g.power == 1 and g.param.name)
+        yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner))
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
 

@@ -150,13 +150,13 @@ def _until(block: Iterable[ast.stmt], end: ast.AST) -> Iterator[ast.stmt]:
 # --- whether a function gives its product back -----------------------------------------------------------------------
 
 
-def gives_back(function: Function, product: ast.AST) -> bool:
-    """Whether `product` is what the function returns, but for casts, views, gains and a shift."""
+def given_back(function: Function, product: ast.AST) -> ast.expr | None:
+    """What the function returns, if that is `product` but for casts, views, gains and a shift."""
     names: set[str] = set()
     for stmt in _ordered(function.body):
         match stmt:
             case ast.Return(value=ast.expr() as value) if _passes(value, product, names):
-                return True
+                return value
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
@@ -164,7 +164,7 @@ def gives_back(function: Function, product: ast.AST) -> bool:
                 (names.add if _passes(value, product, names) else names.discard)(name)
             case ast.AugAssign(target=ast.Name(id=name)) if stmt is product:
                 names.add(name)
-    return False
+    return None
 
 
 def _ordered(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -179,9 +179,7 @@ def _passes(value: ast.expr, product: ast.AST, names: set[str]) -> bool:
     if value is product or (isinstance(value, ast.Name) and value.id in names):
         return True
     match value:
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return _passes(left, product, names) or _passes(right, product, names)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
             return any(_passes(a, product, names) and _is_plain(b) for a, b in ((left, right), (right, left)))
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             return any(_passes(part, product, names) for part in parts)
@@ -191,7 +189,10 @@ def _passes(value: ast.expr, product: ast.AST, names: set[str]) -> bool:
 
 
 def _is_plain(node: ast.expr) -> bool:
+    """A gain, a shift, a count: names and numbers."""
     node = uncast(node, CASTS | VIEWS)
+    if isinstance(node, ast.BinOp):
+        return _is_plain(node.left) and _is_plain(node.right)
     while isinstance(node, ast.Subscript):
         node = node.value
-    return isinstance(node, ast.Name | ast.Attribute)
+    return isinstance(node, ast.Name | ast.Attribute | ast.Constant)

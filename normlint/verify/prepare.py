@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from normlint.evaluate.monomial import Apply, Atom, Input, Mono, Offset, Param
+from normlint.evaluate.monomial import Apply, Atom, Input, Mono, Offset, Param, Plus
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Span
 from normlint.text.source import Source, Unit
@@ -14,9 +14,9 @@ from normlint.verify.bases import Lineage, inherits_all, lineage, reached
 from normlint.verify.cut import cut, input_name
 from normlint.verify.imports import Finder
 from normlint.verify.job import Job, Meaning
-from normlint.verify.meaning import meaning
-from normlint.verify.place import Chain, Page, function_in, gives_back, page_of
-from normlint.verify.product import product_of
+from normlint.verify.meaning import meaning, open_question
+from normlint.verify.place import Chain, Page, function_in, page_of
+from normlint.verify.product import along_features, product_of
 from normlint.verify.scope import FUNCTIONS, Function, Scope, bindings, parameters, scope_of
 from normlint.verify.slice import CLASS, FUNCTION, Program, TooMuchError
 
@@ -37,8 +37,9 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
     meant = meaning(norm, unit.text)
     page = page_of(unit.text)
-    if page is None:
-        return Job(norm.qualname, meant, needs="code that parses")
+    unclear = "code that parses" if page is None else open_question(norm)
+    if page is None or unclear:
+        return Job(norm.qualname, meant, needs=unclear)
     file = _File(page, scope_of(page.tree.body, _path(source), snippet=unit.snippet))
     try:
         return _job(file, norm, meant)
@@ -73,6 +74,8 @@ def _whole(file: _File, norm: Norm, meant: Meaning) -> Job | None:
     if found is None:
         return None
     scope, family, function = found
+    if not family and [a.arg for a in parameters(function.args)][:1] == ["self"]:
+        return None  # a method that is put into a class elsewhere
     given = _input(file.page, norm, function, method=bool(family))
     if given is None:
         return None
@@ -164,33 +167,34 @@ def _input(page: Page, norm: Norm, function: Function, *, method: bool) -> str |
     names = [a.arg for a in parameters(function.args)][1 if method else 0 :]
     c = next((c for c in norm.computations if c.returned), None)
     if c is not None:
-        return _argument(c, names) if _is_plain(c) else None
+        return _argument(c, names) if _is_plain(c, norm.owner.intent in ("rms", "layer", "norm")) else None
     found = product_of(page, norm)
-    if function_in(found.chain) is not function or not gives_back(function, found.product):
+    if function_in(found.chain) is not function or not found.returned:
         return None
     name = input_name(found, norm.main)
     return name if name in names else None
 
 
-def _is_plain(c: Computation) -> bool:
+def _is_plain(c: Computation, named: bool) -> bool:
     """Nothing is added to the norm but a bias, and nothing multiplied with it but gains, counts and gates."""
     shift = all(_is_bias(f.atom) for f in c.shift.factors) if c.shift else True
-    return shift and all(_is_gate(atom) for atom in c.others)
+    return shift and along_features(c) == c.gains and all(_is_gate(atom, named) for atom in c.others)
 
 
 def _is_bias(atom: Atom) -> bool:
     return isinstance(atom, Param) or (isinstance(atom, Input) and atom.name in _GATES)
 
 
-def _is_gate(atom: Atom) -> bool:
-    """A factor that comes in as an argument, or through a function of one alone."""
+def _is_gate(atom: Atom, named: bool = False) -> bool:
+    """A factor that comes in as an argument, or through a function of one; in what is called a norm, any function."""
     match atom:
-        case Input():
+        case Input() | Param():
             return True
-        case Offset(inner=inner):
-            return all(_is_gate(f.atom) for f in inner.factors)
+        case Offset(inner=inner) | Plus(inner=inner):
+            return all(_is_gate(f.atom, named) for f in inner.factors)
         case Apply(args=args):
-            return any(isinstance(a, Mono) for a in args) and all(_of_inputs(a) for a in args if isinstance(a, Mono))
+            monos = [a for a in args if isinstance(a, Mono)]
+            return all(_of_inputs(m) for m in monos) and (bool(monos) or named)
     return False
 
 

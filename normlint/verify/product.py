@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from normlint.norm.norm import Norm
-from normlint.verify.place import CASTS, Chain, Page, function_in, same, to, uncast
+from normlint.evaluate.monomial import TRAILING
+from normlint.norm.norm import Computation, Gain, Norm
+from normlint.verify.place import CASTS, Chain, Page, function_in, given_back, same, steps_before, to, uncast
 from normlint.verify.scope import Function
 from normlint.verify.tidy import last_name
 
@@ -24,28 +25,59 @@ class Found:
     chain: Chain
     statistic: ast.AST | None
     input: ast.expr | None
+    returned: bool  # by the function that holds it
 
 
 def product_of(page: Page, norm: Norm) -> Found:
-    """The norm's last product; for a plain L2 norm, and where more is multiplied on, its first."""
+    """What the norm's function returns, or its last product; where more is multiplied on, its first."""
     c = norm.main
-    last = page.chain(norm.span)
     root = page.chain(c.statistic.span)
     of = page.chain(c.statistic.inner_span)[-1]
-    first = first_product(page, root, of if isinstance(of, ast.expr) else None)
-    plain = not c.gains and (c.kind == "l2" or c.others)
-    chain = first if first and (plain or c.others) else last
-    if function_in(chain) is function_in(root):
-        return Found(chain[-1], chain, root[-1], of if isinstance(of, ast.expr) else None)
+    given = of if isinstance(of, ast.expr) else None
+    chain = _chain(page, norm, root, given)
+    function = function_in(chain)
+    value = given_back(function, chain[-1]) if function else None
+    if function is not None and value is not None and not isinstance(value, ast.Tuple | ast.List):
+        chain = to(_down_to(chain, function), value)
+    if function is function_in(root):
+        return Found(chain[-1], chain, root[-1], given, value is not None)
     call = _call_of(function_in(root), chain)
-    return Found(chain[-1], chain, call, call.args[0] if call and call.args else None)
+    return Found(chain[-1], chain, call, call.args[0] if call and call.args else None, value is not None)
+
+
+def _chain(page: Page, norm: Norm, root: Chain, given: ast.expr | None) -> Chain:
+    c = norm.main
+    last = page.chain(norm.span)
+    first = first_product(page, root, given)
+    if first is None:
+        return last
+    if c.others or along_features(c) != c.gains or (c.kind == "l2" and not c.gains):
+        return first
+    here, there, wanted = function_in(first), function_in(last), norm.qualname.rpartition(".")[2]
+    if here is not there and (here.name if here else "") == wanted:
+        return first  # a helper: what its callers multiply on is not its business
+    if there is not function_in(root) and _call_of(function_in(root), last) is None:
+        return first
+    return last
+
+
+def along_features(c: Computation) -> tuple[Gain, ...]:
+    """The gains that lie along the reduced axes; one for each head or token is no part of the norm."""
+    last = c.statistic.axes in ((-1,), TRAILING)
+    return tuple(g for g in c.gains if not (last and g.param.axis == "other" and c.statistic.layout == ()))
+
+
+def _down_to(chain: Chain, node: ast.AST) -> Chain:
+    return chain[: next(i for i, n in enumerate(chain) if n is node) + 1]
 
 
 def _call_of(helper: Function | None, chain: Chain) -> ast.Call | None:
-    """Where the function that holds the statistic is called by the one that holds the product."""
-    here = function_in(chain) or chain[0]
-    calls = (n for n in ast.walk(here) if isinstance(n, ast.Call))
-    return next((c for c in calls if helper is not None and last_name(c) == helper.name), None)
+    """Where the function that holds the statistic is called for the product: in it, else above it."""
+    if helper is None:
+        return None
+    above = steps_before(chain, function_in(chain) or chain[0])
+    calls = (n for part in (chain[-1], *reversed(above)) for n in ast.walk(part) if isinstance(n, ast.Call))
+    return next((call for call in calls if last_name(call) == helper.name), None)
 
 
 # --- the first product -----------------------------------------------------------------------------------------------

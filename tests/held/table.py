@@ -1,0 +1,107 @@
+"""Write docs/verification.md: the held set, run with twenty seeds: `python -m tests.held.table`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from normlint.rules.registry import RULES
+from normlint.text.verdict import MATCH, Probe, Verdict
+from normlint.verify.run import Verifier
+from tests.held import BROKEN, EVERY, SOUND, Held
+from tests.verified import jobs_of, verdicts_of
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "verification.md"
+SEEDS: Final = 20
+STYLE: Final = ("NRM601", "NRM602")  # the values are right
+
+HEAD: Final = """\
+# The verifier on a set of its own
+
+{sound} sound norms and {broken} broken ones (`tests/held`), written for this page and for nothing else, each verified
+with {seeds} seeds. Written by `python -m tests.held.table`; `tests/test_held.py` runs the set with one seed.
+
+- *Sound norms called wrong or imprecise:* {false}. *Broken norms called a match:* {missed}.
+  *Without a verdict:* {skipped}.
+- *Margin.* Of a sound norm: the share of a limit that its worst probe uses, the most over all seeds. Of a broken one:
+  how many times its worst probe passes the limit, the fewest over all seeds; ∞ where an output isn't finite or a
+  property (the input is untouched, the gain is saved, ...) doesn't hold.
+"""
+
+
+def runs() -> list[dict[str, Verdict]]:
+    """The verdicts by name, for each seed."""
+    jobs = [job for held in EVERY for _, job in jobs_of(held.path)]
+    names = [held.name for held in EVERY]
+    found = []
+    for seed in range(SEEDS):
+        with Verifier(device="cpu", seed=seed) as verifier:
+            found.append(dict(zip(names, verdicts_of(verifier, jobs), strict=True)))
+    return found
+
+
+def share(probe: Probe) -> float:
+    """The error in units of its limit."""
+    if math.isnan(probe.error):
+        return math.inf
+    if probe.error == 0:
+        return 0.0
+    return probe.error / probe.limit if probe.limit else math.inf
+
+
+def worst(verdict: Verdict) -> Probe:
+    """What decided, or came nearest to it."""
+    return verdict.worst or max(verdict.probes, key=share)
+
+
+def row(held: Held, verdicts: Sequence[Verdict]) -> str:
+    """One norm in the table of its kind."""
+    said = " / ".join(sorted({verdict.status for verdict in verdicts}))
+    pick = max if held.expect == MATCH else min
+    probe = pick((worst(verdict) for verdict in verdicts), key=share)
+    margin = share(probe)
+    figure = "∞" if math.isinf(margin) else f"{margin:.2g}" if margin < 1000 else f"{margin:.0e}"
+    cells = (f"`{held.name}`", held.expect, said, f"{probe.dtype} {probe.probe}".strip(), figure, held.why)
+    return f"| {' | '.join(cells)} |"
+
+
+def by_rule(found: Sequence[dict[str, Verdict]]) -> Iterator[str]:
+    """For each rule that reads the text: what running shows of its norms."""
+    for code, rule in RULES.items():
+        if not rule.check:
+            continue
+        norms = [held for held in BROKEN if code in held.codes]
+        if code in STYLE:
+            yield f"| {code} | {rule.name} | no: a matter of style, the values are right | |"
+            continue
+        said = sorted({verdicts[held.name].status for held in norms for verdicts in found})
+        first = found[0]
+        shown = sorted({f"{worst(first[h.name]).dtype} {worst(first[h.name]).probe}".strip() for h in norms})
+        yield f"| {code} | {rule.name} | {', '.join(said)} ({len(norms)} norms) | {', '.join(shown)} |"
+
+
+def page(found: Sequence[dict[str, Verdict]]) -> str:
+    """The whole page."""
+    every = [(held, verdicts[held.name].status) for verdicts in found for held in EVERY]
+    head = HEAD.format(
+        sound=len(SOUND),
+        broken=len(BROKEN),
+        seeds=len(found),
+        false=sum(held.expect == MATCH and status in ("wrong", "precision") for held, status in every),
+        missed=sum(held.expect != MATCH and status == MATCH for held, status in every),
+        skipped=sum(status == "skipped" for _, status in every),
+    )
+    lines = [head, "## What running shows of each rule", ""]
+    lines += ["| rule | | verdict | shown by |", "|---|---|---|---|", *by_rule(found)]
+    for title, norms in (("Sound", SOUND), ("Broken", BROKEN)):
+        lines += ["", f"## {title}", "", "| norm | expected | verdict | worst probe | margin | why |"]
+        lines += ["|---|---|---|---|---|---|"]
+        lines += [row(held, [verdicts[held.name] for verdicts in found]) for held in norms]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(runs()), encoding="utf-8")

@@ -1,0 +1,64 @@
+"""The held set: reading gives each norm its code, running gives each its verdict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from normlint.rules import analyse
+from normlint.rules.registry import RULES
+from normlint.text.verdict import MATCH, Verdict
+from normlint.verify.run import Verifier
+from tests.held import BROKEN, EVERY, SOUND, Held
+from tests.held.table import PAGE, STYLE
+from tests.verified import jobs_of, verdicts_of
+
+ASKED_FOR = ("NRM206", "NRM305")
+
+
+def ids(norms: tuple[Held, ...]) -> dict[str, Held]:
+    return {held.name: held for held in norms}
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    """All verdicts, from one verifier."""
+    jobs = [job for held in EVERY for _, job in jobs_of(held.path)]
+    with Verifier(device="cpu") as verifier:
+        return dict(zip(ids(EVERY), verdicts_of(verifier, jobs), strict=True))
+
+
+def test_there_are_enough_norms_and_every_rule_that_running_could_show_has_one() -> None:
+    assert len(SOUND) >= 24
+    assert len(BROKEN) >= 66
+    static = {code for code, rule in RULES.items() if rule.check}
+    assert {code for held in BROKEN for code in held.codes} == static - set(STYLE)
+
+
+@pytest.mark.parametrize("held", EVERY, ids=ids(EVERY))
+def test_a_file_holds_one_norm_and_reading_gives_it_the_codes_of_its_header(held: Held) -> None:
+    analysis = analyse(held.text)
+    assert len(analysis.norms) == 1
+    assert {f.code for f in analysis.findings if RULES[f.code].default or f.code in ASKED_FOR} == held.codes
+
+
+@pytest.mark.parametrize("held", SOUND, ids=ids(SOUND))
+def test_a_sound_norm_matches(held: Held, verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts[held.name]
+    assert (verdict.status, verdict.reason) == (MATCH, "")
+
+
+@pytest.mark.parametrize("held", BROKEN, ids=ids(BROKEN))
+def test_a_broken_norm_gets_its_verdict_and_a_reason(held: Held, verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts[held.name]
+    assert verdict.status == held.expect, verdict.reason
+    assert verdict.reason
+    assert verdict.worst is not None
+    assert not verdict.worst.passed
+
+
+def test_the_page_shows_the_set_as_it_is() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \|", Path(PAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [(held.name, held.expect, held.expect) for held in EVERY]

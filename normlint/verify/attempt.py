@@ -29,11 +29,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where norms are run: the device, the process as it was before, and whether programs are read first."""
+    """Where norms are run: device, the process as it was before, whether programs are read first, the inputs' seed."""
 
     device: str
     before: Snapshot
     gated: bool = True
+    seed: int = 0
 
 
 def run(job: Job, bench: Bench) -> Attempt:
@@ -77,7 +78,7 @@ def _judged(job: Job, bench: Bench) -> Verdict:
     exec(compile(job.program, f"<{job.qualname}>", "exec", dont_inherit=True), namespace)  # noqa: S102
     subject = build.subject(job, namespace, bench.device)
     changed = bench.before.changed()  # before the judge says anything
-    return _skipped(f"refused: {changed}") if changed else judge.judge(subject, device=bench.device)
+    return _skipped(f"refused: {changed}") if changed else judge.judge(subject, device=bench.device, seed=bench.seed)
 
 
 def _skipped(reason: str) -> Verdict:

@@ -37,15 +37,17 @@ class Verifier:
     """Runs norms in a guarded process, which starts at once; to be closed, or used in a `with`.
 
     `device`: auto, cpu, cuda, cuda:N, mps. `timeout`: seconds a norm. `workers`: norms at a time, None: one a core.
+    `seed`: of the inputs.
     `gate` and `fork` are for tests: without the reading of programs before they run, without a process a norm.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         device: str = "auto",
         timeout: float = 10.0,
         workers: int | None = None,
         *,
+        seed: int = 0,
         gate: bool = True,
         fork: bool = True,
     ) -> None:
@@ -55,7 +57,14 @@ class Verifier:
             raise TorchMissingError("verification needs torch: pip install 'normlint[verify]'")
         self._workers = workers or min(_cores(), _MOST)
         self._timeout = timeout
-        self._settings = {"device": device, "timeout": timeout, "workers": self._workers, "gate": gate, "fork": fork}
+        self._settings = {
+            "device": device,
+            "timeout": timeout,
+            "workers": self._workers,
+            "seed": seed,
+            "gate": gate,
+            "fork": fork,
+        }
         self._hello: dict[str, Any] = {}
         self._alone = False  # one norm at a time: it alone is to blame if the worker dies
         self._process = Process(self._settings)

@@ -137,7 +137,7 @@ def _warmed(asked: dict[str, Any]) -> Bench:
 
     warming = Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward")
     attempt.run(warming, attempt.Bench("cpu", snapshot()))
-    return attempt.Bench(asked["device"], snapshot(), bool(asked["gate"]))
+    return attempt.Bench(asked["device"], snapshot(), bool(asked["gate"]), int(asked["seed"]))
 
 
 def _response(request: fork.Request, bench: Bench) -> tuple[fork.Answer, bool]:

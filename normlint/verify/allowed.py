@@ -15,7 +15,7 @@ _PUBLIC: Final[dict[str, frozenset[str]]] = {
     "abc": frozenset(),
     "collections": frozenset(),
     "collections.abc": frozenset(),
-    "contextlib": frozenset(),
+    "contextlib": frozenset({"chdir"}),
     "copy": frozenset(),
     "dataclasses": frozenset({"make_dataclass"}),
     "einops": frozenset(),
@@ -81,7 +81,8 @@ _SOME: Final[dict[str, frozenset[str]]] = {
         "torch.utils.checkpoint": "checkpoint",
         "torch.version": "cuda hip",
         "torch.xpu": "is_available",
-        "types": "EllipsisType FunctionType GenericAlias MappingProxyType MethodType NoneType SimpleNamespace UnionType",
+        "types": "EllipsisType FunctionType GenericAlias MappingProxyType MethodType NoneType SimpleNamespace "
+        "UnionType",
         "warnings": "warn catch_warnings simplefilter filterwarnings",
     }.items()
 }
@@ -116,7 +117,7 @@ def member_allowed(module: ModuleType, name: str, value: Any) -> bool:
         return True
     if name.startswith("_"):
         return isinstance(value, (type, FunctionType)) and home.startswith(_PRIVATE_TOO)
-    if name in _NEVER:
+    if name in _NEVER or name.startswith("register_module_"):
         return False
     if home == "numpy":
         return type(value).__name__ == "ufunc"

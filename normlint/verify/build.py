@@ -47,7 +47,9 @@ class Built:
 
         tied = call.layout.groups == 1
         gain, shift = (live.gain, live.shift) if tied else (None, None)
-        return Made(run, _whole(gain, d, call), _whole(shift, d, call), given, live.module, self.meaning.offset)
+        # what a call passes is in no module's state
+        module = None if call.takes("gain") or call.takes("shift") else live.module
+        return Made(run, _whole(gain, d, call), _whole(shift, d, call), given, module, self.meaning.offset)
 
 
 def _whole(tensor: Tensor | None, d: int, call: Call) -> Tensor | None:
@@ -85,16 +87,18 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         other = _searched(job, cls, device, width=width)
         if other.best is not None and (search.best is None or other.best.error < search.best.error):
             search, sizes = other, (width,)
-    if search.best is not None and not search.done and not sizes:
-        other = _searched(job, cls, device, groups=2)
-        search = other if other.done else search
+    several = bool(job.meaning.axes) and job.meaning.axes != (-1,)
+    for layout_with in () if sizes or several else ({"headed": True}, {"groups": 2}):
+        if not search.done:
+            other = _searched(job, cls, device, **layout_with)
+            search = other if other.done else search
     return _built(job, search, sizes)
 
 
-def _searched(job: Job, cls: type, device: str, *, width: int = WIDTH, groups: int = 1) -> Search:
+def _searched(job: Job, cls: type, device: str, width: int = WIDTH, **layout_with: Any) -> Search:
     search = Search(job, device)
     ways = constructions(cls, job.meaning.axes, job.program)
-    search.over((_class_maker(job, way) for way in ways), width, groups)
+    search.over((_class_maker(job, way) for way in ways), width, **layout_with)
     return search
 
 

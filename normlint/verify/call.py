@@ -83,7 +83,7 @@ class Call:
             raise TypeError(f"it returns {type(y).__name__}, no tensor")
         y = (y * inner).to(inner.dtype) if self.partial else y
         y = y / self.divide if self.divide != 1 else y
-        return self.layout.back(y) if y.dim() == inner.dim() else y
+        return self.layout.restored(y, inner)
 
 
 def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:

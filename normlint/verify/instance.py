@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from normlint.verify.config import USUAL_EPS, Size
 from normlint.verify.construct import Construction
 from normlint.verify.job import Job, Meaning
-from normlint.verify.names import EPS_ATTRIBUTES, GAINS, is_eps
+from normlint.verify.names import EPS_ATTRIBUTES, is_eps
 from normlint.verify.subject import CannotBuildError
 
 
@@ -44,8 +44,8 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
     named, passed = _eps_of(target)
     return Live(
         target=target,
-        gain=_tensor(instance, job.meaning.gain) if job.meaning.gain else _sole_gain(job, module, size),
-        shift=_tensor(instance, job.meaning.shift) if job.meaning.shift else None,
+        gain=_tensor(instance, job.meaning.gain),
+        shift=_tensor(instance, job.meaning.shift),
         eps=_given(passed if eps is None else eps, instance, job.meaning, named=named or bool(construction.eps_name)),
         takes_eps=takes_eps,
         module=module,
@@ -115,7 +115,7 @@ def _eps_of(function: Callable[..., Any]) -> tuple[bool, float | None]:
 
 def _tensor(instance: Any, path: str) -> Tensor | None:
     """The tensor at a dotted path, None where there is none."""
-    found = instance
+    found = instance if path else None
     for step in path.replace("[", ".").replace("]", "").split("."):
         key = step.strip("'\"")
         if isinstance(found, (nn.ParameterList, nn.ModuleList, list, tuple)) and key.lstrip("-").isdigit():
@@ -125,15 +125,6 @@ def _tensor(instance: Any, path: str) -> Tensor | None:
         else:
             found = getattr(found, key, None)
     return found if isinstance(found, Tensor) else None
-
-
-def _sole_gain(job: Job, module: nn.Module | None, size: Size) -> Tensor | None:
-    """The only parameter, where it looks like a gain: one that is never used must show."""
-    own = dict(module.named_parameters()) if module is not None and job.method == "forward" else {}
-    if len(own) != 1:
-        return None
-    name, tensor = next(iter(own.items()))
-    return tensor if name.lower() in GAINS and tensor.numel() == torch.Size(size.shape).numel() else None
 
 
 def _given(eps: float | None, instance: Any, meaning: Meaning, *, named: bool) -> float | None:

@@ -28,16 +28,17 @@ class Layout:
     axes: tuple[int, ...]
     split: str = "even"
     groups: int = 1  # groups of features that are normalised apart
+    headed: bool = False  # an axis of one head stands before the features
 
     @property
     def added(self) -> int:
         """How many more axes the norm's input has than the features-last one."""
-        return len(self.axes) - 1
+        return len(self.axes) - 1 + self.headed
 
     @property
     def plain(self) -> bool:
         """The features lie last anyway."""
-        return self.axes == (-1,) and self.groups == 1
+        return self.axes == (-1,) and self.groups == 1 and not self.headed
 
     @property
     def trailing(self) -> bool:
@@ -46,7 +47,7 @@ class Layout:
 
     def shape(self, d: int) -> tuple[int, ...]:
         """The lengths of the reduced axes."""
-        d, ones = d * self.groups, (1,) * self.added
+        d, ones = d * self.groups, (1,) * (len(self.axes) - 1)
         if self.split == "even":
             return divisors(d, len(self.axes))
         return (d, *ones) if self.split == "first" else (*ones, d)
@@ -63,6 +64,8 @@ class Layout:
         whole = x.is_contiguous()
         if self.groups > 1:
             x = torch.cat([x, *[x.detach().flip(-1) * 2] * (self.groups - 1)], -1)
+        if self.headed:
+            return x.unsqueeze(-2)
         if self.added:
             x = x.reshape(*x.shape[:-1], *self.shape(x.shape[-1] // self.groups))
         moved = x.movedim(tuple(range(-len(self.axes), 0)), self.axes)
@@ -70,11 +73,15 @@ class Layout:
 
     def back(self, y: Tensor) -> Tensor:
         """To features last."""
-        if self.plain:
-            return y
+        if self.plain or self.headed:
+            return y.squeeze(-2) if self.headed else y
         moved = y.movedim(self.axes, tuple(range(-len(self.axes), 0)))
         moved = moved.flatten(-len(self.axes)) if self.added else moved
         return moved[..., : moved.shape[-1] // self.groups]
+
+    def restored(self, y: Tensor, inner: Tensor) -> Tensor:
+        """What a norm gave for `inner`, features last; as it is where it has other axes."""
+        return self.back(y) if y.dim() == inner.dim() else y
 
     def wide(self, gain: Tensor, rank: int) -> Tensor:
         """A vector of features as it broadcasts against the norm's input of `rank` axes."""

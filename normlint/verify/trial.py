@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -26,7 +26,8 @@ ERRORS: Final = (
     NameError,
     ImportError,
 )
-RANKS: Final = (3, 2, 4, 1, 5)
+RARE: Final = 5  # an input of five axes is tried where no other agrees
+RANKS: Final = (3, 2, 4, 1, RARE)
 WIDTH: Final = 8
 AGREES: Final = 5e-3  # a relative error of the whole output that only rounding and eps explain
 ALIKE: Final = 0.9  # a cosine: the output is the norm but for a factor or a slip
@@ -37,13 +38,27 @@ Make = Callable[[Layout, int, torch.dtype, str, "float | None"], Live]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A way to call the norm and how well it agrees: the relative error, and the cosine to what was meant."""
+    """A way to call the norm and how well it agrees: the relative error, and the cosine to what was meant.
+
+    `faint`: the error for inputs so small that eps matters, looked at where a gate may act before the norm or after.
+    """
 
     make: Make
     call: Call
     error: float
     cosine: float
     width: int
+    faint: float = 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """It computes what was meant."""
+        return self.error < AGREES
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """The better, the lower."""
+        return (0.0 if self.agrees else self.error), self.faint
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +70,11 @@ class Plan:
     ranks: tuple[int, ...]
 
 
-def formula(x: Tensor, meaning: Meaning, gain: Tensor | None, shift: Tensor | None) -> Tensor:
-    """What the norm gives for the last axis of a float64 `x` without an eps, by its definition."""
+def formula(x: Tensor, meaning: Meaning, gain: Tensor | None, shift: Tensor | None, eps: float) -> Tensor:
+    """What the norm gives for the last axis of a float64 `x`, by its definition."""
     x = x - x.mean(-1, keepdim=True) if meaning.kind == "layer" else x
     square = x.square().sum(-1, keepdim=True) if meaning.kind == "l2" else x.square().mean(-1, keepdim=True)
-    y = x * square.rsqrt()
+    y = x * (square + eps).rsqrt()
     y = y if gain is None else y * (gain.detach().double().reshape(-1) + meaning.offset)
     return y if shift is None else y + shift.detach().double().reshape(-1)
 
@@ -85,14 +100,14 @@ class Search:
     @property
     def done(self) -> bool:
         """Something agrees."""
-        return self.best is not None and self.best.error < AGREES
+        return self.best is not None and self.best.agrees and self.best.faint < AGREES
 
-    def over(self, makes: Iterator[Make], width: int = WIDTH, groups: int = 1) -> None:
-        """Try each way to build it, until one agrees."""
+    def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:
+        """Try each way to build it, until one agrees. `layout_with`: groups, or an axis for heads."""
         for make in makes:
             for tied in (True, False):
                 for layout in layouts(self.job.meaning):
-                    self._build(make, replace(layout, groups=groups), width, tied=tied)
+                    self._build(make, replace(layout, **layout_with), width, tied=tied)
                     if self.done:
                         return
 
@@ -130,13 +145,22 @@ class Search:
         live = prepared(self._made(make, call.layout, width), call, width, self.job.meaning)
         for rank in allowed(self.job.meaning, call.layout):
             for found in self._attempts(make, live, call, (*(WIDTH,) * (rank - 1), width)):
-                if self.best is None or found.error < self.best.error:
+                if self.best is None or found.order < self.best.order:
                     self.best = found
             if self.done:
                 return
 
     def _attempts(self, make: Make, live: Live, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
-        x = values(shape).to(self.device)
+        eps = 1e-6 if live.eps is None else live.eps
+        faint = {}
+        if call.guessed and eps > 0:
+            tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
+            faint = {found.call: found.error for found in tiny}
+        for found in self._tried(make, live, call, values(shape), 0.0):
+            yield replace(found, faint=faint.get(found.call, 0.0))
+
+    def _tried(self, make: Make, live: Live, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
+        x = x.to(self.device)
         extras = Extras(live.gain, live.shift, 1e-6 if live.eps is None else live.eps)
         try:
             with torch.no_grad():
@@ -147,31 +171,35 @@ class Search:
         inner = call.layout.into(x)
         for path, y in tensors_in(out):
             partial = y.shape != inner.shape and y.dim() == inner.dim() and _factor_like(y, inner, call.layout)
-            if y.shape == inner.shape or partial:
-                whole = call.layout.back((y * inner if partial else y) / call.divide).double()
-                off, cosine = _distance(whole, self._formula(x, live, partial=partial))
-                yield Found(make, replace(call, pick=path, partial=partial), off, cosine, shape[-1])
+            if y.shape == inner.shape or partial or (call.layout.headed and y.shape == x.shape):
+                whole = call.layout.restored((y * inner if partial else y) / call.divide, inner).double()
+                off, cosine = _distance(whole, self._formula(x, live, eps))
+                yield Found(make, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
 
-    def _formula(self, x: Tensor, live: Live, *, partial: bool) -> Tensor:
-        """What is meant; a factor alone comes without a gain unless the text names one."""
-        d, gain = x.shape[-1], None if partial and not self.job.meaning.gain else live.gain
-        parts = [one if one is None or one.numel() in (1, d) else None for one in (gain, live.shift)]
-        return formula(x.double(), self.job.meaning, parts[0], parts[1])
+    def _formula(self, x: Tensor, live: Live, eps: float) -> Tensor:
+        """What is meant."""
+        gain, shift = (t if t is None or t.numel() in (1, x.shape[-1]) else None for t in (live.gain, live.shift))
+        return formula(x.double(), self.job.meaning, gain, shift, eps)
 
     def ranks(self, found: Found) -> tuple[int, ...]:
-        """Those with which the norm runs; where the features lie elsewhere, those with which it agrees if any does."""
+        """Those with which it agrees; those with which it runs where agreeing may be chance."""
         job, call, width = self.job, found.call, found.width
         live = prepared(self._made(found.make, call.layout, width), call, width, job.meaning)
-        runs, agrees = [], []
+        runs: list[int] = []
+        agrees: list[int] = []
         for rank in allowed(job.meaning, call.layout):
+            if rank == RARE and (agrees or (runs and call.layout.trailing)):
+                break
             fits = self._fits(found, live, (*(WIDTH,) * (rank - 1), width))
-            agreed = any(f.error < AGREES for f in fits)
+            agreed = any(f.agrees for f in fits)
             # further inputs of the wrong shape may broadcast where all axes are of one length
             if agreed and not self._fits(found, live, (*(2, 3, 4, 5)[: rank - 1], width)):
                 continue
             runs += [rank] if fits else []
             agrees += [rank] if agreed else []
-        return tuple(runs if call.layout.trailing or not agrees else agrees)
+        # a rank in which only chance makes the norm agree is 2 or 1
+        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or job.meaning.kind == "l2")
+        return tuple(agrees if certain else runs)
 
     def _fits(self, found: Found, live: Live, shape: tuple[int, ...]) -> list[Found]:
         tried = self._attempts(found.make, live, found.call, shape)
@@ -185,7 +213,7 @@ class Search:
             return Plan(found.make, found.call, (allowed(self.job.meaning, found.call.layout) or RANKS)[:1])
         unsure = [name for name, value in found.call.values if name in found.call.guessed and value.kind != "none"]
         gates_only = len(unsure) == 1 and found.call.divide != 1
-        if found.error >= AGREES and unsure and not (gates_only and found.cosine > ALIKE):
+        if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
             raise CannotBuildError(f"a value for {unsure[0]}")
         return Plan(found.make, found.call, self.ranks(found) or (3,))
 
@@ -230,8 +258,6 @@ def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
     if call.takes("gain"):
         gain = torch.full(shape, 1.0 - meaning.offset, dtype=live.dtype, device=live.device)
         live = replace(live, gain=gain.requires_grad_())
-    elif call.partial and not meaning.gain:
-        live = replace(live, gain=None)
     if call.takes("shift"):
         live = replace(live, shift=torch.zeros(shape, dtype=live.dtype, device=live.device, requires_grad=True))
     if call.quiet:

@@ -1,0 +1,1 @@
+"""Norms in every shape that a constructor, a forward and a function have; what each takes and is meant to compute."""

@@ -112,13 +112,19 @@ class Bench:
         """The reference's output and its spread, in fp64, with the norm's own parameters."""
         gain, shift = effective(made, x.shape[-1])
         wide = x.detach().double()
-        return self.reference(wide, gain, shift), self.reference.spread(wide, gain, shift)
+        ref = self.reference(wide, gain, shift)
+        if ref.shape != x.shape:
+            raise RaisedError(f"the gain or shift doesn't fit {x.shape[-1]} features")
+        return ref, self.reference.spread(wide, gain, shift)
 
 
 def effective(made: Made, d: int) -> tuple[Tensor | None, Tensor | None]:
     """Gain and shift as they act, in fp64."""
     gain = None if made.gain is None else flat(made.gain.detach().double() + made.offset, d)
     shift = None if made.shift is None else flat(made.shift.detach().double(), d)
+    for name, one in (("gain", gain), ("shift", shift)):
+        if one is not None and one.ndim and one.shape[-1] not in (1, d):
+            raise RaisedError(f"the {name} has shape {tuple(one.shape)} for {d} features")
     return gain, shift
 
 

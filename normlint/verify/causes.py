@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 import torch
 from torch import Tensor
@@ -49,12 +49,48 @@ def _alternatives(
         yield "the gain is off by 1", reference(x, gain + 1, shift)
     if shift is not None:
         yield "the shift is not applied", right
+    mean = x.mean(-1, keepdim=True)
+    bare = Reference("rms", reference.form, reference.eps)
     if reference.kind == "layer":
-        yield "the mean is not subtracted", Reference("rms", reference.form, reference.eps)(x, gain, shift)
-        if d > 1:
-            yield "the variance is unbiased: it divides by D − 1", right * ((d - 1) / d) ** 0.5 + plus
-    if reference.kind != "layer":
+        c = x - mean
+        yield "the mean is not subtracted", bare(x, gain, shift)
+        yield "the mean is not subtracted in the variance", _times(c, bare.inverse_root(x), gain, plus)
+        yield "the mean is subtracted in the variance alone", _times(x, bare.inverse_root(c), gain, plus)
+    else:
+        c = x
         yield "the mean is subtracted", Reference("layer", reference.form, reference.eps)(x, gain, shift)
-    yield "√D too small: the sum is never divided by D", right * d**-0.5 + plus
-    yield "√D too large", right * d**0.5 + plus
-    yield "D too small", right / d + plus
+    for told, scale in _other_scales(c):
+        yield told, _times(c, scale, gain, plus)
+    for told, factor in _FACTORS:
+        yield told, right * factor(max(d, 2)) + plus
+
+
+_FACTORS: Final[tuple[tuple[str, Callable[[int], float]], ...]] = (
+    ("the variance is unbiased: it divides by D − 1", lambda d: ((d - 1) / d) ** 0.5),
+    ("√D times too small: the sum is never divided by D", lambda d: d**-0.5),
+    ("√D times too large", lambda d: d**0.5),
+    ("D times too small", lambda d: 1 / d),
+)
+
+
+def of_gradient(got: Tensor, x: Tensor, up: Tensor, reference: Reference, gain: Tensor | None) -> str:
+    """Why the input's gradient is off, or ""."""
+    c = x - x.mean(-1, keepdim=True) if reference.kind == "layer" else x
+    straight = (up if gain is None else up * gain) * reference.inverse_root(c)
+    constant = (straight, straight - straight.mean(-1, keepdim=True))
+    known = any((got.double() - one).abs().max() <= NEAR * one.abs().max() for one in constant)
+    return " (the statistic is treated as a constant)" if known else ""
+
+
+def _other_scales(c: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """What rows are multiplied by where the root or the square is wrong."""
+    ms = c.square().mean(-1, keepdim=True)
+    yield "multiplied by the root instead of divided", ms.sqrt()
+    yield "no root is taken", 1 / ms
+    yield "two roots are taken", ms**-0.25
+    yield "the mean of |x| instead of the root mean square", 1 / c.abs().mean(-1, keepdim=True)
+    yield "the root of the mean of |x|", c.abs().mean(-1, keepdim=True).rsqrt()
+
+
+def _times(c: Tensor, scale: Tensor, gain: Tensor | None, plus: Tensor | float) -> Tensor:
+    return (c * scale if gain is None else c * scale * gain) + plus

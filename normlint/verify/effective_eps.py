@@ -96,8 +96,8 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     """The reference that the norm is held to: its own eps if that enters soundly, else what was meant."""
     known = given if given is not None else meaning.eps
     default = Reference(meaning.kind, meaning.form, _usable(known), meaning.of_sum)
-    if found is None or not found.form:
-        return _unseen(found, default, known)
+    if found is None or not found.form or _no_norm(found, known):
+        return _unseen(found if found is None or not found.form else None, default, known)
     choices = sorted(_choices(found, meaning.kind, d), key=lambda c: c.summed != meaning.of_sum)
     agreeing = [c for c in choices if known is not None and _close(c.eps, known)]
     preferred = [c for c in choices if c.form == meaning.form]
@@ -110,6 +110,11 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     holds = sound and (bool(agreeing) if known is not None else 0 < value < LARGEST)
     held = Reference(acting.kind, acting.form, value, acting.summed) if holds else default
     return Settled(held, acting.form, value, known, error, told)
+
+
+def _no_norm(found: Fit, known: float | None) -> bool:
+    """A root that never gets beyond its floor is none: the input comes back as it was."""
+    return found.form == FLOOR_OF_ROOT and found.value >= LARGEST and not (known and known >= LARGEST)
 
 
 def _choices(found: Fit, kind: str, d: int) -> Iterator[Reference]:

@@ -16,11 +16,13 @@ from normlint.verify import measure, words
 from normlint.verify.bench import Bench, LeftOutError, Outcome, RaisedError, effective
 from normlint.verify.causes import cause
 from normlint.verify.effective_eps import Settled, fit, rows, settle
+from normlint.verify.moving import movable
 from normlint.verify.probes import FP32, HALVES, PLAIN, SHORT, Case, adapted, filled, with_rank
 from normlint.verify.properties import CHECKS, D
 from normlint.verify.subject import CannotBuildError, Subject
 
 ALL: Final = (torch.float32, torch.float16, torch.bfloat16)
+EPS: Final = "effective eps"
 GAIN_SHAPE: Final = (64, 1024)
 Check = Callable[[], Iterator[Outcome]]
 
@@ -35,7 +37,8 @@ def judge(
         try:
             settled = _settled(bench)
             bench.reference = settled.reference
-            outcomes = tuple(_outcomes(bench, settled, tuple(dtypes or ALL)))
+            seen = ALL if subject.meaning.halves else ALL[:1]
+            outcomes = tuple(_outcomes(bench, settled, tuple(dtypes or seen)))
         except CannotBuildError as error:
             return Verdict(SKIPPED, f"needs {error}", device)
     return _verdict(outcomes, settled, device)
@@ -43,14 +46,16 @@ def judge(
 
 def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Verdict:
     failed = sorted((o for o in outcomes if not o.probe.passed), key=lambda o: (o.status != WRONG, o.order))
+    # what was fitted to something that is no norm is no eps
+    normal = outcomes[0].probe.passed or failed[0].probe.probe == EPS
     worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share, default=None)
     return Verdict(
         failed[0].status if failed else MATCH,
         failed[0].probe.told if failed else "",
         device,
-        settled.effective,
+        settled.effective if normal else None,
         settled.given,
-        settled.form,
+        settled.form if normal else "",
         worst,
         tuple(o.probe for o in outcomes),
     )
@@ -62,33 +67,33 @@ def _share(probe: Probe) -> float:
 
 def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -> Iterator[Outcome]:
     """All probes; where the plain one raises, it alone."""
-    first = tuple(_tried(PLAIN.name, "fp32", partial(_value, bench, PLAIN, 100)))
+    first = tuple(_tried(PLAIN.name, "fp32", PLAIN.told, partial(_value, bench, PLAIN, 100)))
     yield from first
     if any(o.order == RAISED for o in first):
         return
-    yield Outcome(Probe("effective eps", "fp32", settled.error, 0.0, settled.told), 20)
+    yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.told), 20)
     cases = [case for case in (*FP32, *HALVES) if case.dtype in dtypes]
-    checks: list[tuple[str, str, Check]] = [
-        (case.name, SHORT[case.dtype], partial(_value, bench, case, 101 + n)) for n, case in enumerate(cases)
+    checks: list[tuple[str, str, str, Check]] = [
+        (case.name, SHORT[case.dtype], case.told, partial(_value, bench, case, 101 + n)) for n, case in enumerate(cases)
     ]
-    checks += [
-        ("row gain", SHORT[dtype], partial(_row_gain, bench, dtype)) for dtype in dtypes if dtype != torch.float32
-    ]
-    checks += [(name, "fp32", partial(check, bench)) for name, check in CHECKS]
+    halves = [dtype for dtype in dtypes if dtype != torch.float32]
+    checks += [("row gain", SHORT[h], f"{SHORT[h]} input", partial(_row_gain, bench, h)) for h in halves]
+    checks += [(name, "fp32", name, partial(check, bench)) for name, check in CHECKS]
+    checks.append(("moves to another device", "fp32", "moves to another device", partial(movable, bench)))
     yield from chain.from_iterable(_tried(*check) for check in checks)
 
 
 RAISED: Final = 5
 
 
-def _tried(name: str, short: str, check: Check) -> Iterator[Outcome]:
+def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
     """A check's outcomes; an exception of the norm fails it."""
     try:
         yield from check()
     except LeftOutError:
         return
     except RaisedError as error:
-        told = str(error) if str(error).startswith(short) else f"{short} input, {name}: {error}"
+        told = f"{about}: {error}"
         yield Outcome(Probe(name, short, 1.0, 0.0, told), RAISED if name == PLAIN.name and short == "fp32" else 35)
 
 

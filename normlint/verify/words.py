@@ -48,12 +48,13 @@ def _symptom(y: Tensor, ref: Tensor, dtype: torch.dtype, error: float) -> str:
     bad = ~torch.isfinite(y)
     if bad.any():
         what = "NaN" if torch.isnan(y).any() else "inf"
-        return f"output is {'all ' if bad.all() else ''}{what}, expected RMS {rms(ref):.3g}"
+        expected = ref[bad.any(-1)] if bad.ndim else ref
+        return f"output is {'all ' if bad.all() else ''}{what}, expected {_size(expected)}"
     if not y.any() and ref.any():
-        return f"output is all zeros, expected RMS {rms(ref):.3g}"
+        return f"output is all zeros, expected {_size(ref)}"
     empty = int(((y == 0).all(-1) & (ref != 0).any(-1)).sum())
     if empty:
-        return f"{empty} of {math.prod(y.shape[:-1])} rows are all zeros, expected RMS {rms(ref):.3g}"
+        return f"{empty} of {math.prod(y.shape[:-1])} rows are all zeros, expected {_size(ref)}"
     ratio = uniform_ratio(y, ref)
     if ratio is not None and abs(ratio - 1) > NEAR:
         return f"output is {ratio:.3g} times what it should be"
@@ -63,6 +64,10 @@ def _symptom(y: Tensor, ref: Tensor, dtype: torch.dtype, error: float) -> str:
     if off > NEAR:
         return f"output is off by up to {percent(off)} ({got:.3g}, expected {want:.3g})"
     return f"output is off by {error:.0f} times the precision of {SHORT[dtype]}"
+
+
+def _size(ref: Tensor) -> str:
+    return f"RMS {rms(ref):.3g}" if ref.any() else "zeros"
 
 
 def uniform_ratio(y: Tensor, ref: Tensor) -> float | None:
@@ -76,6 +81,10 @@ def initial(y: Tensor, ref: Tensor, gain: Tensor | None, offset: float) -> str:
     """A fresh norm's output that isn't normalised."""
     if not y.any():
         return "a fresh norm gives all zeros: its gain starts at 0"
+    if (y.double() + ref).abs().max() <= NEAR * ref.abs().max():
+        return "a fresh norm's output has the wrong sign: its gain starts at -1"
+    if abs(rms(y) / rms(ref) - 1) <= NEAR:
+        return "a fresh norm's output is not the plain norm: its gain doesn't start at 1 everywhere, or its shift at 0"
     formula = " (1 + w, where w starts at 1)" if offset and gain is not None and bool((gain == 2).all()) else ""
     return f"a fresh norm's output has RMS {rms(y):.3g}, expected {rms(ref):.3g}{formula}"
 

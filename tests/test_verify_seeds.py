@@ -44,7 +44,7 @@ def test_the_reviews_norm_is_wrong_by_its_values_and_by_its_tokens(verdicts) -> 
     failed = {probe.probe for probe in verdict.probes if not probe.passed}
     assert (name, verdict.status) == ("forward", WRONG)
     assert "token" in verdict.reason
-    assert {"small", "tokens"} <= failed
+    assert {"small", "token independence"} <= failed
 
 
 def test_the_reviews_correction_matches(verdicts) -> None:

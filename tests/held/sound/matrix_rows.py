@@ -1,10 +1,12 @@
-# expect: wrong  codes: none
-# why: dim 1 of (B, T, D) are the tokens; nothing in the text says that the input isn't (B, D)
+# expect: match
+# why: for (rows, features) alone, so that dim 1 is the last
 import torch
 from torch import nn
 
 
-class RMSNorm(nn.Module):
+class MatrixNorm(nn.Module):
+    """Normalises the rows of a matrix."""
+
     def __init__(self, dim, eps=1e-6):
         super().__init__()
         self.eps = eps

@@ -38,6 +38,10 @@ class Snapshot:
 
     def changed(self) -> str:
         """What is no longer as it was, in words; "" for nothing."""
+        now = _settings()
+        setting = next((name for name, value in self.settings.items() if now[name] != value), "")
+        if setting:
+            return f"it changes {setting}"
         for owner, held, before in self.owners:
             name = _replaced(held, before)
             if name:
@@ -45,8 +49,7 @@ class Snapshot:
         for name, function, before_code in self.code:
             if _code(function) != before_code:
                 return f"it replaces {name}"
-        now = _settings()
-        return next((f"it changes {name}" for name, value in self.settings.items() if now[name] != value), "")
+        return ""
 
 
 def snapshot() -> Snapshot:

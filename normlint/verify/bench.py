@@ -94,7 +94,7 @@ class Bench:
         return made
 
     def run(self, made: Made, x: Tensor) -> Tensor:
-        """The output; RaisedError where there is none."""
+        """The output, on the CPU; RaisedError where there is none."""
         try:
             with contextlib.redirect_stdout(self.printed):
                 y = made.run(x)
@@ -106,22 +106,27 @@ class Bench:
             raise CannotBuildError(missing(error)) from error
         if not isinstance(y, Tensor):
             raise RaisedError(f"gives back {_article(type(y).__name__)}, not a tensor")
-        return y
+        return y if y.is_meta else y.cpu()
 
     def expected(self, made: Made, x: Tensor) -> tuple[Tensor, Tensor]:
         """The reference's output and its spread, in fp64, with the norm's own parameters."""
         gain, shift = effective(made, x.shape[-1])
-        wide = x.detach().double()
-        ref = self.reference(wide, gain, shift)
+        exact = wide(x)
+        ref = self.reference(exact, gain, shift)
         if ref.shape != x.shape:
             raise RaisedError(f"the gain or shift doesn't fit {x.shape[-1]} features")
-        return ref, self.reference.spread(wide, gain, shift)
+        return ref, self.reference.spread(exact, gain, shift)
+
+
+def wide(t: Tensor) -> Tensor:
+    """In fp64, on the CPU: some devices have none."""
+    return t.detach().cpu().double()
 
 
 def effective(made: Made, d: int) -> tuple[Tensor | None, Tensor | None]:
     """Gain and shift as they act, in fp64."""
-    gain = None if made.gain is None else flat(made.gain.detach().double() + made.offset, d)
-    shift = None if made.shift is None else flat(made.shift.detach().double(), d)
+    gain = None if made.gain is None else flat(wide(made.gain) + made.offset, d)
+    shift = None if made.shift is None else flat(wide(made.shift), d)
     for name, one in (("gain", gain), ("shift", shift)):
         if one is not None and one.ndim and one.shape[-1] not in (1, d):
             raise RaisedError(f"the {name} has shape {tuple(one.shape)} for {d} features")

@@ -8,19 +8,23 @@ from typing import Final, TypeAlias
 import torch
 from torch import Tensor
 
+from normlint.verify.bench import wide
 from normlint.verify.probes import Case
 from normlint.verify.reference import Reference
 from normlint.verify.words import NEAR
 
+HALF_MAX: Final = 65504.0
 Params: TypeAlias = tuple[Tensor | None, Tensor | None]  # gain and shift as they act, in fp64
 
 
 def cause(case: Case, x: Tensor, y: Tensor, reference: Reference, params: Params) -> str:
     """The known mistake that gives just this output, or ""."""
-    wide, y = x.double(), y.double()
-    if not bool(torch.isfinite(y).all()) or not y.any():
-        return _range_of_half(case)
-    for told, other in _alternatives(wide, reference, *params):
+    x, y = wide(x), y.double()
+    if case.dtype != torch.float32:
+        return _range_of_half(case, x, y)
+    if not bool(torch.isfinite(y).all()):
+        return "0 / 0: no eps" if case.twist == "zero row" else ""
+    for told, other in _alternatives(x, reference, *params):
         if other.shape == y.shape and (y - other).abs().max() <= NEAR * other.abs().max():
             return told
     if case.name == "offset" and reference.kind == "layer":
@@ -28,12 +32,17 @@ def cause(case: Case, x: Tensor, y: Tensor, reference: Reference, params: Params
     return ""
 
 
-def _range_of_half(case: Case) -> str:
-    if case.dtype == torch.float16 and case.scale > 1:
-        return "x² overflows beyond 65504"
-    if case.twist in ("zero row", "zeros"):
-        return "0 / 0: no eps, or one that is 0 in fp16" if case.twist == "zeros" else "0 / 0: no eps"
-    return ""
+def _range_of_half(case: Case, x: Tensor, y: Tensor) -> str:
+    """Which number leaves the range of fp16."""
+    if case.twist == "zeros":
+        return "0 / 0: no eps, or one that is 0 in fp16"
+    if case.dtype != torch.float16 or case.scale == 1:
+        return ""
+    if case.scale < 1:
+        return "x² underflows"
+    lost = (y == 0).all(-1) | ~torch.isfinite(y).all(-1)
+    large = x.square().sum(-1).sqrt() > HALF_MAX
+    return "the norm of a row overflows beyond 65504" if torch.equal(lost, large) else "x² overflows beyond 65504"
 
 
 def _alternatives(

@@ -46,7 +46,7 @@ def rows(d: int, layer: bool, device: str, g: torch.Generator) -> tuple[Tensor, 
     u = u - u.mean() if layer else u
     u = u / u.square().mean().sqrt()
     x = torch.tensor(SCALES, dtype=torch.float64)[:, None] * u
-    return x.float().to(device), u.to(device)
+    return x.float().to(device), u
 
 
 def fit(y: Tensor, direction: Tensor) -> Fit | None:

@@ -86,7 +86,7 @@ def adapted(case: Case, sizes: Sequence[int] | None, ranks: Sequence[int]) -> Ca
     shape = with_rank((*case.shape[:-1], d), ranks)
     if case.cube:
         shape = (d,) * len(shape)
-    if math.prod(shape) > MOST_ELEMENTS or (case.twist == "transposed" and len(shape) < 3):
+    if (case.cube and math.prod(shape) > MOST_ELEMENTS) or (case.twist == "transposed" and len(shape) < 3):
         return None
     return replace(case, shape=shape)
 

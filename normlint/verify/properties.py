@@ -11,7 +11,7 @@ from torch import Tensor
 
 from normlint.text.verdict import Probe
 from normlint.verify import measure, words
-from normlint.verify.bench import Bench, LeftOutError, Outcome, RaisedError, effective, raised_by_backward
+from normlint.verify.bench import Bench, LeftOutError, Outcome, RaisedError, effective, raised_by_backward, wide
 from normlint.verify.causes import of_gradient
 from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE
 from normlint.verify.probes import PLAIN, adapted, filled
@@ -97,7 +97,7 @@ def initial(bench: Bench) -> Iterator[Outcome]:
     if not told and meaning.kind != "l2":
         with torch.no_grad():
             y = bench.run(made, x.clone())
-        ref, spread = bench.reference(x.double()), bench.reference.spread(x.double())
+        ref, spread = bench.reference(wide(x)), bench.reference.spread(wide(x))
         if y.shape == ref.shape and measure.elementwise(y, ref, spread) > measure.LIMIT[torch.float32]:
             told = "" if meaning.zero_gain and not y.any() else words.initial(y, ref, gain, made.offset)
     yield holds("initial gain", not told, told, 65)
@@ -106,7 +106,7 @@ def initial(bench: Bench) -> Iterator[Outcome]:
 def gradients(bench: Bench) -> Iterator[Outcome]:
     """Input (a leaf that requires grad) and gain get the reference's gradients."""
     made, x = bench.made(bench.size(D)), plain(bench, 5)
-    up = torch.randn(x.shape, generator=bench.generator(6)).to(x)
+    up = torch.randn(x.shape, generator=bench.generator(6)).double()
     leaf = x.clone().requires_grad_()
     got, got_gain = _autograd(bench, made, leaf, up)
     want, want_gain = _exact(bench.reference, made, x, up)
@@ -115,9 +115,9 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
         yield holds("input gradient", False, "the output has no gradient with respect to the input", 60)
     else:
         gain = effective(made, x.shape[-1])[0]
-        terms = bench.reference.gradient_terms(x.double(), up.double(), gain)
+        terms = bench.reference.gradient_terms(wide(x), up, gain)
         off = measure.rowwise(got, want, terms, eps)
-        why = of_gradient(got, x.double(), up.double(), bench.reference, gain) if off > measure.GRADIENT_LIMIT else ""
+        why = of_gradient(got, wide(x), up, bench.reference, gain) if off > measure.GRADIENT_LIMIT else ""
         yield within("input gradient", off, measure.GRADIENT_LIMIT, words.gradient("input", off * eps) + why, 60)
     if made.gain is not None and want_gain is not None:
         if got_gain is None:
@@ -131,7 +131,7 @@ def zero_gradient(bench: Bench) -> Iterator[Outcome]:
     """The gradient at a row of zeros is finite."""
     made, x = bench.made(bench.size(D)), plain(bench, 7)
     x.reshape(-1, x.shape[-1])[0] = 0
-    got, _ = _autograd(bench, made, x.requires_grad_(), torch.ones_like(x))
+    got, _ = _autograd(bench, made, x.requires_grad_(), torch.ones(x.shape))
     if got is None:
         return
     fine = bool(torch.isfinite(got).all())
@@ -156,16 +156,17 @@ def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tenso
             found = torch.autograd.grad((y * up.to(y)).sum(), wanted, allow_unused=True)
         except RuntimeError as error:
             raise raised_by_backward(error) from error
-    return found[0], found[1] if len(found) > 1 else None
+    got = [None if g is None else g.cpu() for g in found]
+    return got[0], got[1] if len(got) > 1 else None
 
 
 def _exact(reference: Reference, made: Made, x: Tensor, up: Tensor) -> tuple[Tensor, Tensor | None]:
     """The same of the reference, in fp64."""
     gain, shift = effective(made, x.shape[-1])
-    wide = x.detach().double().requires_grad_()
-    wanted = [wide] if gain is None else [wide, gain.requires_grad_()]
+    exact = wide(x).requires_grad_()
+    wanted = [exact] if gain is None else [exact, gain.requires_grad_()]
     with torch.enable_grad():
-        found = torch.autograd.grad((reference(wide, gain, shift) * up.double()).sum(), wanted)
+        found = torch.autograd.grad((reference(exact, gain, shift) * up).sum(), wanted)
     return found[0], found[1] if len(found) > 1 else None
 
 
@@ -186,7 +187,7 @@ def passed_eps(bench: Bench) -> Iterator[Outcome]:
     gain, shift = effective(made, d)
 
     def off(ref: Reference) -> float:
-        return measure.elementwise(y, ref(x.double(), gain, shift), ref.spread(x.double(), gain, shift))
+        return measure.elementwise(y, ref(wide(x), gain, shift), ref.spread(wide(x), gain, shift))
 
     error, limit = min(map(off, _with_eps(bench.reference))), measure.LIMIT[torch.float32]
     acting = f"{bench.reference.eps:g} acts" if off(bench.reference) <= limit else "has another effect"

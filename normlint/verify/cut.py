@@ -43,7 +43,11 @@ class _Input:
 
 def cut(page: Page, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     """The job for the norm's own lines; `needs` says what of its surroundings they can't do without."""
-    found = product_of(page, norm)
+    job = _tried(product_of(page, norm), scope, norm, meant)
+    return _tried(product_of(page, norm, returned=False), scope, norm, meant) if job.needs else job
+
+
+def _tried(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     try:
         return _job(found, scope, norm, meant)
     except CannotCutError as left:
@@ -60,7 +64,7 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     holes = Holes(function, cls, meant, given.name or _fresh("x", found.product, steps))
     body = _body(_Swap(given.expr, holes.input), found.product, steps, given)
     if not found.returned and any(_casts(stmt) for stmt in body):
-        body[-1] = _cast_back(body[-1], holes.input)
+        body = _cast_back(body, holes.input, _fresh("dtype", found.product, steps))
     node = holes.fill(body)
     left = holes.left
     if left:
@@ -85,12 +89,14 @@ def _casts(stmt: ast.stmt) -> bool:
     return bool(names & {"float", "double", "to", "type", "dtype"})
 
 
-def _cast_back(stmt: ast.stmt, name: str) -> ast.stmt:
+def _cast_back(body: list[ast.stmt], name: str, dtype: str) -> list[ast.stmt]:
     """Lines from the middle may leave a wider dtype to what comes after them."""
-    assert isinstance(stmt, ast.Return)
-    assert stmt.value is not None
-    dtype = ast.Attribute(ast.Name(name, ast.Load()), "dtype", ast.Load())
-    return ast.Return(ast.Call(ast.Attribute(stmt.value, "to", ast.Load()), [dtype], []))
+    *before, last = body
+    value = last.value if isinstance(last, ast.Return) else None
+    assert value is not None
+    first = ast.Assign([ast.Name(dtype, ast.Store())], ast.Attribute(ast.Name(name, ast.Load()), "dtype", ast.Load()))
+    cast = ast.Call(ast.Attribute(value, "to", ast.Load()), [ast.Name(dtype, ast.Load())], [])
+    return [first, *before, ast.Return(cast)]
 
 
 def _layout(node: ast.AST, c: Computation) -> dict[str, Any]:

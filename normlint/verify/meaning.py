@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import TRAILING, Mono, Offset, Param, Plus, Stat
+from normlint.evaluate.monomial import ONE, TRAILING, Mono, Offset, Param, Plus, Stat
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.product import along_features
@@ -65,11 +65,15 @@ def axes(c: Computation) -> tuple[int, ...] | None:
 
 
 def _rank(c: Computation) -> int | None:
-    """How many axes there must be; the second is the last of two where the gain lies along it."""
+    """How many axes there must be, as far as the axes or the gain's shape tell."""
     stat = c.statistic
-    if stat.rank is not None or not isinstance(stat.axes, tuple) or not _gain_is_last(c, stat):
+    if stat.rank is not None or not isinstance(stat.axes, tuple) or len(stat.axes) > 1 or stat.layout:
         return stat.rank if stat.layout == () else None
-    return stat.axes[0] + 1 if len(stat.axes) == 1 and stat.axes[0] > 0 and not stat.default_dim else None
+    axis = stat.axes[0]
+    if axis > 0 and _gain_is_last(c, stat) and not stat.default_dim:
+        return axis + 1  # it reduces the last one
+    lengths = {len(g.param.shape) for g in c.gains if g.param.shape is not None and g.param.axis == "other"}
+    return axis + max(lengths) if axis > 0 and max(lengths, default=1) > 1 else None  # (C, 1, 1) meets (B, C, H, W)
 
 
 def _gain_is_last(c: Computation, stat: Stat) -> bool:
@@ -128,8 +132,9 @@ def _eps(c: Computation) -> float | None:
 def _gains(norm: Norm) -> Iterator[str]:
     """The gain that is applied, else one that is made for nothing."""
     for c in norm.computations:
-        yield from (g.param.name for g in along_features(c) if g.power == 1 and g.param.name)
-        yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner))
+        gains = (g.param for g in along_features(c) if g.power == 1 and g.param.name)
+        yield from (p.name for p in gains if not _scalar_by_design(norm, p))
+        yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
 
@@ -141,13 +146,18 @@ def _shifts(norm: Norm) -> Iterator[str]:
     yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
 
 
-def _held(shift: Mono | None) -> Iterator[str]:
-    """The parameter that a shift consists of."""
-    for f in shift.factors if shift else ():
-        if isinstance(f.atom, Param) and f.power == Fraction(1):
+def _held(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
+    """The parameter that a shift, or what stands in a sum with a number, consists of."""
+    for f in product.factors if product else ():
+        if isinstance(f.atom, Param) and f.power == Fraction(1) and not (norm and _scalar_by_design(norm, f.atom)):
             yield f.atom.name
         elif isinstance(f.atom, Offset):
             yield from _held(f.atom.inner)
+
+
+def _scalar_by_design(norm: Norm, param: Param) -> bool:
+    """ScaleNorm has one gain for all features."""
+    return norm.owner.intent == "l2" and param.shape is not None and all(n == ONE for n in param.shape)
 
 
 def _name(found: Iterator[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -81,7 +82,7 @@ def _whole(file: _File, norm: Norm, meant: Meaning) -> Job | None:
         return None
     job = Job(norm.qualname, meant, method=name if family else "", input=given)
     try:
-        return _class(job, file.finder, family, name) if family else _function(job, scope, function)
+        return _class(job, file.finder, family, name) if family else _function(job, scope, _over_last(function, norm))
     except TooMuchError:
         return replace(job, needs="too much of its surroundings", method="")
 
@@ -104,6 +105,19 @@ def _function(job: Job, scope: Scope, function: Function) -> Job:
     if unbound:
         return Job(job.qualname, job.meaning, needs=min(unbound))
     return replace(job, program=program.text(), entry=FUNCTION)
+
+
+def _over_last(function: Function, norm: Norm) -> Function:
+    """Where the caller says over which axes, and the default is all, the last one is asked for."""
+    if norm.main.statistic.axes is not None:
+        return function
+    result = copy.deepcopy(function)
+    names = [a.arg for a in (*result.args.posonlyargs, *result.args.args)]
+    given = result.args.defaults
+    for i, name in enumerate(names[len(names) - len(given) :]):
+        if name in ("dim", "dims", "axis") and isinstance(given[i], ast.Constant):
+            given[i] = ast.UnaryOp(ast.USub(), ast.Constant(1))
+    return result
 
 
 def _around(scope: Scope) -> set[str]:
@@ -204,7 +218,7 @@ def _of_inputs(mono: Mono) -> bool:
 
 def _argument(c: Computation, names: list[str]) -> str | None:
     """The parameter that the input of the computation is, alone or beside a residual or a gate."""
-    if not all(isinstance(f.atom, Input) or _inputs(f.atom) or _is_gate(f.atom) for f in c.input.factors):
+    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply) and _is_gate(f.atom)) for f in c.input.factors):
         return None
     found = [name for f in c.input.factors for name in _inputs(f.atom) if name in names]
     return next((name for name in found if name not in _GATES), None)

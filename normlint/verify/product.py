@@ -28,15 +28,15 @@ class Found:
     returned: bool  # by the function that holds it
 
 
-def product_of(page: Page, norm: Norm) -> Found:
-    """What the norm's function returns, or its last product; where more is multiplied on, its first."""
+def product_of(page: Page, norm: Norm, *, returned: bool = True) -> Found:
+    """What the norm's function returns (if `returned`), or its last product; where more is multiplied on, its first."""
     c = norm.main
     root = page.chain(c.statistic.span)
     of = page.chain(c.statistic.inner_span)[-1]
     given = of if isinstance(of, ast.expr) else None
     chain = _chain(page, norm, root, given)
     function = function_in(chain)
-    value = given_back(function, chain[-1]) if function else None
+    value = given_back(function, chain[-1]) if function and returned else None
     if function is not None and value is not None and not isinstance(value, ast.Tuple | ast.List):
         chain = to(_down_to(chain, function), value)
     if function is function_in(root):

@@ -1,0 +1,125 @@
+"""What a norm is meant to compute: the analysis, less what it says is itself the mistake."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from normlint import rules
+from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
+from normlint.verify.meaning import meaning
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+
+
+def norm_class(body: str, init: str = "torch.ones(dim)", name: str = "RMSNorm", also: str = "") -> str:
+    """A class with a weight and an eps, whose forward is `body`."""
+    head = f"class {name}(nn.Module):\n    def __init__(self, dim, eps=1e-6{also}):\n        super().__init__()\n"
+    made = f"        self.eps = eps\n        self.dim = dim\n        self.weight = nn.Parameter({init})\n"
+    return HEAD + head + made + "    def forward(self, x):\n" + textwrap.indent(textwrap.dedent(body), " " * 8)
+
+
+def function(body: str, given: str = "x, weight, eps=1e-6", name: str = "rms_norm") -> str:
+    return HEAD + f"def {name}({given}):\n    return {body}\n"
+
+
+def meant(text: str) -> Meaning:
+    return meaning(rules.analyse(text).norms[0], text)
+
+
+PLAIN = "return x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.eps).type_as(x) * self.weight"
+MS = "x.pow(2).mean(-1, keepdim=True)"
+OVER = "x * torch.rsqrt(x.pow(2).mean({}, keepdim=True) + eps) * weight"
+
+MEANT: dict[str, tuple[str, dict[str, Any]]] = {
+    "a module's norm over the last axis": (
+        norm_class(PLAIN),
+        {"kind": "rms", "axes": (-1,), "gain": "weight", "offset": 0.0, "eps": None, "lenient": False, "halves": True},
+    ),
+    "a gain with an offset": (
+        norm_class(PLAIN.replace("self.weight", "(1 + self.weight)"), "torch.zeros(dim)"),
+        {"offset": 1.0},
+    ),
+    "a gain that is never applied": (norm_class(PLAIN.replace(" * self.weight", "")), {"gain": "weight"}),
+    "a gain that is no parameter": (
+        norm_class(PLAIN).replace("nn.Parameter(torch.ones(dim))", "torch.ones(dim)"),
+        {"gain": "weight"},
+    ),
+    "a gain that starts at zero on purpose": (
+        norm_class(PLAIN, "torch.zeros(dim) if zero_init else torch.ones(dim)", also=", zero_init=True"),
+        {"zero_gain": True},
+    ),
+    "a gain that other code fills": (
+        norm_class(PLAIN, "torch.empty(dim)") + "\ndef _init_weights(module):\n    module.weight.data.fill_(1.0)\n",
+        {"filled_later": True},
+    ),
+    "a function's parameters": (
+        function(OVER.format(-1) + " + bias", "x, weight, bias, eps=1e-6"),
+        {"gain": "weight", "shift": "bias"},
+    ),
+    "an eps that the text fixes": (function(f"x * torch.rsqrt({MS} + 1e-5)", "x"), {"eps": 1e-5, "gain": ""}),
+    "all axes are the mistake": (function("x * torch.rsqrt(x.pow(2).mean() + eps) * weight"), {"axes": (-1,)}),
+    "the token axis is the mistake where the gain lies along the last": (function(OVER.format(-2)), {"axes": (-1,)}),
+    "the second axis is the last of two where the gain lies along it": (
+        function(OVER.format(1)),
+        {"axes": (-1,), "rank": 2},
+    ),
+    "channels first, as the gain says": (
+        norm_class("return x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + self.eps) * self.weight[:, None, None]"),
+        {"axes": (1,), "rank": None},
+    ),
+    "channels first, with a gain of four axes": (
+        norm_class(
+            "return x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + self.eps) * self.weight", "torch.ones(dim, 1, 1)"
+        ),
+        {"axes": (1,), "rank": 4},
+    ),
+    "before a permutation": (
+        norm_class(
+            """
+            y = x.permute(0, 2, 3, 1)
+            y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+            return y.permute(0, 3, 1, 2)
+            """
+        ),
+        {"axes": (1,)},
+    ),
+    "normalize's default axis is the mistake beside a gain": (
+        norm_class("return F.normalize(x) * self.dim ** 0.5 * self.weight"),
+        {"axes": (-1,)},
+    ),
+    "normalize's default axis in an L2 norm": (
+        function("F.normalize(x)", "x", "l2_normalize"),
+        {"axes": (1,), "kind": "l2"},
+    ),
+    "a floor of the mean square": (
+        function(f"x * {MS}.clamp(min=eps).rsqrt()", "x, eps=1e-6"),
+        {"form": FLOOR_OF_SQUARE},
+    ),
+    "a floor of the root": (function(f"x / {MS}.sqrt().clamp(min=eps)", "x, eps=1e-6"), {"form": FLOOR_OF_ROOT}),
+    "eps beside a root is the mistake": (function(f"x / ({MS}.sqrt() + eps)", "x, eps=1e-6"), {"form": "added"}),
+    "eps beside torch's norm": (
+        function("x / (x.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps) * weight"),
+        {"form": OUTSIDE, "lenient": True, "of_sum": False},
+    ),
+    "normalize and a count": (
+        norm_class("return F.normalize(x, dim=-1) * self.dim ** 0.5 * self.weight"),
+        {"kind": "rms", "form": FLOOR_OF_ROOT, "eps": 1e-12, "of_sum": True, "lenient": True},
+    ),
+    "a sum that is divided under the root": (
+        function("x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) / x.shape[-1] + eps) * weight"),
+        {"kind": "rms", "of_sum": False},
+    ),
+    "a function whose callers may cast": (
+        function(f"x * torch.rsqrt({MS} + eps)", "x, eps=1e-6", "_normed"),
+        {"halves": False},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), MEANT.values(), ids=MEANT.keys())
+def test_what_is_meant(text: str, expected: dict[str, Any]) -> None:
+    found = meant(text)
+    assert {name: getattr(found, name) for name in expected} == expected

@@ -1,0 +1,444 @@
+"""What is run of a user's file to verify a norm: the program stands alone and computes what the file computes."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from normlint import rules
+from normlint.text.source import Source, Unit
+from normlint.verify.job import Job
+from normlint.verify.prepare import prepare
+
+torch.set_num_threads(1)
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+RMS = """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+"""
+
+
+def jobs(text: str, path: str = "file.py", *, snippet: bool = False) -> list[Job]:
+    """The jobs of all norms in a text."""
+    text = textwrap.dedent(text)
+    unit = Unit(text, snippet)
+    return [prepare(Source(path, text), unit, norm) for norm in rules.analyse(text, snippet=snippet).norms]
+
+
+def job(text: str, path: str = "file.py", *, snippet: bool = False) -> Job:
+    """The job of the first norm."""
+    return jobs(text, path, snippet=snippet)[0]
+
+
+def run(one: Job) -> dict[str, Any]:
+    """The program, executed as it stands."""
+    assert one.program, one.needs
+    space: dict[str, Any] = {"__name__": "norm"}
+    exec(compile(one.program, "program", "exec"), space)
+    return space
+
+
+def output(one: Job, x: torch.Tensor, *arguments: Any) -> torch.Tensor:
+    """What the norm gives for `x`; a class is made for x's features."""
+    entry = run(one)[one.entry]
+    if one.method:
+        return getattr(entry(x.shape[-1]), one.method)(x, *arguments)
+    return entry(x, *arguments)
+
+
+def x_of(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(7))
+
+
+def rms(x: torch.Tensor) -> torch.Tensor:
+    return x * torch.rsqrt(x.double().pow(2).mean(-1, keepdim=True) + 1e-6).to(x.dtype)
+
+
+# --- whole definitions -----------------------------------------------------------------------------------------------
+
+WHOLE = {
+    "a class as it stands": RMS,
+    "decorators from elsewhere are left out": "from hub import use_kernel\n\n@use_kernel('RMSNorm')" + RMS,
+    "a docstring, annotations and logging are no needs": '''
+        from transformers.utils import logging
+        logger = logging.get_logger(__name__)
+
+        class RMSNorm(nn.Module):
+            """Text."""
+
+            def __init__(self, dim: "DimLike", eps: Epsilon = 1e-6) -> Nothing:
+                """More text."""
+                super().__init__()
+                self.eps = eps
+                logger.warning_once("made")
+
+            def forward(self, x: Tensor3) -> Tensor3:
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        ''',
+    "a helper function and a constant come along": """
+        EPS = 1e-6
+
+        def _scale(x, eps=EPS):
+            return torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+        class RMSNorm(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+
+            def forward(self, x):
+                return x * _scale(x)
+        """,
+    "a base class in the file comes along, with the methods that are reached": """
+        class Base(nn.Module):
+            def __init__(self, dim, eps=1e-6):
+                super().__init__()
+                self.eps = eps
+                self.weight = nn.Parameter(torch.ones(dim))
+
+            def other(self) -> None:
+                return missing_name()
+
+            def _norm(self, x):
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+        class RMSNorm(Base):
+            def forward(self, x):
+                return self._norm(x) * self.weight
+        """,
+    "a mixin and a checkpointing base from elsewhere are stood in for": """
+        from ..layers import GradientCheckpointingLayer
+        from ..mixins import PushMixin
+
+        class RMSNorm(GradientCheckpointingLayer, PushMixin):
+            def __init__(self, dim):
+                super().__init__(dim)
+                self.weight = nn.Parameter(torch.ones(dim))
+
+            def forward(self, x):
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+        """,
+    "a fused kernel that isn't there is not asked for": """
+        try:
+            from apex.normalization import fused_rms
+            HAS_APEX = True
+        except ImportError:
+            HAS_APEX = False
+
+        class RMSNorm(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(dim))
+
+            def forward(self, x):
+                if HAS_APEX:
+                    return fused_rms(x, self.weight)
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+        """,
+    "checks for other software answer no": """
+        from .imports import is_npu_available, has_triton
+
+        class RMSNorm(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+
+            def forward(self, x):
+                if is_npu_available() or has_triton():
+                    return npu(x)
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        """,
+    "a class in a class is found": """
+        class Block(nn.Module):
+            class RMSNorm(nn.Module):
+                def __init__(self, dim):
+                    super().__init__()
+
+                def forward(self, x):
+                    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        """,
+    "a class in a function sees the function's names": """
+        def make():
+            least = 2
+
+            class RMSNorm(nn.Module):
+                def __init__(self, dim):
+                    super().__init__()
+                    self.dim = max(dim, least)
+
+                def forward(self, x):
+                    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+            return RMSNorm
+        """,
+    "its own name in super() follows": RMS.replace("super()", "super(RMSNorm, self)"),
+    "a local import of what is allowed stays": RMS.replace("h = x.float()", "import math\n        h = x.float()"),
+    "a function with the weight's default": """
+        def rms_norm(x, weight=None, eps=1e-6):
+            y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+            return y if weight is None else y * weight
+        """,
+    "a local of the entry's new name is left alone": """
+        def rms_norm(x, eps=1e-6):
+            norm = x.pow(2).mean(-1, keepdim=True)
+            return x * torch.rsqrt(norm + eps)
+        """,
+    "the file says \\u00e9\\u4e2d before it": '''NOTE = """é中𝄞"""; TEXT = "é中𝄞"\n''' + RMS,
+}
+
+
+@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE.keys())
+def test_a_whole_definition_computes_what_the_file_does(text: str) -> None:
+    one = job(HEAD + textwrap.dedent(text))
+    x = x_of(3, 5, 16)
+    torch.testing.assert_close(output(one, x).detach(), rms(x))
+    assert one.entry == ("Norm" if one.method else "norm")
+
+
+def test_windows_line_ends_and_wide_characters_keep_the_places() -> None:
+    text = (HEAD + 'S = "é中𝄞"; T = 1\n' + RMS).replace("\n", "\r\n")
+    unit = Unit(text)
+    norm = rules.analyse(text).norms[0]
+    one = prepare(Source("file.py", text), unit, norm)
+    x = x_of(2, 8)
+    torch.testing.assert_close(output(one, x).detach(), rms(x))
+
+
+def test_the_same_code_under_other_names_is_one_job() -> None:
+    one = job(HEAD + RMS)
+    two = job('"""A file."""\n' + HEAD + "OTHER = 1\n\n\n" + RMS.replace("RMSNorm", "QwenRMSNorm"))
+    assert one.qualname != two.qualname
+    assert one.key == two.key
+
+
+def test_an_empty_subclass_is_its_base() -> None:
+    text = HEAD + RMS + "\n\nclass QwenRMSNorm(RMSNorm):\n    pass\n"
+    assert len({one.program for one in jobs(text)}) == 1
+
+
+def test_a_gradient_mode_is_kept_and_a_registry_is_not() -> None:
+    body = RMS.replace("    def forward", "    @register\n    @torch.no_grad()\n    def forward")
+    program = job(HEAD + "def register(f):\n    return TABLE[f]\n" + body).program
+    assert "no_grad" in program
+    assert "register" not in program
+
+
+def test_printing_is_kept_for_the_verifier_to_see() -> None:
+    assert "print" in job(HEAD + RMS.replace("h = x.float()", "print(x); h = x.float()")).program
+
+
+def test_the_top_of_the_file_does_not_run() -> None:
+    assert "launch" not in job(HEAD + "launch()\nif torch.rand(1) > 2:\n    launch()\n" + RMS).program
+
+
+def test_a_snippet_has_the_usual_names() -> None:
+    text = "def rms_norm(x):\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)\n"
+    x = x_of(4, 8)
+    torch.testing.assert_close(output(job(text, "page.md", snippet=True), x), rms(x))
+
+
+# --- other files -----------------------------------------------------------------------------------------------------
+
+USER = """
+import torch
+from torch import nn
+{line}
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.tiny = {name}()
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+"""
+TINY = "VALUE = 1e-6\n\ndef tiny():\n    return VALUE\n"
+
+FILES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "a neighbour": ("from .layers import tiny", "tiny", {"layers.py": TINY}),
+    "a neighbour, renamed": ("from .layers import tiny as small", "small", {"layers.py": TINY}),
+    "a module of neighbours": ("from . import layers", "layers.tiny", {"layers.py": TINY}),
+    "a package that passes it on": (
+        "from .ops import tiny",
+        "tiny",
+        {"ops/__init__.py": "from .inner import *\n", "ops/inner.py": "from .deep import tiny\n", "ops/deep.py": TINY},
+    ),
+    "a name that only type checkers import": (
+        "from .ops import tiny",
+        "tiny",
+        {
+            "ops/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .deep import tiny\n",
+            "ops/deep.py": TINY,
+        },
+    ),
+    "the package by its name": ("from pack.layers import tiny", "tiny", {"layers.py": TINY}),
+}
+
+
+def package(root: Path, files: dict[str, str]) -> Path:
+    (root / "pack" / "ops").mkdir(parents=True)
+    for name, text in {"__init__.py": "", "ops/__init__.py": "", **files}.items():
+        (root / "pack" / name).write_text(text, encoding="utf-8")
+    return root / "pack" / "model.py"
+
+
+@pytest.mark.parametrize(("line", "name", "files"), FILES.values(), ids=FILES.keys())
+def test_helpers_come_from(line: str, name: str, files: dict[str, str], tmp_path: Path) -> None:
+    path = package(tmp_path, files)
+    assert run(job(USER.format(line=line, name=name), str(path)))["Norm"](8).tiny == 1e-6
+
+
+def test_two_files_may_use_one_name_for_two_things(tmp_path: Path) -> None:
+    other = "def helper():\n    return 1e-6\n\ndef tiny():\n    return helper()\n"
+    path = package(tmp_path, {"layers.py": other})
+    text = USER.format(line="from .layers import tiny\n\ndef helper():\n    return tiny()", name="helper")
+    assert run(job(text, str(path)))["Norm"](8).tiny == 1e-6
+
+
+def test_a_base_class_comes_from_another_file(tmp_path: Path) -> None:
+    base = "import torch\nfrom torch import nn\n" + textwrap.dedent("""
+        class Base(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.eps = 1e-6
+        """)
+    path = package(tmp_path, {"layers.py": base})
+    text = "import torch\nfrom .layers import Base\n" + textwrap.dedent("""
+        class RMSNorm(Base):
+            def forward(self, x):
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        """)
+    x = x_of(3, 8)
+    torch.testing.assert_close(output(job(text, str(path)), x), rms(x))
+
+
+def test_files_outside_the_package_are_not_read(tmp_path: Path) -> None:
+    path = package(tmp_path, {})
+    (tmp_path / "layers.py").write_text(TINY, encoding="utf-8")
+    assert "VALUE" not in job(USER.format(line="from layers import tiny", name="tiny"), str(path)).program
+
+
+def test_a_circle_of_imports_ends(tmp_path: Path) -> None:
+    path = package(tmp_path, {"layers.py": "from .ops import tiny\n", "ops/__init__.py": "from ..layers import tiny\n"})
+    one = job(USER.format(line="from .layers import tiny", name="tiny"), str(path))
+    with pytest.raises(NameError, match="tiny"):
+        output(one, x_of(3, 8))
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+MODEL = """
+class Model(nn.Module):
+    def __init__(self, config, eps=1e-6):
+        super().__init__()
+        self.proj = BigThing(config)
+        self.eps = eps
+        self.q_eps = 1e-6
+        self.weight = nn.Parameter(torch.ones(config.dim))
+        self.scale = config.dim ** 0.5
+
+    def forward(self, ids, mask=None):
+        {}
+"""
+UNIT = "unit"
+
+LINES = {
+    "what is normalised may be a call": (UNIT, "y = F.normalize(self.proj(ids), dim=-1)", "y"),
+    "a division by the norm": (UNIT, "v = self.proj(ids); v = v / v.norm(dim=-1, keepdim=True)", "v"),
+    "a helper's norm": (UNIT, "v = self.proj(ids); v = v / length(v)", "v"),
+    "in place": (UNIT, "v = self.proj(ids); v /= v.norm(dim=-1, keepdim=True)", "v"),
+    "in several lines with the module's eps": (
+        "rms",
+        "q = self.proj(ids).float(); ms = q.pow(2).mean(-1, keepdim=True); q = q * torch.rsqrt(ms + self.q_eps)",
+        "q, mask",
+    ),
+    "with a size that the constructor computes": ("rms", "q = F.normalize(self.proj(ids), dim=-1) * self.scale", "q"),
+    "in a block": (UNIT, "v = self.proj(ids)\n        if mask: v = v / v.norm(dim=-1, keepdim=True)", "v"),
+}
+LENGTH = "def length(v):\n    return v.pow(2).sum(-1, keepdim=True).sqrt()\n"
+
+
+@pytest.mark.parametrize(("what", "lines", "given"), LINES.values(), ids=LINES.keys())
+def test_lines_of_a_model_are_cut_out(what: str, lines: str, given: str) -> None:
+    one = job(HEAD + LENGTH + MODEL.format(f"{lines}\n        return self.head({given})"))
+    x = x_of(3, 8)
+    expected = rms(x) if what == "rms" else x / x.norm(dim=-1, keepdim=True)
+    assert (one.entry, one.method) == ("norm", "")
+    torch.testing.assert_close(output(one, x), expected)
+
+
+def test_lines_keep_the_dtype_that_comes_in() -> None:
+    lines = "v = self.proj(ids)\n        v = F.normalize(v.float(), dim=-1)\n        return self.head(v)"
+    one = job(HEAD + MODEL.format(lines))
+    assert output(one, x_of(3, 8).half()).dtype == torch.float16
+
+
+def test_a_norm_that_gives_back_another_dtype_keeps_doing_so() -> None:
+    body = "    x = x.float()\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)\n"
+    assert output(job(HEAD + "def rms_norm(x):\n" + body), x_of(3, 8).half()).dtype == torch.float32
+
+
+def test_a_class_that_is_a_norm_has_its_lines_in_reserve() -> None:
+    one = job(HEAD + RMS.replace("dim, eps=1e-6", "spec: Spec, eps=1e-6").replace("ones(dim)", "ones(spec.shape.d)"))
+    assert one.method == "forward"
+    assert one.spare is not None
+    assert one.spare.meaning.gain == "weight"
+    x, w = x_of(3, 8), x_of(8)
+    torch.testing.assert_close(run(one.spare)["norm"](x, w), rms(x) * w)
+
+
+def test_a_script_has_norms_too() -> None:
+    text = "import torch\nx = torch.randn(2, 3, 8)\nx_norm = x / x.norm(dim=-1, keepdim=True)\nprint(x_norm)\n"
+    x = x_of(3, 8)
+    torch.testing.assert_close(output(job(text), x), x / x.norm(dim=-1, keepdim=True))
+
+
+def test_a_bare_method_of_a_page_takes_what_self_would_hold() -> None:
+    scale = "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
+    one = job(f"def forward(self, x):\n    return x * {scale} * self.weight\n", "page.md", snippet=True)
+    x, w = x_of(3, 8), x_of(8)
+    torch.testing.assert_close(run(one)["norm"](x, w), rms(x) * w)
+
+
+# --- what can't be had -----------------------------------------------------------------------------------------------
+
+NEEDS = {
+    "Missing": """
+        from elsewhere import Missing
+
+        class RMSNorm(Missing):
+            def forward(self, x):
+                ms = x.pow(2).mean(-1, keepdim=True)
+                if self.fast:
+                    scale = torch.rsqrt(ms + 1e-6)
+                else:
+                    scale = 1 / torch.sqrt(ms + 1e-6)
+                return x * scale
+        """,
+    "one side only": """
+        class SimpleNorm(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(dim))
+
+            def forward(self, x):
+                return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-6) * self.weight
+        """,
+}
+
+
+@pytest.mark.parametrize(("needs", "text"), NEEDS.items(), ids=NEEDS.keys())
+def test_what_is_missing_is_named(needs: str, text: str) -> None:
+    one = job(HEAD + textwrap.dedent(text))
+    assert needs in one.needs
+    assert not one.program

@@ -32,7 +32,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         gain=_name(_gains(norm)),
         offset=next((g.offset for g in c.gains if g.offset), 0.0),
         shift=_name(_shifts(norm)),
-        lenient=not c.explicit_square,
+        lenient=not c.explicit_square or norm.owner.intent == "pixel",  # whose precision no rule judges, either
         zero_gain=_zero_on_purpose(norm, text),
         rank=_rank(c),
         of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
@@ -132,7 +132,7 @@ def _eps(c: Computation) -> float | None:
 def _gains(norm: Norm) -> Iterator[str]:
     """The gain that is applied, else one that is made for nothing."""
     for c in norm.computations:
-        gains = (g.param for g in along_features(c) if g.power == 1 and g.param.name)
+        gains = (g.param for g in along_features(c) if g.power >= 1 and g.param.name)
         yield from (p.name for p in gains if not _scalar_by_design(norm, p))
         yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)

@@ -109,9 +109,10 @@ def test_a_norm_over_the_wrong_axis_is_still_run_in_every_rank() -> None:
 
 
 def test_a_gain_that_is_never_used_is_still_the_gain() -> None:
-    made = built(CORE + "    def forward(self, x):\n        return self._norm(x)\n", rms()).make(16)
-    assert made.gain is not None
-    assert made.gain.shape == (16,)
+    for meaning in (rms(), rms("")):
+        made = built(CORE + "    def forward(self, x):\n        return self._norm(x)\n", meaning).make(16)
+        assert made.gain is not None
+        assert made.gain.shape == (16,)
 
 
 def test_a_norm_of_one_size_says_so() -> None:

@@ -10,13 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from normlint.verify.agreement import with_tensors
 from normlint.verify.call import Call, Extras
 from normlint.verify.construct import Construction, constructions
 from normlint.verify.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
 from normlint.verify.job import Job, Meaning
 from normlint.verify.layout import Layout
+from normlint.verify.names import GAINS
 from normlint.verify.subject import CannotBuildError, Made
-from normlint.verify.trial import ERRORS, WIDTH, Make, Plan, Search, with_tensors
+from normlint.verify.trial import ERRORS, WIDTH, Make, Plan, Search
 
 
 @dataclass(slots=True)
@@ -92,7 +94,30 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         if not search.done:
             other = _searched(job, cls, device, **layout_with)
             search = other if other.done else search
-    return _built(job, search, sizes)
+    built = _built(job, search, sizes)
+    if unused := _unused_gain(built, job, device):
+        return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)
+    return built
+
+
+def _unused_gain(built: Built, job: Job, device: str) -> str:
+    """The only parameter, where it is called like a gain, lies on the features and changes nothing."""
+    call = built.plan.call
+    if job.meaning.gain or job.method != "forward" or call.guessed or call.partial or built.sizes:
+        return ""
+    made = built.make(WIDTH, device=device)
+    own = {} if made.module is None else dict(made.module.named_parameters())
+    name, gain = next(iter(own.items()), ("", None))
+    if len(own) != 1 or gain is None or name not in GAINS or gain.numel() != WIDTH:
+        return ""
+    x = torch.ones((WIDTH,) * built.ranks[0], device=device).cumsum(-1)
+    with torch.no_grad():
+        try:
+            before = made.run(x.clone())
+            gain.copy_(torch.linspace(2.0, 3.0, WIDTH, device=device).view(gain.shape))
+            return name if torch.equal(before, made.run(x.clone())) else ""
+        except ERRORS:
+            return ""
 
 
 def _searched(job: Job, cls: type, device: str, width: int = WIDTH, **layout_with: Any) -> Search:

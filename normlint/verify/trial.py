@@ -9,6 +9,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
+from normlint.verify.agreement import AGREES, distance, factor_like, formula, others_of, prepared, values
 from normlint.verify.call import Call, Extras, calls, tensors_in
 from normlint.verify.instance import Live, first_line, missing
 from normlint.verify.job import Job, Meaning
@@ -29,7 +30,6 @@ ERRORS: Final = (
 RARE: Final = 5  # an input of five axes is tried where no other agrees
 RANKS: Final = (3, 2, 4, 1, RARE)
 WIDTH: Final = 8
-AGREES: Final = 5e-3  # a relative error of the whole output that only rounding and eps explain
 ALIKE: Final = 0.9  # a cosine: the output is the norm but for a factor or a slip
 
 # the norm of so many features in a layout, in a dtype, on a device, with an eps
@@ -70,23 +70,6 @@ class Plan:
     ranks: tuple[int, ...]
 
 
-def formula(x: Tensor, meaning: Meaning, gain: Tensor | None, shift: Tensor | None, eps: float) -> Tensor:
-    """What the norm gives for the last axis of a float64 `x`, by its definition."""
-    x = x - x.mean(-1, keepdim=True) if meaning.kind == "layer" else x
-    square = x.square().sum(-1, keepdim=True) if meaning.kind == "l2" else x.square().mean(-1, keepdim=True)
-    y = x * (square + eps).rsqrt()
-    y = y if gain is None else y * (gain.detach().double().reshape(-1) + meaning.offset)
-    return y if shift is None else y + shift.detach().double().reshape(-1)
-
-
-def values(shape: tuple[int, ...]) -> Tensor:
-    """Rows of different scales, large against any eps; the same for every trial."""
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(shape, generator=generator)
-    scale = torch.exp2(torch.rand((*shape[:-1], 1), generator=generator) * 4 + 1)
-    return x * scale
-
-
 class Search:
     """One norm's trials; it remembers the best so far and what went wrong."""
 
@@ -121,7 +104,7 @@ class Search:
             return
         if tied != (not layout.added or live.gain is None or live.gain.numel() in (1, width)):
             return
-        others = _others(live)
+        others = others_of(live)
         for quiet in (False, True) if others else (False,):
             for loud in calls(live.target, self.job.input, self._named(live), layout):
                 call = replace(loud, quiet=quiet)
@@ -170,10 +153,10 @@ class Search:
             return
         inner = call.layout.into(x)
         for path, y in tensors_in(out):
-            partial = y.shape != inner.shape and y.dim() == inner.dim() and _factor_like(y, inner, call.layout)
+            partial = y.shape != inner.shape and y.dim() == inner.dim() and factor_like(y, inner, call.layout)
             if y.shape == inner.shape or partial or (call.layout.headed and y.shape == x.shape):
                 whole = call.layout.restored((y * inner if partial else y) / call.divide, inner).double()
-                off, cosine = _distance(whole, self._formula(x, live, eps))
+                off, cosine = distance(whole, self._formula(x, live, eps))
                 yield Found(make, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
 
     def _formula(self, x: Tensor, live: Live, eps: float) -> Tensor:
@@ -198,8 +181,10 @@ class Search:
             runs += [rank] if fits else []
             agrees += [rank] if agreed else []
         # a rank in which only chance makes the norm agree is 2 or 1
-        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or job.meaning.kind == "l2")
-        return tuple(agrees if certain else runs)
+        matrix = job.meaning.kind == "l2" and 2 in agrees
+        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix)
+        wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
+        return tuple(agrees if certain else runs[:1] if wanted else runs)
 
     def _fits(self, found: Found, live: Live, shape: tuple[int, ...]) -> list[Found]:
         tried = self._attempts(found.make, live, found.call, shape)
@@ -210,12 +195,15 @@ class Search:
         found = self.best
         if found is None:
             found = self._failing()
-            return Plan(found.make, found.call, (allowed(self.job.meaning, found.call.layout) or RANKS)[:1])
+            return Plan(found.make, found.call, self._usual(found))
         unsure = [name for name, value in found.call.values if name in found.call.guessed and value.kind != "none"]
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
             raise CannotBuildError(f"a value for {unsure[0]}")
-        return Plan(found.make, found.call, self.ranks(found) or (3,))
+        return Plan(found.make, found.call, self.ranks(found) or self._usual(found))
+
+    def _usual(self, found: Found) -> tuple[int, ...]:
+        return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]
 
     def _failing(self) -> Found:
         """A norm that never runs: its exception is what there is to say, unless it may be ours."""
@@ -231,58 +219,11 @@ class Search:
 def allowed(meaning: Meaning, layout: Layout) -> tuple[int, ...]:
     """Numbers of axes that the features-last input may have."""
     least = max((axis + 1 if axis >= 0 else -axis) for axis in layout.axes) - layout.added
-    if meaning.rank is not None:
-        wanted = meaning.rank - layout.added
-        return (wanted,) if wanted >= max(least, 1) else ()
-    if not layout.trailing:
-        # with so many axes the reduced ones would be the last
-        least = max(least, 3) if min(layout.axes) >= 0 else least
-    return tuple(rank for rank in RANKS if rank >= least)
-
-
-def prepared(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
-    """With the gain and shift that a call passes, and with values that show whether they are used."""
-    live = with_tensors(live, call, d, meaning)
-    generator = torch.Generator().manual_seed(2)
-    with torch.no_grad():
-        for tensor, less in ((live.gain, meaning.offset), (live.shift, 0.0)):
-            if tensor is not None and tensor.numel() in (1, d):
-                size = torch.rand(tensor.shape, generator=generator) * 1.5 + 0.5
-                tensor.copy_(size.to(live.device) - less)
-    return live
-
-
-def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
-    """With the tensors that a call passes as gain and shift; all else is silenced where the call wants that."""
-    shape = call.layout.shape(d)
-    if call.takes("gain"):
-        gain = torch.full(shape, 1.0 - meaning.offset, dtype=live.dtype, device=live.device)
-        live = replace(live, gain=gain.requires_grad_())
-    if call.takes("shift"):
-        live = replace(live, shift=torch.zeros(shape, dtype=live.dtype, device=live.device, requires_grad=True))
-    if call.quiet:
-        with torch.no_grad():
-            for other in _others(live):
-                other.zero_()
-    return live
-
-
-def _others(live: Live) -> list[Tensor]:
-    own = () if live.module is None else live.module.parameters()
-    return [p for p in own if p is not live.gain and p is not live.shift]
-
-
-def _factor_like(y: Tensor, x: Tensor, layout: Layout) -> bool:
-    """One number a token."""
-    return all(
-        n == (1 if i - x.dim() in layout.axes or i in layout.axes else x.shape[i]) for i, n in enumerate(y.shape)
+    first = (
+        () if meaning.rank is None or meaning.rank - layout.added < max(least, 1) else (meaning.rank - layout.added,)
     )
-
-
-def _distance(y: Tensor, ref: Tensor) -> tuple[float, float]:
-    """The relative error of the whole and the cosine; infinity where it isn't finite."""
-    if not bool(torch.isfinite(y).all()):
-        return 1e9, 0.0
-    norms = y.norm() * ref.norm()
-    cosine = float((y * ref).sum() / norms) if float(norms) > 0 else 0.0
-    return float((y - ref).norm() / ref.norm().clamp(min=1e-30)), cosine
+    if layout.trailing:
+        return first if meaning.rank is not None else tuple(rank for rank in RANKS if rank >= least)
+    # with fewer axes the reduced one would be the last; what the text says of their number is only the likeliest
+    least = max(least, 3) if min(layout.axes) >= 0 else least
+    return (*first, *(rank for rank in RANKS if rank >= least and rank not in first))

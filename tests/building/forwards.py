@@ -77,6 +77,11 @@ FORWARDS = {
             "        return y * self.weight\n"),
         rms(axes=(-3,)), 1e-6, True, False, (3, 4),
     ),
+    "channels first in four axes where a gain of four seemed to tell of five": Case(
+        cls(", channels", "1, channels, 1, 1", "",
+            f"    def forward(self, x):\n        return x * torch.rsqrt({SQUARES} + 1e-6) * self.weight\n"),
+        rms(axes=(1,), rank=5), 1e-6, True, False, (4,),
+    ),
     "channels first in five axes": Case(
         cls(", channels", "channels, 1, 1, 1", "",
             f"    def forward(self, x):\n        return x * torch.rsqrt({SQUARES} + 1e-6) * self.weight\n"),

@@ -50,13 +50,18 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
     `answers` are to the jobs of the norms that are to be run, by number, in any order; `torch` is the version that ran.
     """
     pending = [norm for norm in report.norms if norm.pending is not None]
-    verdicts = {(pending[at].path, pending[at].number): verdict for at, verdict in answers}
+    verdicts = {(pending[at].path, pending[at].number): _in_one_line(verdict) for at, verdict in answers}
     norms = tuple(replace(norm, verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
     known = (replace(one, verdict=_of_finding(one, verdicts)) for one in report.findings)
     new = (finding for norm in norms for finding in _runtime_findings(norm))
     order = {path: at for at, path in enumerate(dict.fromkeys(norm.path for norm in norms))}
     findings = sorted((*known, *new), key=lambda one: (order[one.path], _place(one)))
     return replace(report, findings=tuple(findings), norms=norms, torch=torch)
+
+
+def _in_one_line(verdict: Verdict) -> Verdict:
+    """A reason may quote what the user's code raises."""
+    return replace(verdict, reason=" ".join(verdict.reason.split()))
 
 
 def _of_finding(finding: Diagnostic, verdicts: dict[Key, Verdict]) -> Verdict | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import View, verdicts
-from normlint.faces.render.style import Style
+from normlint.faces.render.style import Style, harmless
 
 
 def render(report: Report, view: View) -> str:
@@ -18,7 +18,7 @@ def render(report: Report, view: View) -> str:
 def header(finding: Diagnostic, style: Style) -> str:
     """Where it is and what it says."""
     where = style.bold(finding.path) + style.dim(":" + place(finding) + ":")
-    return f"{where} {style.alarm(finding.code)} {finding.message}"
+    return f"{where} {style.alarm(finding.code)} {harmless(finding.message)}"
 
 
 def closing(report: Report) -> str:

@@ -27,8 +27,8 @@ ALLOWED = {
     "dunder methods": "class A(nn.Module):\n    def __getattr__(self, a):\n        return super().__getattr__(a)",
     "constants for the compiler": "class A(nn.Module):\n    __constants__ = ['eps']",
     "a variable called input": "def forward(input):\n    return input * 2",
-    "a variable called like a module": "def forward(x):\n    b, F = x.shape\n    return [F for F in range(F)] + [b * F]",
-    "a library that isn't there, with another way": "try:\n    import apex\nexcept ImportError:\n    apex = None",
+    "a variable called like a module": "def forward(x):\n    b, F = x.shape\n    return [F for F in [F]] + [b]",
+    "a library that is missing, with another way": "try:\n    import apex\nexcept ImportError:\n    apex = None",
     "own functions of autograd": "class G(torch.autograd.Function):\n    def forward(ctx, x):\n        return x",
     "standard helpers": "import math, dataclasses\n@dataclasses.dataclass\nclass C:\n    e: float = 1",
     "numpy's arithmetic": "try:\n    import numpy as np\n    y = np.sqrt(2)\nexcept ImportError:\n    pass",
@@ -99,6 +99,7 @@ REFUSED = {
     "a module that is made anew": ("def f():\n    global torch\n    torch = 1", "it changes torch"),
     "a tensor in a file": ("torch.ones(1).numpy().tofile('a')", "it looks at tofile"),
     "no Python": ("def", "no valid Python: invalid syntax"),
+    "a null byte": ("y = '\0'", "no valid Python: source code string cannot contain null bytes"),
     "nesting beyond measure": ("y = " + "(" * 5000 + ")" * 5000, ""),
 }
 

@@ -31,7 +31,9 @@ def refusal(program: str) -> str:
         reader.visit(tree)
     except SyntaxError as error:
         return f"no valid Python: {error.msg}"
-    except (ValueError, RecursionError, MemoryError):
+    except ValueError as error:
+        return f"no valid Python: {error}"
+    except (RecursionError, MemoryError):
         return "it is nested too deeply"
     return reader.refused
 
@@ -73,7 +75,7 @@ class _Reader(ast.NodeVisitor):
             if alias.name == "*":
                 self._refuse(f"it imports everything from {node.module}")
                 continue
-            value = getattr(module, alias.name, None)
+            value = member(module, alias.name)
             if value is None:
                 value = allowed.imported(f"{node.module}.{alias.name}")
             if value is None or module is None:

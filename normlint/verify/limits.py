@@ -34,10 +34,10 @@ def _limit_resources(seconds: float | None, *, accelerator: bool) -> None:
     if seconds is not None:  # the deadline by the clock comes first; this holds where nobody is left to keep it
         wanted[resource.RLIMIT_CPU] = (math.ceil(seconds) + 1, math.ceil(seconds) + 2)
     if not accelerator:
-        space = _mapped() + MEMORY
-        wanted |= {resource.RLIMIT_FSIZE: (0, 0), resource.RLIMIT_AS: (space, space)}
+        wanted[resource.RLIMIT_FSIZE] = (0, 0)
         if sys.platform == "linux":
-            wanted[resource.RLIMIT_NPROC] = (0, 0)
+            space = _mapped() + MEMORY
+            wanted |= {resource.RLIMIT_AS: (space, space), resource.RLIMIT_NPROC: (0, 0)}
     for what, (soft, hard) in wanted.items():
         _, most = resource.getrlimit(what)
         most = hard if most == resource.RLIM_INFINITY else min(hard, most)
@@ -48,13 +48,13 @@ def _limit_resources(seconds: float | None, *, accelerator: bool) -> None:
 
 
 def _mapped() -> int:
-    """Bytes of address space in use now; 0 where the system doesn't say."""
+    """Bytes of address space in use now; a terabyte, which is no limit, where the system doesn't say."""
     import resource
 
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     except (OSError, ValueError):
-        return 0
+        return 1 << 40
 
 
 def die_with_parent() -> None:

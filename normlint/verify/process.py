@@ -53,8 +53,9 @@ class Process:
             raise VerifierError(f"the verifier can't be started: {error}") from error
 
     def _start(self) -> None:
+        self.late = False
         home = str(Path(normlint.__file__).parents[1])
-        here = os.getcwd() if Path.cwd().exists() else ""
+        here = _working_directory()
         paths = [path for path in sys.path if Path(path).is_absolute() and path != here]
         self._process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-I", "-c", _BOOTSTRAP, home, *paths],
@@ -80,16 +81,13 @@ class Process:
             frames.write(self._process.stdin.fileno(), message)
 
     def receive(self, seconds: float) -> dict[str, Any] | None:
-        """The worker's next message; None if it is gone, or silent for so long."""
+        """The worker's next message; None if it is gone, or silent for so long: then it is `late`."""
+        self.late = False
         try:
             return self._came.get(timeout=seconds)
         except queue.Empty:
+            self.late = True
             return None
-
-    @property
-    def alive(self) -> bool:
-        """Whether the worker still runs; one whose pipe has just ended is given a moment to end too."""
-        return self._listener.is_alive() and self._process.poll() is None
 
     def restart(self) -> int:
         """End the worker, start another; the exit status of the first, as `Popen` gives it."""
@@ -108,12 +106,14 @@ class Process:
         assert process.stdin is not None and process.stdout is not None  # noqa: PT018
         process.stdin.close()
         try:
-            process.wait(_LEAVING if self._settings["fork"] or not self.alive else 0.0)
+            process.wait(0.0 if self.late else _LEAVING)
         except subprocess.TimeoutExpired:
             _kill(process)
-        self._listener.join()
-        process.stdout.close()
-        return process.wait()
+        code = process.wait()
+        self._listener.join(_LEAVING)
+        if not self._listener.is_alive():  # something that outlived the worker may hold its pipe open
+            process.stdout.close()
+        return code
 
 
 def _listen(reader: frames.Reader, came: queue.SimpleQueue[dict[str, Any] | None]) -> None:
@@ -130,6 +130,13 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
 
 
 def _environment(place: str) -> dict[str, str]:

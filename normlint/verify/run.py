@@ -142,7 +142,7 @@ class Verifier:
             if message.get("last"):
                 self._restart()
             return index, verdict
-        late = message is None and self._process.alive
+        late = self._process.late
         code = self._restart()
         if len(flying) > 1:
             self._alone = True

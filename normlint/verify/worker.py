@@ -49,12 +49,14 @@ def main() -> None:
     forks = CAN_FORK and bool(asked["fork"])
     try:
         hello = _prepared(str(asked["device"]), forks=forks)
+        bench = _warmed(hello.get("device", "cpu"), gated=bool(asked["gate"]))
     except (ImportError, OSError) as error:
-        hello = {"error": f"torch can't be imported: {error}"}
+        frames.write(answers, {"error": f"torch can't be imported: {error}"})
+        return
     frames.write(answers, {**hello, "fork": forks})
     if "error" not in hello:
         serve = _serve_forking if forks else _serve_alone
-        serve(requests, answers, {**asked, "device": hello["device"]})
+        serve(requests, answers, asked, bench)
 
 
 def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
@@ -108,8 +110,7 @@ def _usable(device: str) -> bool:
         return False
 
 
-def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any]) -> None:
-    bench = _warmed(asked)
+def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
     gc.collect()
     gc.freeze()  # what is collected is written to, and what is written to is copied in each child
     accelerator = bench.device != "cpu"
@@ -118,26 +119,26 @@ def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any])
     fork.serve(requests, answers, settings, lambda request: _response(request, bench)[0])
 
 
-def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any]) -> None:
+def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
     """Without children, as long as each norm leaves this process as it was; the parent keeps the time."""
-    bench = _warmed(asked)
     limits.confine(None, accelerator=bench.device != "cpu")
     clean = True
     while clean and (request := requests.next()) is not None:
         _end_after(float(asked["timeout"]) + _GRACE)
         answer, clean = _response(request, bench)
+        _end_after(0.0)
         last = {"last": not clean}
         frames.write(answers, {**answer, **last, "index": request["index"], "nonce": request["nonce"]})
 
 
-def _warmed(asked: dict[str, Any]) -> Bench:
+def _warmed(device: str, *, gated: bool) -> Bench:
     """Have everything imported that the first norm imports, before there are limits or children."""
     from normlint.verify import attempt
     from normlint.verify.integrity import snapshot
 
     warming = Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward")
     attempt.run(warming, attempt.Bench("cpu", snapshot()))
-    return attempt.Bench(asked["device"], snapshot(), bool(asked["gate"]), int(asked["seed"]))
+    return attempt.Bench(device, snapshot(), gated)
 
 
 def _response(request: fork.Request, bench: Bench) -> tuple[fork.Answer, bool]:
@@ -149,8 +150,10 @@ def _response(request: fork.Request, bench: Bench) -> tuple[fork.Answer, bool]:
 
 
 def _end_after(seconds: float) -> None:
-    """End this process then, unless this is called again: nobody may be left to end it."""
+    """End this process then, if there is nobody left to end it; 0 takes that back."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)
-    else:
+    elif seconds:
         faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
+    else:
+        faulthandler.cancel_dump_traceback_later()

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ONE, TRAILING, Mono, Offset, Param, Plus, Stat
+from normlint.evaluate.monomial import ONE, TRAILING, Input, Mono, Offset, Param, Plus, Stat
 from normlint.norm.norm import HALF, Computation, Norm
+from normlint.norm.owner import is_eps
+from normlint.text.finding import Span
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.product import along_features
 
@@ -18,6 +19,8 @@ _SHIFTS: Final = ("bias", "beta", "b_2", "shift")
 _ZERO: Final = re.compile(
     r"ada_?(?:ln|layer|rms|norm)|zero_?(?:init|gain|gamma|weight|module)|init_?zero", re.IGNORECASE
 )
+_WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
+_MOVEDIM: Final = re.compile(r"move(?:dim|axis)\(\s*(-?\d)\s*,\s*(-?\d)\s*\)")
 _LAST: Final = (-1,)
 
 
@@ -26,9 +29,9 @@ def meaning(norm: Norm, text: str) -> Meaning:
     c = norm.main
     return Meaning(
         norm.kind,
-        axes(c),
+        axes(c, text),
         form(c, norm.kind),
-        _eps(c),
+        _eps(norm),
         gain=_name(_gains(norm)),
         offset=next((g.offset for g in c.gains if g.offset), 0.0),
         shift=_name(_shifts(norm)),
@@ -37,7 +40,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         rank=_rank(c),
         of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
         filled_later=_filled_later(norm),
-        halves=any(one.entered is DType.INPUT for one in norm.computations),
+        halves=any(one.sees_half for one in norm.computations) and not _WIDE.search(norm.owner.name),
     )
 
 
@@ -48,20 +51,24 @@ def open_question(norm: Norm) -> str:
         return "a name that says what is meant: the mean is subtracted on one side only"
     if c.standardises and not norm.meant:
         return "a name that says what is meant: its variance is unbiased, as that of data"
+    if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
+        return "a norm: this clips"
+    if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
+        return "an eps that is a number: this one is learned"
     return ""
 
 
 # --- axes ------------------------------------------------------------------------------------------------------------
 
 
-def axes(c: Computation) -> tuple[int, ...] | None:
+def axes(c: Computation, text: str) -> tuple[int, ...] | None:
     """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
     stat = c.statistic
     if stat.axes == TRAILING:
         return None
     if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
         return _LAST
-    return _before(stat) if stat.layout else stat.axes
+    return _before(stat, text) if stat.layout else stat.axes
 
 
 def _rank(c: Computation) -> int | None:
@@ -82,14 +89,26 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
     return bool(c.gains) and flat and stat.layout == ()
 
 
-def _before(stat: Stat) -> tuple[int, ...]:
+def _before(stat: Stat, text: str) -> tuple[int, ...]:
     """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
     found = stat.axes
     for move in reversed(stat.layout):
-        if move[0] not in ("perm", "swap") or not isinstance(found, tuple):
+        if not isinstance(found, tuple):
             return _LAST
-        found = tuple(_moved(move, axis) for axis in found)
+        if move[0] in ("perm", "swap"):
+            found = tuple(_moved(move, axis) for axis in found)
+        elif (one := _movedim(move, text)) is not None and found == (one[1],):
+            found = (one[0],)
+        else:
+            return _LAST
     return found if isinstance(found, tuple) else _LAST
+
+
+def _movedim(move: tuple[object, ...], text: str) -> tuple[int, int] | None:
+    """From where to where, as the text has it."""
+    span = move[1] if len(move) > 1 else None
+    call = _MOVEDIM.search(text, *span) if isinstance(span, Span) else None
+    return (int(call[1]), int(call[2])) if call else None
 
 
 def _moved(move: tuple[object, ...], axis: int) -> int:
@@ -121,9 +140,10 @@ def form(c: Computation, kind: str) -> str:
     return OUTSIDE if e.power == HALF and (beside_norm or kind == "l2") else ADDED
 
 
-def _eps(c: Computation) -> float | None:
-    """Where the text fixes it."""
-    return next((e.value for e in c.eps if e.value is not None and not (e.how == "clamp" and e.value == 0)), None)
+def _eps(norm: Norm) -> float | None:
+    """Where the text fixes it, to one value on all paths."""
+    found = {next((e.value for e in c.eps if e.value != 0 or e.how != "clamp"), None) for c in norm.computations}
+    return found.pop() if len(found) == 1 else None
 
 
 # --- gains -----------------------------------------------------------------------------------------------------------
@@ -137,6 +157,13 @@ def _gains(norm: Norm) -> Iterator[str]:
         yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
+    if all(_is_bare(c) for c in norm.computations):
+        yield from (p.name for p in norm.owner.params if p.name in _GAINS and p.role == "parameter")
+
+
+def _is_bare(c: Computation) -> bool:
+    """The norm of an argument and nothing else: a gain that the class has is read for nothing."""
+    return c.returned and not c.gains and not c.others and all(isinstance(f.atom, Input) for f in c.input.factors)
 
 
 def _shifts(norm: Norm) -> Iterator[str]:
@@ -157,7 +184,12 @@ def _held(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
 
 def _scalar_by_design(norm: Norm, param: Param) -> bool:
     """ScaleNorm has one gain for all features."""
-    return norm.owner.intent == "l2" and param.shape is not None and all(n == ONE for n in param.shape)
+    return (
+        norm.owner.intent == "l2"
+        and norm.kind != "l2"
+        and param.shape is not None
+        and all(n == ONE for n in param.shape)
+    )
 
 
 def _name(found: Iterator[str]) -> str:
@@ -180,4 +212,6 @@ def _takes_zero(norm: Norm, text: str) -> bool:
 
 def _filled_later(norm: Norm) -> bool:
     gains = [g.param for c in norm.computations for g in c.gains]
-    return any(p.init == "empty" and (norm.owner.reinitialised or p.name in norm.owner.filled) for p in gains)
+    # ones and zeros are what the rules know of; another start is a choice
+    chosen = any(p.init in ("data", "full", "random") for p in gains)
+    return chosen or any(p.init == "empty" and (norm.owner.reinitialised or p.name in norm.owner.filled) for p in gains)

@@ -20,6 +20,7 @@ from normlint.verify.place import Chain, Page, function_in, page_of
 from normlint.verify.product import along_features, product_of
 from normlint.verify.scope import FUNCTIONS, Function, Scope, bindings, parameters, scope_of
 from normlint.verify.slice import CLASS, FUNCTION, Program, TooMuchError
+from normlint.verify.tidy import MODES, keeps, last_name
 
 _Place: TypeAlias = "tuple[Scope, Lineage, Function]"
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
@@ -58,7 +59,8 @@ def _job(file: _File, norm: Norm, meant: Meaning) -> Job:
     whole = _whole(file, norm, meant)
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
-    if whole.method and not lines.needs and not norm.owner.intent:
+    norm_of_its_own = any(c.returned for c in norm.computations) and (norm.owner.intent or norm.meant)
+    if whole.method and not lines.needs and not norm_of_its_own:
         return replace(lines, spare=whole)
     return replace(whole, spare=None if lines.needs or not whole.method else lines)
 
@@ -77,6 +79,8 @@ def _whole(file: _File, norm: Norm, meant: Meaning) -> Job | None:
     scope, family, function = found
     if not family and [a.arg for a in parameters(function.args)][:1] == ["self"]:
         return None  # a method that is put into a class elsewhere
+    if not family and any(keeps(d, scope) and last_name(d) not in MODES for d in function.decorator_list):
+        return None  # what is called is another function
     given = _input(file.page, norm, function, method=bool(family))
     if given is None:
         return None
@@ -206,7 +210,7 @@ def _is_gate(atom: Atom, named: bool = False) -> bool:
             return True
         case Offset(inner=inner) | Plus(inner=inner):
             return all(_is_gate(f.atom, named) for f in inner.factors)
-        case Apply(args=args):
+        case Apply(name=name, args=args) if name not in ("index", "item", "call"):
             monos = [a for a in args if isinstance(a, Mono)]
             return all(_of_inputs(m) for m in monos) and (bool(monos) or named)
     return False
@@ -227,7 +231,10 @@ def _argument(c: Computation, names: list[str]) -> str | None:
 def _inputs(atom: Atom) -> list[str]:
     if isinstance(atom, Input):
         return [atom.name]
-    if isinstance(atom, Apply) and atom.name == "+":  # x + residual
-        monos = [a for a in atom.args if isinstance(a, Mono)]
-        return [n for m in monos for f in m.factors for n in _inputs(f.atom)]
+    if isinstance(atom, Apply) and atom.name == "+" and all(_is_argument(a) for a in atom.args):  # x + residual
+        return [n for m in atom.args if isinstance(m, Mono) for f in m.factors for n in _inputs(f.atom)]
     return []
+
+
+def _is_argument(value: object) -> bool:
+    return isinstance(value, Mono) and len(value.factors) == 1 and value.coef == 1 and _of_inputs(value)

@@ -317,7 +317,8 @@ BROKEN: dict[str, tuple[ClassSubject, str, str]] = {
     ),
     "a tensor made on the CPU": (
         subject(
-            f"w = self.weight * torch.ones(x.shape[-1], dtype=x.dtype); h = x.float(); r = torch.rsqrt({MS} + self.eps); "
+            "w = self.weight * torch.ones(x.shape[-1], dtype=x.dtype); "
+            f"h = x.float(); r = torch.rsqrt({MS} + self.eps); "
             "return (h * r).type_as(x) * w"
         ),
         "wrong",

@@ -16,6 +16,7 @@ from normlint.verify.place import (
     Page,
     class_in,
     function_in,
+    functions_in,
     same,
     steps_before,
     uncast,
@@ -44,7 +45,10 @@ class _Input:
 def cut(page: Page, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     """The job for the norm's own lines; `needs` says what of its surroundings they can't do without."""
     job = _tried(product_of(page, norm), scope, norm, meant)
-    return _tried(product_of(page, norm, returned=False), scope, norm, meant) if job.needs else job
+    for first in (False, True):
+        if job.needs:
+            job = _tried(product_of(page, norm, returned=False, first=first), scope, norm, meant)
+    return job
 
 
 def _tried(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
@@ -61,9 +65,10 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     steps = steps_before(found.chain, function or found.chain[0])
     given = _input(found, steps, norm.main)
     cls = class_in(found.chain, function) if function else None
-    holes = Holes(function, cls, meant, given.name or _fresh("x", found.product, steps))
+    holes = Holes(functions_in(found.chain), cls, meant, given.name or _fresh("x", found.product, steps))
     body = _body(_Swap(given.expr, holes.input), found.product, steps, given)
-    if not found.returned and any(_casts(stmt) for stmt in body):
+    casts = any(_casts(stmt) for stmt in body)
+    if casts and not found.returned:
         body = _cast_back(body, holes.input, _fresh("dtype", found.product, steps))
     node = holes.fill(body)
     left = holes.left
@@ -73,7 +78,8 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     program.add_function(scope, node, node.name)
     if program.missing:
         raise CannotCutError(program.missing[0])
-    renamed = replace(meant, gain=holes.gain, shift=holes.shift, **_layout(node, norm.main))
+    halves = meant.halves and (casts or not norm.main.statistic.square.wide)  # else they are cast on the way here
+    renamed = replace(meant, gain=holes.gain, shift=holes.shift, halves=halves, **_layout(node, norm.main))
     return Job(norm.qualname, renamed, program.text(), FUNCTION, input=holes.input)
 
 
@@ -125,7 +131,7 @@ def _input(found: Found, steps: list[ast.stmt], c: Computation) -> _Input:
             return _Input(expr, -1)
         value = _assigned(steps[before])
         inner = _bare(value, centred) if value is not None else None
-        if inner is None or value is None or inner is value or not isinstance(inner, ast.Name):
+        if inner is None or value is None or inner is value:
             return _Input(expr, before)
         expr, at = inner, before
     return _Input(expr, -1)

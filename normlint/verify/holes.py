@@ -11,6 +11,7 @@ from typing import Final
 
 from normlint.norm.owner import is_eps
 from normlint.verify.job import Meaning
+from normlint.verify.place import AnyFunction
 from normlint.verify.scope import Function, loads, own_names, parameters
 from normlint.verify.tidy import last_name
 
@@ -28,7 +29,7 @@ _DEEPEST: Final = 4
 class Holes:
     """The parameters of the function that is cut, found while its lines are filled."""
 
-    function: Function | None
+    functions: tuple[AnyFunction, ...]  # those that hold the lines, the innermost first
     cls: ast.ClassDef | None
     meant: Meaning
     input: str
@@ -61,14 +62,15 @@ class Holes:
 
     def _parameter(self, name: str) -> None:
         """A name of the function that the lines were cut from."""
-        if name in self._given or self.function is None or name not in own_names(self.function):
+        function = next((f for f in self.functions if name in own_names(f)), None)
+        if name in self._given or function is None:
             return
-        default = _default(self.function, name)
+        default = _default(function, name)
         if name == self.meant.gain:
             self.gain = name
         if name == self.meant.shift:
             self.shift = name
-        is_parameter = any(a.arg == name for a in parameters(self.function.args))
+        is_parameter = any(a.arg == name for a in parameters(function.args))
         if is_eps(name):
             self._given[name] = default if isinstance(default, ast.Constant) else ast.Constant(_EPS)
         elif is_parameter or name in (self.gain, self.shift):
@@ -80,7 +82,7 @@ class Holes:
         """What stands for `self.eps`, `self.weight`, `config.hidden_size`."""
         path = _dotted(node)
         root, _, below = path.partition(".")
-        if root == self.input or root not in self._owners():
+        if root == self.input or root not in self._owners() or self._is_tensor(below.rpartition(".")[0]):
             return node
         last = below.rsplit(".", 1)[-1]
         if below in (self.meant.gain, self.meant.shift):
@@ -90,8 +92,12 @@ class Holes:
             return ast.Name(last, ast.Load())
         return self._value(node, below, last)
 
+    def _is_tensor(self, path: str) -> bool:
+        """Of `self.weight.float` the first two names are the gain."""
+        return bool(path) and path in (self.meant.gain, self.meant.shift)
+
     def _owners(self) -> set[str]:
-        first = parameters(self.function.args)[:1] if self.function and self.cls else []
+        first = parameters(self.functions[0].args)[:1] if self.functions and self.cls else []
         return {"self", "cls", "config", "cfg", "args", *(a.arg for a in first)}
 
     def _tensor(self, path: str, name: str) -> ast.expr:
@@ -197,7 +203,7 @@ def _dotted(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
-def _default(function: Function | None, name: str) -> ast.expr | None:
+def _default(function: AnyFunction | None, name: str) -> ast.expr | None:
     """The default value of a function's parameter."""
     if function is None:
         return None

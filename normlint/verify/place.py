@@ -15,6 +15,7 @@ from normlint.text.source import line_starts
 from normlint.verify.imports import parse
 from normlint.verify.scope import FUNCTIONS, Function
 
+AnyFunction: TypeAlias = "Function | ast.Lambda"
 Chain: TypeAlias = "tuple[ast.AST, ...]"  # from the module down to a node
 
 CASTS: Final = frozenset(
@@ -79,12 +80,17 @@ def _holds(node: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
     return (line, getattr(node, "col_offset", 0)) <= start and end <= (last, getattr(node, "end_col_offset", 0))
 
 
-def function_in(chain: Chain) -> Function | None:
+def function_in(chain: Chain) -> AnyFunction | None:
     """The innermost function that holds the end of the chain."""
-    return next((n for n in reversed(chain) if isinstance(n, FUNCTIONS)), None)
+    return next((n for n in reversed(chain) if isinstance(n, (*FUNCTIONS, ast.Lambda))), None)
 
 
-def class_in(chain: Chain, function: Function) -> ast.ClassDef | None:
+def functions_in(chain: Chain) -> tuple[AnyFunction, ...]:
+    """All functions that hold the end of the chain, the innermost first."""
+    return tuple(n for n in reversed(chain) if isinstance(n, (*FUNCTIONS, ast.Lambda)))
+
+
+def class_in(chain: Chain, function: AnyFunction) -> ast.ClassDef | None:
     """The class whose method the function is."""
     at = next(i for i, n in enumerate(chain) if n is function)
     above = chain[at - 1]
@@ -150,9 +156,11 @@ def _until(block: Iterable[ast.stmt], end: ast.AST) -> Iterator[ast.stmt]:
 # --- whether a function gives its product back -----------------------------------------------------------------------
 
 
-def given_back(function: Function, product: ast.AST) -> ast.expr | None:
+def given_back(function: AnyFunction, product: ast.AST) -> ast.expr | None:
     """What the function returns, if that is `product` but for casts, views, gains and a shift."""
     names: set[str] = set()
+    if isinstance(function, ast.Lambda):
+        return function.body if _passes(function.body, product, names) else None
     for stmt in _ordered(function.body):
         match stmt:
             case ast.Return(value=ast.expr() as value) if _passes(value, product, names):

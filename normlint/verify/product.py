@@ -9,8 +9,18 @@ from typing import Final
 
 from normlint.evaluate.monomial import TRAILING
 from normlint.norm.norm import Computation, Gain, Norm
-from normlint.verify.place import CASTS, Chain, Page, function_in, given_back, same, steps_before, to, uncast
-from normlint.verify.scope import Function
+from normlint.verify.place import (
+    CASTS,
+    AnyFunction,
+    Chain,
+    Page,
+    function_in,
+    given_back,
+    same,
+    steps_before,
+    to,
+    uncast,
+)
 from normlint.verify.tidy import last_name
 
 _PRODUCTS: Final = frozenset("div divide true_divide mul multiply div_ divide_ mul_".split())
@@ -28,13 +38,13 @@ class Found:
     returned: bool  # by the function that holds it
 
 
-def product_of(page: Page, norm: Norm, *, returned: bool = True) -> Found:
+def product_of(page: Page, norm: Norm, *, returned: bool = True, first: bool = False) -> Found:
     """What the norm's function returns (if `returned`), or its last product; where more is multiplied on, its first."""
     c = norm.main
     root = page.chain(c.statistic.span)
     of = page.chain(c.statistic.inner_span)[-1]
     given = of if isinstance(of, ast.expr) else None
-    chain = _chain(page, norm, root, given)
+    chain = (first_product(page, root, given) if first else None) or _chain(page, norm, root, given)
     function = function_in(chain)
     value = given_back(function, chain[-1]) if function and returned else None
     if function is not None and value is not None and not isinstance(value, ast.Tuple | ast.List):
@@ -54,7 +64,7 @@ def _chain(page: Page, norm: Norm, root: Chain, given: ast.expr | None) -> Chain
     if c.others or along_features(c) != c.gains or (c.kind == "l2" and not c.gains):
         return first
     here, there, wanted = function_in(first), function_in(last), norm.qualname.rpartition(".")[2]
-    if here is not there and (here.name if here else "") == wanted:
+    if here is not there and getattr(here, "name", "") == wanted:
         return first  # a helper: what its callers multiply on is not its business
     if there is not function_in(root) and _call_of(function_in(root), last) is None:
         return first
@@ -71,13 +81,13 @@ def _down_to(chain: Chain, node: ast.AST) -> Chain:
     return chain[: next(i for i, n in enumerate(chain) if n is node) + 1]
 
 
-def _call_of(helper: Function | None, chain: Chain) -> ast.Call | None:
+def _call_of(helper: AnyFunction | None, chain: Chain) -> ast.Call | None:
     """Where the function that holds the statistic is called for the product: in it, else above it."""
     if helper is None:
         return None
     above = steps_before(chain, function_in(chain) or chain[0])
     calls = (n for part in (chain[-1], *reversed(above)) for n in ast.walk(part) if isinstance(n, ast.Call))
-    return next((call for call in calls if last_name(call) == helper.name), None)
+    return next((call for call in calls if last_name(call) == getattr(helper, "name", "")), None)
 
 
 # --- the first product -----------------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from typing import Final, TypeVar
 from normlint.verify.scope import ALLOWED, FUNCTIONS, Bound, Function, Names, Scope, own_names
 
 _Node = TypeVar("_Node", bound=ast.AST)
-_KEPT: Final = frozenset(
+MODES: Final = frozenset("no_grad inference_mode enable_grad autocast".split())
+_KEPT: Final = MODES | frozenset(
     "staticmethod classmethod property cached_property setter getter deleter contextmanager wraps lru_cache cache"
-    " no_grad inference_mode enable_grad autocast dataclass".split()
+    " dataclass".split()
 )
 _BOOKKEEPING: Final = re.compile(r"regist|deprecat|jit|compil|export|doc|hub|kernel|script|overload|abstract", re.I)
 _LOGGER: Final = re.compile(r"_?(?:log|logger|logging)$", re.IGNORECASE)
@@ -39,7 +40,7 @@ class _Tidy(ast.NodeTransformer):
         return self._function(node)
 
     def _function(self, node: Function) -> ast.AST:
-        node.decorator_list = [d for d in node.decorator_list if _keeps(d, self.scope)]
+        node.decorator_list = [d for d in node.decorator_list if keeps(d, self.scope)]
         node.returns = None
         node.body = _without_docstring(node.body)
         return self.generic_visit(node)
@@ -52,6 +53,13 @@ class _Tidy(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if _notice(node.value) else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`torch.compile(f)` does what f does."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="compile"), args=[inner, *_]):
+                return self.visit(inner)  # type: ignore[no-any-return]
+        return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
         return self._import(node)
@@ -90,7 +98,7 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _keeps(decorator: ast.expr, scope: Scope) -> bool:
+def keeps(decorator: ast.expr, scope: Scope) -> bool:
     """Decorators that change what the function computes: torch's modes, and functions of the same file."""
     name = last_name(decorator)
     if name in _KEPT:

@@ -22,6 +22,7 @@ _SIZES: Final = re.compile(
 )
 _POWERS: Final = {"sqrt": 0.5, "rsqrt": -0.5, "int": 1, "float": 1}
 _EPS: Final = 1e-6
+_LIKE: Final = "like"
 _DEEPEST: Final = 4
 
 
@@ -42,6 +43,7 @@ class Holes:
         """The lines as a function."""
         filled = [_Fill(self).visit(stmt) for stmt in body]
         node = ast.FunctionDef("norm", _arguments({self.input: None}), filled, [], None)
+        self._say_like(node)
         local = own_names(node)
         for name in sorted(_free(node) - local):
             self._parameter(name)
@@ -50,6 +52,17 @@ class Holes:
         node.args = _arguments({self.input: None, **required, **optional})
         self._call_it_x(node)
         return ast.fix_missing_locations(node)
+
+    def _say_like(self, node: ast.FunctionDef) -> None:
+        """Another tensor that only its dtype and device are wanted of is as good as the input, as it came in."""
+        others = {n for f in self.functions for n in own_names(f)} & _free(node) - own_names(node)
+        alike = {n for n in others if _only_like(node, n)}
+        if not alike:
+            return
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id in alike:
+                part.id = _LIKE
+        node.body.insert(0, ast.Assign([ast.Name(_LIKE, ast.Store())], ast.Name(self.input, ast.Load())))
 
     def _call_it_x(self, node: ast.FunctionDef) -> None:
         """The same lines about another tensor are the same program."""
@@ -188,6 +201,18 @@ class _Fill(ast.NodeTransformer):
 def _arguments(given: dict[str, ast.expr | None]) -> ast.arguments:
     found = [copy.deepcopy(d) for d in given.values() if d is not None]
     return ast.arguments([], [ast.arg(name) for name in given], None, [], [], None, found)
+
+
+def _only_like(node: ast.AST, name: str) -> bool:
+    """Every use is `name.dtype`, `name.device`, `y.type_as(name)` or `y.to(name)`."""
+    uses = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(value=ast.Name(id=root), attr="dtype" | "device") if root == name:
+                uses -= 1
+            case ast.Call(func=ast.Attribute(attr="type_as" | "to"), args=[ast.Name(id=root)]) if root == name:
+                uses -= 1
+    return uses == 0
 
 
 def _free(node: ast.FunctionDef) -> set[str]:

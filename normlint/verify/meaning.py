@@ -40,8 +40,15 @@ def meaning(norm: Norm, text: str) -> Meaning:
         rank=_rank(c),
         of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
         filled_later=_filled_later(norm),
-        halves=any(one.sees_half for one in norm.computations) and not _WIDE.search(norm.owner.name),
+        halves=_sees_halves(norm),
     )
+
+
+def _sees_halves(norm: Norm) -> bool:
+    """A half can come in and go out, and meets the eps that fp32 does."""
+    if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
+        return False
+    return any(c.sees_half for c in norm.computations)
 
 
 def open_question(norm: Norm) -> str:

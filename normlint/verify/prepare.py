@@ -105,9 +105,8 @@ def _class(job: Job, finder: Finder, family: Lineage, method: str) -> Job:
 def _function(job: Job, scope: Scope, function: Function) -> Job:
     program = Program(Finder())
     program.add_function(scope, function, function.name)
-    unbound = set(program.missing) & _around(scope)
-    if unbound:
-        return Job(job.qualname, job.meaning, needs=min(unbound))
+    if program.missing and scope.parent is not None:  # the function around it would bind it, in a call
+        return Job(job.qualname, job.meaning, needs=program.missing[0])
     return replace(job, program=program.text(), entry=FUNCTION)
 
 
@@ -122,11 +121,6 @@ def _over_last(function: Function, norm: Norm) -> Function:
         if name in ("dim", "dims", "axis") and isinstance(given[i], ast.Constant):
             given[i] = ast.UnaryOp(ast.USub(), ast.Constant(1))
     return result
-
-
-def _around(scope: Scope) -> set[str]:
-    """Names that a nested function takes from the function around it, and that only a call would bind."""
-    return {"self"} if scope.parent is not None else set()
 
 
 # --- where it is -----------------------------------------------------------------------------------------------------

@@ -153,7 +153,12 @@ HOSTILE: dict[str, tuple[str, str, str, str]] = {
         "refused: it imports threading",
         "crashed: RuntimeError: can't start new thread",
     ),
-    "a gigabyte printed": ("for _ in range(1000): print('a' * 1000000)", "raise SystemExit", "crashed", "crashed"),
+    "100 MB printed": (
+        "for _ in range(100): print('a' * 1000000)",
+        "raise SystemExit",
+        "crashed: it exits",
+        "crashed: it exits",
+    ),
     "a forged answer": (
         "import json, os, struct\n"
         "one = dict(status='match', reason='', device='cpu', worst=None, probes=[])\n"
@@ -220,7 +225,7 @@ def told_of(world: World, *, gate: bool) -> dict[str, Told]:
     for number, (top, body, *_) in enumerate(HOSTILE.values()):
         named = top.replace("{place}", str(world.place)).replace("{port}", str(world.listener.getsockname()[1]))
         jobs += [norm(named, body), norm(f"NUMBER = {number}")]
-    with Verifier("cpu", timeout=4.0, workers=4, gate=gate) as verifier:
+    with Verifier("cpu", timeout=6.0, workers=8, gate=gate) as verifier:
         world.homes.append(verifier._process._place)
         found = dict(verifier.verdicts(jobs))
     return {name: Told(found[2 * number], found[2 * number + 1]) for number, name in enumerate(HOSTILE)}
@@ -280,7 +285,6 @@ def test_no_process_is_left(world: World, open_gate: dict[str, Told]) -> None:
 
 ALONE = {
     "an endless loop": ("", "while True: pass", "timed out after 5 s"),
-    "sys.exit": ("", "raise SystemExit(0)", "crashed: it exits"),
     "a replaced method of tensors": ("", "type(x).mean = None", "refused: it replaces torch.Tensor.mean"),
     "an end at once": ("import os", "os._exit(3)", "crashed: exit status 3"),
 }

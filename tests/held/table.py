@@ -69,7 +69,7 @@ def row(held: Held, verdicts: Sequence[Verdict]) -> str:
 
 def by_rule(found: Sequence[dict[str, Verdict]]) -> Iterator[str]:
     """For each rule that reads the text: what running shows of its norms."""
-    for code, rule in RULES.items():
+    for code, rule in sorted(RULES.items()):
         if not rule.check:
             continue
         norms = [held for held in BROKEN if code in held.codes]

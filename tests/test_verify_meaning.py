@@ -9,7 +9,7 @@ import pytest
 
 from normlint import rules
 from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
-from normlint.verify.meaning import meaning
+from normlint.verify.meaning import meaning, open_question
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 
@@ -86,6 +86,21 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
         ),
         {"axes": (1,)},
     ),
+    "before a moved axis": (
+        norm_class(
+            """
+            y = x.movedim(1, -1)
+            y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+            return y.movedim(-1, 1)
+            """
+        ),
+        {"axes": (1,)},
+    ),
+    "a gain with a start of its own": (norm_class(PLAIN, "0.1 * torch.ones(dim)"), {"filled_later": True}),
+    "an output that is fp32 by its name": (
+        function(f"x.float() * torch.rsqrt({MS}.float() + eps)", "x, eps=1e-6", "rms_norm_fp32"),
+        {"halves": False},
+    ),
     "normalize's default axis is the mistake beside a gain": (
         norm_class("return F.normalize(x) * self.dim ** 0.5 * self.weight"),
         {"axes": (-1,)},
@@ -123,3 +138,22 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
 def test_what_is_meant(text: str, expected: dict[str, Any]) -> None:
     found = meant(text)
     assert {name: getattr(found, name) for name in expected} == expected
+
+
+OPEN = {
+    "on one side only": norm_class(
+        "return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps) * self.weight", name="SimpleNorm"
+    ),
+    "unbiased": function("(x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps)", "x, eps=1e-6", "scaled"),
+    "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
+    "learned": norm_class(PLAIN).replace("self.eps = eps", "self.eps = nn.Parameter(torch.tensor(eps))"),
+}
+
+
+@pytest.mark.parametrize(("word", "text"), OPEN.items(), ids=OPEN.keys())
+def test_what_the_text_leaves_open_is_said(word: str, text: str) -> None:
+    assert word in open_question(rules.analyse(text).norms[0])
+
+
+def test_a_plain_norm_leaves_nothing_open() -> None:
+    assert open_question(rules.analyse(norm_class(PLAIN)).norms[0]) == ""

@@ -397,6 +397,56 @@ def test_a_class_that_is_a_norm_has_its_lines_in_reserve() -> None:
     torch.testing.assert_close(run(one.spare)["norm"](x, w), rms(x) * w)
 
 
+ELSEWHERE = {
+    "a lambda": "rms_norm = lambda x, eps=1e-6: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)\n",
+    "a function in a function": """
+        def make(dim, eps=1e-6):
+            def rms_norm(x):
+                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+            return rms_norm
+        """,
+    "a decorated function": """
+        def doubled(f):
+            def run(x, *args):
+                return f(x.double(), *args)
+            return run
+
+        @doubled
+        def rms_norm(x, eps=1e-6):
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+        """,
+    "a sum of inputs": """
+        class RMSNorm(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.mix = nn.Linear(dim, dim)
+
+            def forward(self, x):
+                h = (x + self.mix(x)).float()
+                return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+        """,
+}
+
+
+@pytest.mark.parametrize("text", ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_only_the_lines_are_run_of(text: str) -> None:
+    one = job(HEAD + textwrap.dedent(text))
+    x = x_of(3, 8)
+    assert (one.entry, one.method) == ("norm", "")
+    torch.testing.assert_close(output(one, x), rms(x))
+    assert output(one, x.half()).dtype == torch.float16
+
+
+def test_a_method_that_is_compiled_is_run_as_it_is() -> None:
+    text = RMS.replace("self.eps = eps", "self.eps = eps\n        self.run = torch.compile(self._run)")
+    text = text.replace(
+        "def forward(self, x):", "def forward(self, x):\n        return self.run(x)\n\n    def _run(self, x):"
+    )
+    one = job(HEAD + text)
+    assert "compile" not in one.program
+    torch.testing.assert_close(output(one, x_of(3, 8)).detach(), rms(x_of(3, 8)))
+
+
 def test_a_script_has_norms_too() -> None:
     text = "import torch\nx = torch.randn(2, 3, 8)\nx_norm = x / x.norm(dim=-1, keepdim=True)\nprint(x_norm)\n"
     x = x_of(3, 8)

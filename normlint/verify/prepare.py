@@ -59,8 +59,8 @@ def _job(file: _File, norm: Norm, meant: Meaning) -> Job:
     whole = _whole(file, norm, meant)
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
-    norm_of_its_own = any(c.returned for c in norm.computations) and (norm.owner.intent or norm.meant)
-    if whole.method and not lines.needs and not norm_of_its_own:
+    returned = any(c.returned for c in norm.computations) and not norm.helper
+    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)):
         return replace(lines, spare=whole)
     return replace(whole, spare=None if lines.needs or not whole.method else lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from normlint.evaluate.monomial import TRAILING
+from normlint.evaluate.monomial import ONE, TRAILING
 from normlint.norm.norm import Computation, Gain, Norm
 from normlint.verify.place import (
     CASTS,
@@ -73,8 +73,14 @@ def _chain(page: Page, norm: Norm, root: Chain, given: ast.expr | None) -> Chain
 
 def along_features(c: Computation) -> tuple[Gain, ...]:
     """The gains that lie along the reduced axes; one for each head or token is no part of the norm."""
-    last = c.statistic.axes in ((-1,), TRAILING)
-    return tuple(g for g in c.gains if not (last and g.param.axis == "other" and c.statistic.layout == ()))
+    last = c.statistic.axes in ((-1,), TRAILING) and c.statistic.layout == ()
+    return tuple(g for g in c.gains if not (last and g.param.axis == "other") and not _is_table(c, g))
+
+
+def _is_table(c: Computation, gain: Gain) -> bool:
+    """A gain for each of several heads or gates, where one axis is reduced."""
+    one = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
+    return one and sum(n != ONE for n in gain.param.shape or ()) > 1
 
 
 def _down_to(chain: Chain, node: ast.AST) -> Chain:

@@ -108,6 +108,21 @@ def test_a_norm_over_the_wrong_axis_is_still_run_in_every_rank() -> None:
     assert found.make(16).run(torch.randn(16, 16)).shape == (16, 16)
 
 
+def test_a_count_of_one_axis_for_two_is_not_hidden_by_the_shape_of_the_input() -> None:
+    forward = "    def forward(self, x):\n        s = x.pow(2).sum((-2, -1), keepdim=True) / self.dim\n"
+    text = cls(", dim", "1", "self.dim = dim", forward + "        return x * torch.rsqrt(s + self.eps)\n")
+    found = built(text, rms("", axes=(-2, -1)))
+    x = torch.randn(3, 5, 16)
+    got, wanted = found.make(16).run(x).double(), x.double() / x.double().pow(2).mean(-1, keepdim=True).sqrt()
+    assert float((got - wanted).abs().max()) > 0.1
+
+
+def test_an_axis_too_many_is_not_hidden_by_the_shape_of_the_input() -> None:
+    found = wrong("return x * torch.rsqrt(x.pow(2).sum((-2, -1), keepdim=True) / x.shape[-1] + 1e-6) * self.weight")
+    x = torch.randn(3, 5, 16)
+    assert not torch.allclose(found.make(16).run(x)[:, :1], found.make(16).run(x[:, :1]))
+
+
 def test_a_gain_that_is_never_used_is_still_the_gain() -> None:
     for meaning in (rms(), rms("")):
         made = built(CORE + "    def forward(self, x):\n        return self._norm(x)\n", meaning).make(16)

@@ -55,10 +55,21 @@ def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
         live = replace(live, gain=gain.requires_grad_())
     if call.takes("shift"):
         live = replace(live, shift=torch.zeros(shape, dtype=live.dtype, device=live.device, requires_grad=True))
-    if call.quiet:
-        with torch.no_grad():
-            for other in others_of(live):
-                other.zero_()
+    with torch.no_grad():
+        for other in others_of(live) if call.quiet else ():
+            other.zero_()
+        return untied(live, d, meaning) if call.layout.added or call.layout.groups > 1 else live
+
+
+def untied(live: Live, d: int, meaning: Meaning) -> Live:
+    """Without a gain or shift that lies on some of the reduced axes alone: it is set to do nothing."""
+    gain, shift = live.gain, live.shift
+    if gain is not None and gain.numel() not in (1, d):
+        gain.fill_(1.0 - meaning.offset)
+        live = replace(live, gain=None)
+    if shift is not None and shift.numel() not in (1, d):
+        shift.zero_()
+        live = replace(live, shift=None)
     return live
 
 

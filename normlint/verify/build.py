@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from normlint.verify.agreement import with_tensors
-from normlint.verify.call import Call, Extras
+from normlint.verify.call import Extras
 from normlint.verify.construct import Construction, constructions
 from normlint.verify.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
 from normlint.verify.job import Job, Meaning
@@ -47,17 +47,9 @@ class Built:
         def run(x: Tensor) -> Tensor:
             return call.run(live.target, x, extras)
 
-        tied = call.layout.groups == 1
-        gain, shift = (live.gain, live.shift) if tied else (None, None)
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        return Made(run, _whole(gain, d, call), _whole(shift, d, call), given, module, self.meaning.offset)
-
-
-def _whole(tensor: Tensor | None, d: int, call: Call) -> Tensor | None:
-    """A gain of another size than the features is no gain of a norm over several axes: it keeps its ones."""
-    several = call.layout.added > 0
-    return None if tensor is not None and several and tensor.numel() not in (1, d) else tensor
+        return Made(run, live.gain, live.shift, given, module, self.meaning.offset)
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
@@ -89,11 +81,10 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         other = _searched(job, cls, device, width=width)
         if other.best is not None and (search.best is None or other.best.error < search.best.error):
             search, sizes = other, (width,)
-    several = bool(job.meaning.axes) and job.meaning.axes != (-1,)
-    for layout_with in () if sizes or several else ({"headed": True}, {"groups": 2}):
-        if not search.done:
-            other = _searched(job, cls, device, **layout_with)
-            search = other if other.done else search
+    if not sizes and not search.done and job.meaning.axes in (None, (-1,)):
+        # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
+        other = _searched(job, cls, device, **({"headed": True} if search.best is None else {"groups": 2}))
+        search = other if other.done else search
     built = _built(job, search, sizes)
     if unused := _unused_gain(built, job, device):
         return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)

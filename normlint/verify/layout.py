@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -27,6 +26,7 @@ class Layout:
 
     axes: tuple[int, ...]
     split: str = "even"
+    told: int = 0  # the one of the axes whose length a constructor is told
     groups: int = 1  # groups of features that are normalised apart
     headed: bool = False  # an axis of one head stands before the features
 
@@ -45,6 +45,10 @@ class Layout:
         """The reduced axes are the last ones."""
         return sorted(self.axes) == list(range(-len(self.axes), 0))
 
+    def lying_on(self) -> tuple[Layout, Layout]:
+        """All features on the first of several axes or on the last: where a gain may lie on one of them alone."""
+        return replace(self, split="first", told=0), replace(self, split="last", told=-1)
+
     def shape(self, d: int) -> tuple[int, ...]:
         """The lengths of the reduced axes."""
         d, ones = d * self.groups, (1,) * (len(self.axes) - 1)
@@ -55,7 +59,7 @@ class Layout:
     def size(self, d: int, eps: float | None = None) -> Size:
         """What a constructor is told."""
         shape = self.shape(d)
-        return Size(shape, shape[-1] if self.split == "last" else shape[0], eps)
+        return Size(shape, shape[self.told], eps)
 
     def into(self, x: Tensor) -> Tensor:
         """From features last; contiguous where `x` is. Further groups hold other values of the same token."""
@@ -91,10 +95,7 @@ class Layout:
         return gain.view(places)
 
 
-def layouts(meaning: Meaning) -> Iterator[Layout]:
-    """Those to try: several axes share the features evenly, or else all lie on one of them."""
+def layouts(meaning: Meaning) -> tuple[Layout, ...]:
+    """Those to try: several axes share the features evenly, whichever of them a constructor is told of."""
     axes = meaning.axes or (-1,)
-    yield Layout(axes)
-    if len(axes) > 1:
-        yield Layout(axes, "first")
-        yield Layout(axes, "last")
+    return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, told=-1))

@@ -88,24 +88,35 @@ class Search:
     def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:
         """Try each way to build it, until one agrees. `layout_with`: groups, or an axis for heads."""
         for make in makes:
-            for tied in (True, False):
-                for layout in layouts(self.job.meaning):
-                    self._build(make, replace(layout, **layout_with), width, tied=tied)
-                    if self.done:
-                        return
+            for layout in layouts(self.job.meaning):
+                self._build(make, replace(layout, **layout_with), width)
+                if self.done:
+                    return self._tie(make, width)
+        return None
 
-    def _build(self, make: Make, layout: Layout, width: int, *, tied: bool) -> None:
-        """`tied`: a gain over several axes has as many elements as there are features, so that it can be looked at."""
+    def _tie(self, make: Make, width: int) -> None:
+        """Where a gain lies on one of several axes alone, all features are put there, so that it can be looked at."""
+        if self.best is None or not self.best.call.layout.added or self._gain_of(self.best) in (None, 1, width):
+            return
+        for layout in self.best.call.layout.lying_on():
+            other = Search(self.job, self.device)
+            other._build(make, layout, width)
+            if other.done and other.best is not None and self._gain_of(other.best) == width:
+                self.best = other.best
+                return
+
+    def _gain_of(self, found: Found) -> int | None:
+        gain = self._made(found.make, found.call.layout, found.width).gain
+        return None if gain is None else gain.numel()
+
+    def _build(self, make: Make, layout: Layout, width: int) -> None:
         try:
             live = self._made(make, layout, width)
         except ERRORS as error:
             self.missing = self.missing or missing(error)
             self.unmade = self.unmade or first_line(error)
             return
-        if tied != (not layout.added or live.gain is None or live.gain.numel() in (1, width)):
-            return
-        others = others_of(live)
-        for quiet in (False, True) if others else (False,):
+        for quiet in (False, True) if others_of(live) else (False,):
             for loud in calls(live.target, self.job.input, self._named(live), layout):
                 call = replace(loud, quiet=quiet)
                 self.fallback = self.fallback or Found(make, call, torch.inf, 0.0, width)

@@ -104,6 +104,12 @@ FORWARDS = {
             "        return x * torch.rsqrt(x.pow(2).mean(d, keepdim=True) + 1e-6) * self.weight\n"),
         rms(axes=(-2, -1)),
     ),
+    "a plane, a gain for each of its columns": Case(
+        cls(", dim", "dim", "",
+            "    def forward(self, x):\n        d = (-2, -1)\n"
+            "        return x * torch.rsqrt(x.pow(2).mean(d, keepdim=True) + 1e-6) * self.weight\n"),
+        rms(axes=(-2, -1)),
+    ),
     "channels and a plane, a gain for each channel": Case(
         cls(", channels", "1, channels, 1, 1", "",
             "    def forward(self, x):\n        d = (1, 2, 3)\n"

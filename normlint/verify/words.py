@@ -40,8 +40,9 @@ def of_shape(y: Tensor, case: Case) -> str:
 
 def of_value(case: Case, y: Tensor, ref: Tensor, error: float, why: str) -> str:
     """An output that is off; `why` explains it where something does."""
-    explained = f" ({why})" if why else ""
-    return f"{case.told}: {_symptom(y.double(), ref, case.dtype, error)}{explained}"
+    symptom = _symptom(y.double(), ref, case.dtype, error)
+    explained = why and (f": {why}" if symptom.endswith(")") else f" ({why})")
+    return f"{case.told}: {symptom}{explained}"
 
 
 def _symptom(y: Tensor, ref: Tensor, dtype: torch.dtype, error: float) -> str:

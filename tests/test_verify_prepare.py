@@ -398,7 +398,6 @@ def test_a_class_that_is_a_norm_has_its_lines_in_reserve() -> None:
 
 
 ELSEWHERE = {
-    "a lambda": "rms_norm = lambda x, eps=1e-6: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)\n",
     "a function in a function": """
         def make(dim, eps=1e-6):
             def rms_norm(x):
@@ -435,6 +434,13 @@ def test_only_the_lines_are_run_of(text: str) -> None:
     assert (one.entry, one.method) == ("norm", "")
     torch.testing.assert_close(output(one, x), rms(x))
     assert output(one, x.half()).dtype == torch.float16
+
+
+def test_a_lambda_has_lines() -> None:
+    scale = "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)"
+    one = job(HEAD + f"rms_norm = lambda x, w, eps=1e-6: (x * {scale}) * w\n")
+    x, w = x_of(3, 8), x_of(8)
+    torch.testing.assert_close(run(one)["norm"](x, w), rms(x) * w)
 
 
 def test_a_method_that_is_compiled_is_run_as_it_is() -> None:

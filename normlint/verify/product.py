@@ -78,8 +78,8 @@ def along_features(c: Computation) -> tuple[Gain, ...]:
 
 
 def _is_table(c: Computation, gain: Gain) -> bool:
-    """A gain for each of several heads or gates, where one axis is reduced."""
-    one = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
+    """A gain for each of several gates, in the middle of a model where one axis is reduced."""
+    one = not c.returned and isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
     return one and sum(n != ONE for n in gain.param.shape or ()) > 1
 
 

@@ -28,6 +28,9 @@ class Fit:
     value: float
 
 
+UNSEEN: Final = Fit("", 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The reference to measure against, what acts, and what is wrong with it ("" for nothing)."""
@@ -97,7 +100,7 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     known = given if given is not None else meaning.eps
     default = Reference(meaning.kind, meaning.form, _usable(known), meaning.of_sum)
     if found is None or not found.form or _no_norm(found, known):
-        return _unseen(found if found is None or not found.form else None, default, known)
+        return _unseen(found == UNSEEN, default, known)
     choices = sorted(_choices(found, meaning.kind, d), key=lambda c: c.summed != meaning.of_sum)
     agreeing = [c for c in choices if known is not None and _close(c.eps, known)]
     preferred = [c for c in choices if c.form == meaning.form]
@@ -137,11 +140,11 @@ def _judged(acting: Reference, known: float | None, agrees: bool, sound: bool) -
     return _range(acting.eps if known is None else known)
 
 
-def _unseen(found: Fit | None, default: Reference, known: float | None) -> Settled:
-    """No eps was seen: the row of zeros decides, unless one is given."""
+def _unseen(plain: bool, default: Reference, known: float | None) -> Settled:
+    """No eps was seen: the row of zeros decides, unless one is given; `plain`: all scales are divided out."""
     error, told = (0.0, "") if known is None else _range(known)
     smallest = SCALES[-1] ** 2 if default.form in (ADDED, FLOOR_OF_SQUARE) else SCALES[-1]
-    if found is not None and known is not None and known > 100 * smallest and not told:
+    if plain and known is not None and known > 100 * smallest and not told:
         error, told = 1.0, f"eps {known:g} is given, but has no effect"
     if default.kind == "l2":
         error, told = 0.0, ""

@@ -80,6 +80,15 @@ def _holds(node: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
     return (line, getattr(node, "col_offset", 0)) <= start and end <= (last, getattr(node, "end_col_offset", 0))
 
 
+def definitions(node: ast.AST) -> Iterator[ast.AST]:
+    """The functions and classes below a node, however deep, in the order of the text."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, name, ()) if not isinstance(node, ast.expr) else ():
+            if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+                yield child
+            yield from definitions(child)
+
+
 def function_in(chain: Chain) -> AnyFunction | None:
     """The innermost function that holds the end of the chain."""
     return next((n for n in reversed(chain) if isinstance(n, (*FUNCTIONS, ast.Lambda))), None)

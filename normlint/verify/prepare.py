@@ -16,7 +16,7 @@ from normlint.verify.cut import cut, input_name
 from normlint.verify.imports import Finder
 from normlint.verify.job import Job, Meaning
 from normlint.verify.meaning import meaning, open_question
-from normlint.verify.place import Chain, Page, function_in, page_of
+from normlint.verify.place import Chain, Page, definitions, function_in, page_of
 from normlint.verify.product import along_features, product_of
 from normlint.verify.scope import FUNCTIONS, Function, Scope, bindings, parameters, scope_of
 from normlint.verify.slice import CLASS, FUNCTION, Program, TooMuchError
@@ -130,7 +130,7 @@ def _definition(file: _File, norm: Norm, name: str, owner: str) -> _Place | None
     """The function with its scope, and the class it is a method of with its bases."""
     page, top = file.page, file.top
     if owner:
-        cls = _best([n for n in ast.walk(page.tree) if isinstance(n, ast.ClassDef) and n.name == owner], page, norm)
+        cls = _best([n for n in definitions(page.tree) if isinstance(n, ast.ClassDef) and n.name == owner], page, norm)
         if isinstance(cls, ast.ClassDef):
             scope = _inside(top, page.chain(page.span(cls)))
             family = lineage(file.finder, scope, cls)
@@ -138,7 +138,7 @@ def _definition(file: _File, norm: Norm, name: str, owner: str) -> _Place | None
             function = next(own, None)
             if function is not None:
                 return scope, family, function
-    found = _best([n for n in ast.walk(page.tree) if isinstance(n, FUNCTIONS) and n.name == name], page, norm)
+    found = _best([n for n in definitions(page.tree) if isinstance(n, FUNCTIONS) and n.name == name], page, norm)
     if not isinstance(found, FUNCTIONS):
         return None
     chain = page.chain(page.span(found))

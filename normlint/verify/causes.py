@@ -14,6 +14,7 @@ from normlint.verify.reference import Reference
 from normlint.verify.words import NEAR
 
 HALF_MAX: Final = 65504.0
+ROW_OVERFLOWS: Final = "the norm of a row overflows beyond 65504"
 Params: TypeAlias = tuple[Tensor | None, Tensor | None]  # gain and shift as they act, in fp64
 
 
@@ -42,7 +43,7 @@ def _range_of_half(case: Case, x: Tensor, y: Tensor) -> str:
         return "x² underflows"
     lost = (y == 0).all(-1) | ~torch.isfinite(y).all(-1)
     large = x.square().sum(-1).sqrt() > HALF_MAX
-    return "the norm of a row overflows beyond 65504" if torch.equal(lost, large) else "x² overflows beyond 65504"
+    return ROW_OVERFLOWS if torch.equal(lost, large) else "x² overflows beyond 65504"
 
 
 def _alternatives(

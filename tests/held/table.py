@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,8 +16,10 @@ from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.verified import jobs_of, verdicts_of
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "verification.md"
+PACKAGES: Final = Path(__file__).parents[2] / "fixtures" / "ecosystem" / "verdicts.jsonl"
 SEEDS: Final = 20
 STYLE: Final = ("NRM601", "NRM602")  # the values are right
+STATUSES: Final = (MATCH, "precision", "wrong", "skipped")
 
 HEAD: Final = """\
 # The verifier on a set of its own
@@ -82,6 +86,19 @@ def by_rule(found: Sequence[dict[str, Verdict]]) -> Iterator[str]:
         yield f"| {code} | {rule.name} | {', '.join(said)} ({len(norms)} norms) | {', '.join(shown)} |"
 
 
+def by_package() -> Iterator[str]:
+    """The norms of four packages, as the last run over them left them; reading against running."""
+    records = [json.loads(line) for line in PACKAGES.read_text(encoding="utf-8").splitlines()]
+    yield "| package | match | precision | wrong | skipped |"
+    yield "|---|---|---|---|---|"
+    counts = Counter((record["path"].split("/", 1)[0], record["status"]) for record in records)
+    for package in dict.fromkeys(record["path"].split("/", 1)[0] for record in records):
+        yield f"| {package} | {' | '.join(str(counts[package, status]) for status in STATUSES)} |"
+    read = Counter((bool(record["codes"]), record["status"]) for record in records)
+    for blamed, said in ((True, "a rule reports it"), (False, "no rule reports it")):
+        yield f"| *{said}* | {' | '.join(str(read[blamed, status]) for status in STATUSES)} |"
+
+
 def page(found: Sequence[dict[str, Verdict]]) -> str:
     """The whole page."""
     every = [(held, verdicts[held.name].status) for verdicts in found for held in EVERY]
@@ -99,6 +116,11 @@ def page(found: Sequence[dict[str, Verdict]]) -> str:
         lines += ["", f"## {title}", "", "| norm | expected | verdict | worst probe | margin | why |"]
         lines += ["|---|---|---|---|---|---|"]
         lines += [row(held, [verdicts[held.name] for verdicts in found]) for held in norms]
+    lines += ["", "## Four packages", ""]
+    lines += [
+        "Every norm that is recognised in transformers, timm, diffusers and x_transformers; where reading and running"
+    ]
+    lines += ["disagree, `fixtures/ecosystem/disagreements.jsonl` says why.", "", *by_package()]
     return "\n".join(lines) + "\n"
 
 

@@ -31,7 +31,7 @@ def assert_norm(  # noqa: PLR0913  # each says something that can't be read off 
     and bf16. A norm that only loses precision in half gives a PrecisionWarning. The norm itself is never changed.
     """
     try:
-        from normlint.verify.guess import Asked, verdict
+        from normlint.verify.bench.guess import Asked, verdict
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

@@ -10,7 +10,7 @@ import pytest
 from normlint.rules import analyse
 from normlint.rules.registry import RULES
 from normlint.text.verdict import MATCH, Verdict
-from normlint.verify.run import Verifier
+from normlint.verify.guard.run import Verifier
 from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.held.table import PAGE, STYLE
 from tests.verified import jobs_of, verdicts_of

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from normlint.verify.build import Built, subject
+from normlint.verify.assembly.build import Built, subject
 from normlint.verify.job import Job, Meaning
 from normlint.verify.subject import CannotBuildError, Made
 from tests.building.case import CORE, HEAD, Case, cls, rms

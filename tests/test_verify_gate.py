@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from normlint.verify import gate
-from normlint.verify.guarded import RefusedError, builtin_names
+from normlint.verify.guard import gate
+from normlint.verify.guard.guarded import RefusedError, builtin_names
 
 HEAD = "from __future__ import annotations\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
@@ -74,7 +74,7 @@ REFUSED = {
     "a library of the system": ("import subprocess", "it imports subprocess"),
     "a library of the system, in a function": ("def f():\n    from os import system", "it imports os"),
     "the foreign function interface": ("import ctypes", "it imports ctypes"),
-    "the verifier": ("import normlint.verify.judge", "it imports normlint.verify.judge"),
+    "the verifier": ("import normlint.verify.bench.judge", "it imports normlint.verify.bench.judge"),
     "everything of a module": ("from math import *", "it imports everything from math"),
     "files": ("open('a', 'w')", "it uses open"),
     "text as code": ("eval('1')", "it uses eval"),

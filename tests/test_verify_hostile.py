@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from normlint.text.verdict import MATCH, SKIPPED, Verdict
-from normlint.verify.run import Verifier
+from normlint.verify.guard.run import Verifier
 from tests.runnable import norm
 
 torch = pytest.importorskip("torch")
@@ -124,10 +124,10 @@ HOSTILE: dict[str, tuple[str, str, str, str]] = {
         "refused: it replaces builtins.max",
     ),
     "a replaced judge": (
-        "import normlint.verify.judge as judge\njudge.judge = print",
+        "import normlint.verify.bench.judge as judge\njudge.judge = print",
         "pass",
         "refused: it imports normlint",
-        "refused: it replaces normlint.verify.judge.judge",
+        "refused: it replaces normlint.verify.bench.judge.judge",
     ),
     "another default dtype": (
         "torch.set_default_dtype(torch.float64)",

@@ -12,12 +12,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the verifier runs norms with torch")
 
-from normlint.verify.effective_eps import fit, rows  # noqa: E402
+from normlint.verify.bench.effective_eps import fit, rows  # noqa: E402
+from normlint.verify.bench.judge import judge  # noqa: E402
+from normlint.verify.bench.measure import elementwise, row_gain  # noqa: E402
+from normlint.verify.bench.probes import FP32, HALVES, PLAIN, adapted  # noqa: E402
+from normlint.verify.bench.reference import Reference  # noqa: E402
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, OUTSIDE  # noqa: E402
-from normlint.verify.judge import judge  # noqa: E402
-from normlint.verify.measure import elementwise, row_gain  # noqa: E402
-from normlint.verify.probes import FP32, HALVES, PLAIN, adapted  # noqa: E402
-from normlint.verify.reference import Reference  # noqa: E402
 from tests.judging import BROKEN, L2, LLAMA, MS, RMS, SOUND, ClassSubject, subject  # noqa: E402
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from normlint import rules
 from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
-from normlint.verify.meaning import meaning, open_question
+from normlint.verify.program.meaning import meaning, open_question
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 

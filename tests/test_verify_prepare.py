@@ -12,7 +12,7 @@ import torch
 from normlint import rules
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
-from normlint.verify.prepare import prepare
+from normlint.verify.program.prepare import prepare
 
 torch.set_num_threads(1)
 

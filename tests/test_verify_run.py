@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
-from normlint.verify import frames, seccomp
+from normlint.verify.guard import frames, seccomp
+from normlint.verify.guard.limits import ending
+from normlint.verify.guard.run import DeviceError, TorchMissingError, Verifier
 from normlint.verify.job import Job
-from normlint.verify.limits import ending
-from normlint.verify.run import DeviceError, TorchMissingError, Verifier
 from tests.runnable import norm
 
 torch = pytest.importorskip("torch")
@@ -160,7 +160,7 @@ def test_norms_run_on_cuda(device: str, found: str) -> None:
 
 
 def test_the_parent_never_imports_torch() -> None:
-    code = "import sys, normlint.verify.run; print('torch' in sys.modules)"
+    code = "import sys, normlint.verify.guard.run; print('torch' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from normlint.text.verdict import MATCH, WRONG, Verdict
-from normlint.verify.run import Verifier
+from normlint.verify.guard.run import Verifier
 from tests.test_seeds import SEEDS
 from tests.verified import jobs_of, verdicts_of
 

@@ -10,9 +10,9 @@ from normlint.rules import analyse
 from normlint.text.read import read
 from normlint.text.units import units_of
 from normlint.text.verdict import Verdict
+from normlint.verify.guard.run import Verifier
 from normlint.verify.job import Job
-from normlint.verify.prepare import prepare
-from normlint.verify.run import Verifier
+from normlint.verify.program.prepare import prepare
 
 
 def jobs_of(path: Path) -> list[tuple[Norm, Job]]:

@@ -14,8 +14,8 @@ from normlint.faces.progress import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
-from normlint.verify.prepare import prepare
-from normlint.verify.run import Verifier, VerifierError
+from normlint.verify.guard.run import Verifier, VerifierError
+from normlint.verify.program.prepare import prepare
 
 TIMEOUT: Final = 10.0
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}

@@ -11,7 +11,7 @@ from typing import Final
 
 from normlint.rules.registry import RULES
 from normlint.text.verdict import MATCH, Probe, Verdict
-from normlint.verify.run import Verifier
+from normlint.verify.guard.run import Verifier
 from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.verified import jobs_of, verdicts_of
 

@@ -1,0 +1,140 @@
+"""From a job's namespace to a subject: the norm in any size, dtype and place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from normlint.verify.assembly.agreement import with_tensors
+from normlint.verify.assembly.call import Extras
+from normlint.verify.assembly.construct import Construction, constructions
+from normlint.verify.assembly.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
+from normlint.verify.assembly.layout import Layout
+from normlint.verify.assembly.names import GAINS
+from normlint.verify.assembly.trial import ERRORS, WIDTH, Make, Plan, Search
+from normlint.verify.job import Job, Meaning
+from normlint.verify.subject import CannotBuildError, Made
+
+
+@dataclass(slots=True)
+class Built:
+    """A class or function of a file as a Subject."""
+
+    meaning: Meaning
+    plan: Plan
+    sizes: tuple[int, ...] | None
+    ranks: tuple[int, ...]
+    takes_eps: bool
+
+    def make(
+        self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
+    ) -> Made:
+        """A new norm as its constructor leaves it, then cast and moved."""
+        call = self.plan.call
+        try:
+            live = self.plan.make(call.layout, d, dtype, device, eps)
+        except ERRORS as error:
+            raise CannotBuildError(missing(error) or f"a constructor that runs ({first_line(error)})") from error
+        live = with_tensors(live, call, d, self.meaning)
+        given = live.eps if eps is None or not self.takes_eps else eps
+        extras = Extras(live.gain, live.shift, 1e-6 if given is None else given)
+
+        def run(x: Tensor) -> Tensor:
+            return call.run(live.target, x, extras)
+
+        # what a call passes is in no module's state
+        module = None if call.takes("gain") or call.takes("shift") else live.module
+        return Made(run, live.gain, live.shift, given, module, self.meaning.offset)
+
+
+def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
+    """The norm that the job's program defines; CannotBuildError where it can't be built or called."""
+    try:
+        found = resolved(namespace, job.entry)
+        if not inspect.isclass(found):
+            return _of_function(job, found, device)
+        function = as_function(found, job.method)
+        return _of_function(job, function, device) if function else _of_class(job, found, device)
+    except (NameError, ImportError) as error:
+        raise CannotBuildError(missing(error) or first_line(error)) from error
+
+
+def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
+    live = of_function(job, function)
+    search = Search(job, device)
+
+    def make(layout: Layout, d: int, dtype: torch.dtype, where: str, eps: float | None) -> Live:  # noqa: ARG001
+        return replace(live, dtype=dtype, device=where)
+
+    search.over(iter([make]))
+    return _built(job, search, None)
+
+
+def _of_class(job: Job, cls: type, device: str) -> Built:
+    search, sizes = _searched(job, cls, device), None
+    if not search.done and (width := _fixed_width(search, job, device)):
+        other = _searched(job, cls, device, width=width)
+        if other.best is not None and (search.best is None or other.best.error < search.best.error):
+            search, sizes = other, (width,)
+    if not sizes and not search.done and job.meaning.axes in (None, (-1,)):
+        # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
+        other = _searched(job, cls, device, **({"headed": True} if search.best is None else {"groups": 2}))
+        search = other if other.done else search
+    built = _built(job, search, sizes)
+    if unused := _unused_gain(built, job, device):
+        return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)
+    return built
+
+
+def _unused_gain(built: Built, job: Job, device: str) -> str:
+    """The only parameter, where it is called like a gain, lies on the features and changes nothing."""
+    call = built.plan.call
+    if job.meaning.gain or job.method != "forward" or call.guessed or call.partial or built.sizes:
+        return ""
+    made = built.make(WIDTH, device=device)
+    own = {} if made.module is None else dict(made.module.named_parameters())
+    name, gain = next(iter(own.items()), ("", None))
+    if len(own) != 1 or gain is None or name not in GAINS or gain.numel() != WIDTH:
+        return ""
+    x = torch.ones((WIDTH,) * built.ranks[0], device=device).cumsum(-1)
+    with torch.no_grad():
+        try:
+            before = made.run(x.clone())
+            gain.copy_(torch.linspace(2.0, 3.0, WIDTH, device=device).view(gain.shape))
+            return name if torch.equal(before, made.run(x.clone())) else ""
+        except ERRORS:
+            return ""
+
+
+def _searched(job: Job, cls: type, device: str, width: int = WIDTH, **layout_with: Any) -> Search:
+    search = Search(job, device)
+    ways = constructions(cls, job.meaning.axes, job.program)
+    search.over((_class_maker(job, way) for way in ways), width, **layout_with)
+    return search
+
+
+def _class_maker(job: Job, way: Construction) -> Make:
+    def make(layout: Layout, d: int, dtype: torch.dtype, device: str, eps: float | None) -> Live:
+        return of_class(job, way, layout.size(d, eps), dtype, device)
+
+    return make
+
+
+def _fixed_width(search: Search, job: Job, device: str) -> int | None:
+    """The number of features where the class leaves no choice."""
+    if search.fallback is None or (job.meaning.axes and len(job.meaning.axes) > 1):
+        return None
+    gain = search.fallback.make(search.fallback.call.layout, WIDTH, torch.float32, device, None).gain
+    return None if gain is None or gain.numel() in (1, WIDTH) else gain.numel()
+
+
+def _built(job: Job, search: Search, sizes: tuple[int, ...] | None) -> Built:
+    plan = search.plan()
+    width = WIDTH if sizes is None else sizes[0]
+    live = plan.make(plan.call.layout, width, torch.float32, search.device, None)
+    return Built(job.meaning, plan, sizes, plan.ranks, live.takes_eps or plan.call.takes("eps"))

@@ -1,0 +1,231 @@
+"""A call of the norm: what its further inputs are given, and which part of what it returns is the norm."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import product
+from typing import Any, Final
+
+from torch import Tensor
+
+from normlint.verify.assembly.layout import Layout
+from normlint.verify.assembly.names import SURE_GAINS, input_role
+from normlint.verify.subject import CannotBuildError
+
+LARGE: Final = 64.0  # silu, gelu, relu of it are 64 itself, and sigmoid is 1, exactly and in every dtype
+SILU_OF_ONE: Final = 1.27846454  # silu of it is 1
+MOST: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What one input is given.
+
+    `kind`: tensors like, batch, rows, flat or scalar, filled with `number`; plain number, count, none; the gain or
+    shift, wide (to broadcast) or of a batch; features, shape, eps, axis. `divide`: by what it scales the output.
+    """
+
+    kind: str
+    number: float = 0.0
+    divide: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """The norm's tensors and numbers that a call may pass on."""
+
+    gain: Tensor | None = None
+    shift: Tensor | None = None
+    eps: float = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`pick`: the way to the norm in what is returned; `partial`: that is the factor alone, to be multiplied."""
+
+    layout: Layout
+    values: tuple[tuple[str, Value], ...] = ()
+    guessed: tuple[str, ...] = ()  # inputs whose neutral value only the output can tell
+    input: str = ""  # passed by this name; "" as the first
+    pick: tuple[Any, ...] = ()
+    partial: bool = False
+    quiet: bool = False  # parameters other than the gain and shift are set to zero
+
+    @property
+    def divide(self) -> float:
+        """How much the further inputs scale the output by."""
+        found = 1.0
+        for _, value in self.values:
+            found *= value.divide
+        return found
+
+    def takes(self, kind: str) -> bool:
+        """Whether an input gets this."""
+        return any(value.kind.endswith(kind) for _, value in self.values)
+
+    def returned(self, target: Callable[..., Any], inner: Tensor, extras: Extras) -> Any:
+        """What the norm gives for an input in its own layout."""
+        named = {name: made(value, inner, self.layout, extras) for name, value in self.values}
+        if self.input:
+            return target(**{self.input: inner}, **named)
+        return target(inner, **named)
+
+    def run(self, target: Callable[..., Any], x: Tensor, extras: Extras) -> Tensor:
+        """The norm of `x`, features last."""
+        inner = self.layout.into(x)
+        version = inner._version  # noqa: SLF001
+        y = picked(self.returned(target, inner, extras), self.pick)
+        if inner is not x and inner._version != version:  # noqa: SLF001
+            x.copy_(self.layout.back(inner))
+        if not isinstance(y, Tensor):
+            raise TypeError(f"it returns {type(y).__name__}, no tensor")
+        y = (y * inner).to(inner.dtype) if self.partial else y
+        y = y / self.divide if self.divide != 1 else y
+        return self.layout.restored(y, inner)
+
+
+def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:
+    """The value for an input `x`."""
+    d = x.shape[layout.axes[0]] if len(layout.axes) == 1 else x.shape[min(layout.axes)]
+    tensors: dict[str, tuple[int, ...]] = {
+        "like": tuple(x.shape),
+        "batch": (x.shape[0], d),
+        "rows": tuple(x.shape[:-1]),
+        "flat": (d,),
+        "scalar": (),
+    }
+    if value.kind in tensors:
+        return x.new_full(tensors[value.kind], value.number)
+    plain: dict[str, Any] = {
+        "none": None,
+        "number": value.number,
+        "count": int(value.number),
+        "gain": extras.gain,
+        "shift": extras.shift,
+        "features": d,
+        "shape": tuple(x.shape[axis] for axis in layout.axes),
+        "eps": extras.eps,
+        "axis": layout.axes if len(layout.axes) > 1 else layout.axes[0],
+    }
+    way, _, what = value.kind.rpartition(" ")
+    if way == "wide":
+        return layout.wide(plain[what], x.dim())
+    return plain[what].expand(x.shape[0], d) if way == "batch" else plain[what]
+
+
+def picked(out: Any, path: tuple[Any, ...]) -> Any:
+    """The part of it that the path leads to."""
+    for step in path:
+        out = getattr(out, step) if isinstance(step, str) and not isinstance(out, Mapping) else out[step]
+    return out
+
+
+def tensors_in(out: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+    """The tensors in what a norm returned, and the ways to them."""
+    if isinstance(out, Tensor):
+        yield path, out
+    elif len(path) > 2:
+        return
+    elif isinstance(out, Mapping):
+        for key, value in out.items():
+            yield from tensors_in(value, (*path, key))
+    elif isinstance(out, (tuple, list)):
+        for i, value in enumerate(out):
+            yield from tensors_in(value, (*path, i))
+    elif is_dataclass(out):
+        for field in fields(out):
+            yield from tensors_in(getattr(out, field.name), (*path, field.name))
+
+
+def calls(target: Callable[..., Any], job_input: str, named: Mapping[str, str], layout: Layout) -> Iterator[Call]:
+    """The calls to try. `named`: parameters that are the gain and shift, by what was read in the text."""
+    found = list(inspect.signature(target).parameters.values())
+    found = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if not found:
+        yield Call(layout)
+        return
+    first = job_input in ("", found[0].name) or job_input not in {p.name for p in found}
+    rest = found[1:] if first else [p for p in found if p.name != job_input]
+    for filled in (False, True):
+        for shape in ("like", "batch", "flat", "scalar"):
+            way = _Way(named, layout, shape, filled)
+            rows = {p.name: options for p in rest if (options := way.options(p))}
+            guessed = tuple(p.name for p in rest if way.guesses(p))
+            for chosen in list(product(*rows.values()))[:MOST]:
+                values = tuple((n, v) for n, v in zip(rows, chosen, strict=True) if v is not None)
+                yield Call(layout, values, guessed, "" if first else job_input)
+            if not guessed:
+                break
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to fill the further inputs: the shape of conditions, and whether those with a default are filled too."""
+
+    named: Mapping[str, str]
+    layout: Layout
+    shape: str
+    filled: bool
+
+    def role(self, p: inspect.Parameter) -> str:
+        return self.named.get(p.name) or input_role(p.name)
+
+    def guesses(self, p: inspect.Parameter) -> bool:
+        """It is required, and only the output can tell what leaves the norm as it is."""
+        required = p.default is inspect.Parameter.empty
+        return required and p.name not in self.named and self.role(p) in ("gate", "scale", "condition", "")
+
+    def options(self, p: inspect.Parameter) -> list[Value | None]:
+        """What it may be given, None for its default; nothing where the default stands."""
+        role = self.role(p)
+        if p.default is inspect.Parameter.empty or p.name in self.named:
+            return [*_values(role, p, self.shape, self.layout)]
+        if role == "eps":
+            return [Value("eps")]
+        if p.default is None and p.name.lower() in SURE_GAINS:
+            return [*_values("gain", p, self.shape, self.layout), None]
+        if role == "axis" and isinstance(p.default, int) and not self.layout.plain:
+            return [Value("axis"), None]
+        if self.filled and p.default is None and role:
+            return [*_values(role, p, self.shape, self.layout), None]
+        return []
+
+
+def _values(role: str, p: inspect.Parameter, shape: str, layout: Layout) -> list[Value]:
+    ways = ["", "batch "] if layout.plain else ["", "wide ", "batch "]
+    table: dict[str, list[Value]] = {
+        "eps": [Value("eps")],
+        "axis": [Value("axis")],
+        "shape": [Value("shape"), Value("features")],
+        "features": [Value("features")],
+        "residual": [Value("like"), Value("none")],
+        "mask": [Value("none"), Value("rows", 1.0), Value("like", 1.0)],
+        "gate": [
+            Value("none"),
+            Value("like", LARGE, LARGE),
+            Value("like", LARGE),
+            Value("like", 1.0),
+            Value("like", SILU_OF_ONE),
+            Value("like"),
+        ],
+        "scale": [Value(shape), Value(shape, 1.0), Value("number"), Value("number", 1.0), Value("none")],
+        "gain": [Value(f"{way}gain") for way in ways],
+        "shift": [*(Value(f"{way}shift") for way in ways), Value(shape)],
+        "condition": [Value(shape), Value("none"), Value(shape, 1.0)],
+    }
+    return table.get(role) or _by_annotation(p, shape)
+
+
+def _by_annotation(p: inspect.Parameter, shape: str) -> list[Value]:
+    kind = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", str(p.annotation))
+    if kind.startswith("bool"):
+        return [Value("count", 0), Value("count", 1)]
+    if kind.startswith("int"):
+        return [Value("features"), Value("count", 1)]
+    if kind.startswith("float"):
+        return [Value("number", 1.0), Value("number", 0.0)]
+    if kind.startswith(("str", "callable", "Callable")):
+        raise CannotBuildError(f"a value for {p.name}")
+    return [Value("none"), Value(shape), Value(shape, 1.0)]

@@ -1,0 +1,209 @@
+"""The arguments of a class's constructor, guessed from names, annotations and defaults."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any, Final
+
+from torch import nn
+
+from normlint.verify.assembly.config import USUAL_EPS, Config, Size
+from normlint.verify.assembly.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
+from normlint.verify.subject import CannotBuildError
+
+Given = Callable[[Size], Any]
+Parameters = dict[str, inspect.Parameter]
+
+MOST: Final = 48
+AXES: Final = (-3, -2, -1, 0, 1, 2)  # as defaults of `dim`, an axis and no number of features
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """A class, and what each parameter of its constructor is given; those left out keep their default."""
+
+    cls: type
+    given: tuple[tuple[str, Given], ...]
+    eps_name: str  # "" where there is none
+    eps: float | None  # the default, USUAL_EPS where one is required
+
+    def build(self, size: Size) -> tuple[Any, float | None, bool]:
+        """An instance, the eps it was given, and whether one can be passed."""
+        values = {name: give(size) for name, give in self.given}
+        eps = self.eps
+        if self.eps_name and size.eps is not None:
+            values[self.eps_name] = eps = size.eps
+        instance = self.cls(**values)
+        by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
+        if by_config and not self.eps_name:
+            eps = USUAL_EPS if size.eps is None else size.eps
+        return instance, eps, bool(self.eps_name) or by_config
+
+
+def parameters(cls: type) -> list[Parameters]:
+    """Of the constructor and, where it passes on what it doesn't know, of the next ones up to nn.Module."""
+    found: list[Parameters] = []
+    for base in cls.__mro__:
+        if base in (nn.Module, object):
+            break
+        if "__init__" not in base.__dict__:
+            continue
+        all_of = dict(list(inspect.signature(base.__init__).parameters.items())[1:])  # type: ignore[misc]
+        found.append({name: p for name, p in all_of.items() if p.kind not in _VARIADIC})
+        if not any(p.kind in _VARIADIC for p in all_of.values()):
+            break
+    return found
+
+
+def constructions(cls: type, axes: tuple[int, ...] | None, program: str) -> Iterator[Construction]:
+    """The ways to call it, the likeliest first."""
+    levels = parameters(cls)
+    own = levels[0] if levels else {}
+    everything = {name: p for level in reversed(levels) for name, p in level.items()}
+    inherited = [own, everything] if any(_sizes(p) for p in own.values()) else [everything]
+    literals = _literals(program)
+    for some in inherited if len(levels) > 1 else [own]:
+        yield from islice(_ways(cls, some, everything, axes, literals), MOST)
+
+
+def _ways(
+    cls: type, some: Parameters, everything: Parameters, axes: tuple[int, ...] | None, literals: list[str]
+) -> Iterator[Construction]:
+    eps_name = next((n for n in everything if is_eps(n)), "")
+    rows = _rows(some, axes, literals)
+    default = everything[eps_name].default if eps_name else None
+    eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)
+    for chosen in product(*rows.values()):
+        given = [(name, give) for name, give in zip(rows, chosen, strict=True) if give is not None]
+        yield Construction(cls, tuple(given), eps_name, eps)
+
+
+def _rows(some: Parameters, axes: tuple[int, ...] | None, literals: list[str]) -> dict[str, list[Given | None]]:
+    """What each parameter may be given, None for its default."""
+    rows: dict[str, list[Given | None]] = {}
+    sized = any(_sizes(p) for p in some.values() if p.default is inspect.Parameter.empty)
+    for name, p in some.items():
+        if p.default is inspect.Parameter.empty:
+            rows[name] = [*_required(p, axes, literals, first=not rows and not sized)]
+            sized = sized or not rows
+        elif options := _optional(p, axes, literals, sized=sized):
+            rows[name] = options
+            sized = sized or _sizes(p)
+    return rows
+
+
+def _required(p: inspect.Parameter, axes: tuple[int, ...] | None, literals: list[str], *, first: bool) -> list[Given]:
+    name, kind = p.name.lower(), _annotation(p)
+    if found := _by_name(name, kind, axes):
+        return found
+    if kind.startswith("bool"):
+        return [_constant(True), _constant(False)]
+    if kind.startswith("float"):
+        return [_constant(USUAL_EPS)]
+    if kind.startswith("str"):
+        return [_constant(text) for text in literals[:6]] or [_constant("silu")]
+    if kind.startswith("int") or first:
+        return [_channels, _shape]
+    raise CannotBuildError(f"a value for {p.name}")
+
+
+def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
+    table: tuple[tuple[bool, list[Given]], ...] = (
+        (is_eps(name), [_eps]),
+        (name in CONFIGS or kind.endswith(("config", "args")), [_config]),
+        (name in COUNTS, [_constant(1), _constant(2)]),
+        (name in GROUP_SIZES, [_channels, _half]),
+        (name in SHAPES or "tuple" in kind or "list" in kind or kind.endswith("size"), _shapes(kind)),
+        ("bias" in name or "affine" in name, [_constant(True), _constant(False)]),
+        (name in ("axis", "axes", "norm_dim"), [_constant(-1 if axes is None else axes[0])]),
+        (name in ("device", "dtype"), [_constant(None)]),
+        (name.endswith(("_idx", "_id", "_index")), [_constant(0)]),
+        (name.endswith(("_layer", "_fn")) and kind[:3] not in ("int", "str"), [_constant(nn.Identity)]),
+        (is_rate(name), [_constant(0.0)]),
+        (is_features(name) and kind[:4] not in ("bool", "str"), [_channels, _shape]),
+    )
+    return next((given for applies, given in table if applies), [])
+
+
+def _shapes(kind: str) -> list[Given]:
+    return [_shape, _channels] if kind.startswith(("tuple", "list", "sequence", "size")) else [_channels, _shape]
+
+
+def _optional(
+    p: inspect.Parameter, axes: tuple[int, ...] | None, literals: list[str], *, sized: bool
+) -> list[Given | None]:
+    """Options of a parameter with a default; none of them where the default is right."""
+    name, default = p.name.lower(), p.default
+    if is_eps(name):
+        return []
+    last = axes is None or axes == (-1,)
+    if isinstance(default, str) and "channel" in default:
+        first = [_constant(text) for text in literals if "channel" in text and ("first" in text) != last]
+        return [*first, None]
+    if isinstance(default, bool) and name in ("channels_last", "channels_first", "channel_last", "channel_first"):
+        return [_constant(last == name.endswith("last")), None]
+    if name in CONFIGS and default is None:
+        return [_config]
+    if not sized and _sizes(p):
+        return [_channels, _shape, None]
+    if isinstance(default, int) and not isinstance(default, bool) and name in COUNTS and default > 1:
+        return [_constant(1), None]
+    return []
+
+
+def _sizes(p: inspect.Parameter) -> bool:
+    """Whether it takes the number of features."""
+    if p.name.lower() in SHAPES:
+        return True
+    if isinstance(p.default, (bool, str, float)) or _annotation(p)[:4] in ("bool", "str", "floa"):
+        return False
+    return is_features(p.name) and not (isinstance(p.default, int) and p.default in AXES)
+
+
+def _annotation(p: inspect.Parameter) -> str:
+    kind = p.annotation
+    if kind is inspect.Parameter.empty:
+        return ""
+    text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    return text.lower().removeprefix("typing.").removeprefix("optional[")
+
+
+def _literals(program: str) -> list[str]:
+    """The words that strings of the program consist of: what a mode may be called."""
+    found = [n.value for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return list(dict.fromkeys(text for text in found if text.isidentifier()))
+
+
+def _number(value: Any) -> float | None:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain else None
+
+
+def _constant(value: Any) -> Given:
+    return lambda size: value  # noqa: ARG005
+
+
+def _eps(size: Size) -> Any:
+    return USUAL_EPS if size.eps is None else size.eps
+
+
+def _config(size: Size) -> Any:
+    return Config(size)
+
+
+def _channels(size: Size) -> Any:
+    return size.channels
+
+
+def _shape(size: Size) -> Any:
+    return size.shape
+
+
+def _half(size: Size) -> Any:
+    return max(1, math.prod(size.shape) // 2)

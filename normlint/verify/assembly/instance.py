@@ -1,0 +1,174 @@
+"""A norm as its constructor leaves it: what to call, and where its gain, shift and eps are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from normlint.verify.assembly.config import USUAL_EPS, Size
+from normlint.verify.assembly.construct import Construction
+from normlint.verify.assembly.names import EPS_ATTRIBUTES, is_eps
+from normlint.verify.job import Job, Meaning
+from normlint.verify.subject import CannotBuildError
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """`eps`: what it was given. `takes_eps`: its constructor, or the function, does."""
+
+    target: Callable[..., Any]
+    gain: Tensor | None = None
+    shift: Tensor | None = None
+    eps: float | None = None
+    takes_eps: bool = False
+    module: nn.Module | None = None
+    dtype: torch.dtype = torch.float32
+    device: str = "cpu"
+
+
+def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtype, device: str) -> Live:
+    """An instance, cast and moved."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        instance, eps, takes_eps = construction.build(size)
+    module = instance if isinstance(instance, nn.Module) else None
+    if module is not None:
+        module.to(device=device, dtype=dtype)
+    target = _target(instance, job.method)
+    named, passed = _eps_of(target)
+    return Live(
+        target=target,
+        gain=_tensor(instance, job.meaning.gain),
+        shift=_tensor(instance, job.meaning.shift),
+        eps=_given(passed if eps is None else eps, instance, job.meaning, named=named or bool(construction.eps_name)),
+        takes_eps=takes_eps,
+        module=module,
+        dtype=dtype,
+        device=device,
+    )
+
+
+def of_function(job: Job, function: Callable[..., Any]) -> Live:
+    """A function: its eps is that of its parameter's default, or the text's."""
+    named, eps = _eps_of(function)
+    return Live(function, eps=_given(eps, None, job.meaning, named=named), takes_eps=named)
+
+
+def as_function(cls: type, method: str) -> Callable[..., Any] | None:
+    """What can be called without an instance: an autograd.Function, a static or class method."""
+    if issubclass(cls, torch.autograd.Function):
+        return _autograd(cls)
+    kept = inspect.getattr_static(cls, method, None)
+    return getattr(cls, method) if isinstance(kept, (staticmethod, classmethod)) else None
+
+
+def _autograd(cls: Any) -> Callable[..., Any]:
+    """An autograd.Function as a function; where its backward isn't at hand, autograd goes through its forward."""
+    signature = inspect.signature(cls.forward)
+    has_context = "setup_context" not in cls.__dict__
+    outer = signature.replace(parameters=list(signature.parameters.values())[1 if has_context else 0 :])
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        bound = outer.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if "backward" in cls.__dict__:
+            return cls.apply(*bound.args)
+        return cls.forward(_context(), *bound.args) if has_context else cls.forward(*bound.args)
+
+    call.__signature__ = outer  # type: ignore[attr-defined]
+    return call
+
+
+def _context() -> Any:
+    def nothing(*_args: object, **_kwargs: object) -> None:
+        return
+
+    names = "save_for_backward mark_dirty mark_non_differentiable set_materialize_grads save_for_forward"
+    return SimpleNamespace(**dict.fromkeys(names.split(), nothing), needs_input_grad=(True,) * 9)
+
+
+def _target(instance: Any, method: str) -> Callable[..., Any]:
+    """What to call; a module itself, for its hooks, with its forward's signature."""
+    bound: Callable[..., Any] = getattr(instance, method)
+    if not isinstance(instance, nn.Module) or method != "forward":
+        return bound
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return instance(*args, **kwargs)
+
+    call.__signature__ = inspect.signature(bound)  # type: ignore[attr-defined]
+    return call
+
+
+def _eps_of(function: Callable[..., Any]) -> tuple[bool, float | None]:
+    """Whether there is a parameter for eps, and what it is unless passed."""
+    found = [p for p in inspect.signature(function).parameters.values() if is_eps(p.name)]
+    default = next((p.default for p in found), None)
+    return bool(found), USUAL_EPS if default is inspect.Parameter.empty else _number(default)
+
+
+def _tensor(instance: Any, path: str) -> Tensor | None:
+    """The tensor at a dotted path, None where there is none."""
+    found = instance if path else None
+    for step in path.replace("[", ".").replace("]", "").split("."):
+        key = step.strip("'\"")
+        if isinstance(found, (nn.ParameterList, nn.ModuleList, list, tuple)) and key.lstrip("-").isdigit():
+            found = found[int(key)] if len(found) > int(key) else None
+        elif isinstance(found, (nn.ParameterDict, nn.ModuleDict, dict)):
+            found = found[key] if key in found else None  # noqa: SIM401 - a ModuleDict has no get
+        else:
+            found = getattr(found, key, None)
+    return found if isinstance(found, Tensor) else None
+
+
+def _given(eps: float | None, instance: Any, meaning: Meaning, *, named: bool) -> float | None:
+    """The eps in the order of truth: passed or default, the module's attribute, the text's, the dtype's own."""
+    if eps is not None:
+        return eps
+    modules = instance.modules() if isinstance(instance, nn.Module) else [instance]
+    kept = (_number(getattr(one, name, None)) for one in modules for name in EPS_ATTRIBUTES)
+    found = next((value for value in kept if value is not None), meaning.eps)
+    return torch.finfo(torch.float32).eps if found is None and named and meaning.kind == "rms" else found
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, Tensor):
+        return float(value) if value.numel() == 1 and not value.is_meta else None
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain else None
+
+
+def missing(error: BaseException) -> str:
+    """The name that isn't there, "" where the error is another."""
+    if isinstance(error, ImportError):
+        return error.name or str(error)
+    if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
+        return error.name or str(error)
+    if isinstance(error, AttributeError) and isinstance(error.obj, nn.Module):
+        return f"the attribute {error.name}"
+    return ""
+
+
+def first_line(error: BaseException) -> str:
+    """An exception in one line."""
+    text = str(error).strip().split("\n", 1)[0]
+    return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
+
+
+def resolved(namespace: dict[str, Any], entry: str) -> Any:
+    """The class or function of a dotted name."""
+    head, *rest = entry.split(".")
+    if head not in namespace:
+        raise CannotBuildError(head)
+    found = namespace[head]
+    for name in rest:
+        found = getattr(found, name, None)
+    if not callable(found):
+        raise CannotBuildError(entry)
+    return found

@@ -1,0 +1,101 @@
+"""Where the features lie: from features last to the axes that the norm reduces, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from normlint.verify.assembly.config import Size
+from normlint.verify.job import Meaning
+
+
+def divisors(d: int, parts: int) -> tuple[int, ...]:
+    """`d` as a product of `parts` factors, as equal as can be."""
+    if parts == 1:
+        return (d,)
+    wanted = round(d ** (1 / parts))
+    first = max(n for n in range(1, max(wanted, 1) + 1) if d % n == 0)
+    return (first, *divisors(d // first, parts - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The reduced axes, and how the features are split over several of them: even, first or last."""
+
+    axes: tuple[int, ...]
+    split: str = "even"
+    told: int = 0  # the one of the axes whose length a constructor is told
+    groups: int = 1  # groups of features that are normalised apart
+    headed: bool = False  # an axis of one head stands before the features
+
+    @property
+    def added(self) -> int:
+        """How many more axes the norm's input has than the features-last one."""
+        return len(self.axes) - 1 + self.headed
+
+    @property
+    def plain(self) -> bool:
+        """The features lie last anyway."""
+        return self.axes == (-1,) and self.groups == 1 and not self.headed
+
+    @property
+    def trailing(self) -> bool:
+        """The reduced axes are the last ones."""
+        return sorted(self.axes) == list(range(-len(self.axes), 0))
+
+    def lying_on(self) -> tuple[Layout, Layout]:
+        """All features on the first of several axes or on the last: where a gain may lie on one of them alone."""
+        return replace(self, split="first", told=0), replace(self, split="last", told=-1)
+
+    def shape(self, d: int) -> tuple[int, ...]:
+        """The lengths of the reduced axes."""
+        d, ones = d * self.groups, (1,) * (len(self.axes) - 1)
+        if self.split == "even":
+            return divisors(d, len(self.axes))
+        return (d, *ones) if self.split == "first" else (*ones, d)
+
+    def size(self, d: int, eps: float | None = None) -> Size:
+        """What a constructor is told."""
+        shape = self.shape(d)
+        return Size(shape, shape[self.told], eps)
+
+    def into(self, x: Tensor) -> Tensor:
+        """From features last; contiguous where `x` is. Further groups hold other values of the same token."""
+        if self.plain:
+            return x
+        whole = x.is_contiguous()
+        if self.groups > 1:
+            x = torch.cat([x, *[x.detach().flip(-1) * 2] * (self.groups - 1)], -1)
+        if self.headed:
+            return x.unsqueeze(-2)
+        if self.added:
+            x = x.reshape(*x.shape[:-1], *self.shape(x.shape[-1] // self.groups))
+        moved = x.movedim(tuple(range(-len(self.axes), 0)), self.axes)
+        return moved.contiguous() if whole else moved
+
+    def back(self, y: Tensor) -> Tensor:
+        """To features last."""
+        if self.plain or self.headed:
+            return y.squeeze(-2) if self.headed else y
+        moved = y.movedim(self.axes, tuple(range(-len(self.axes), 0)))
+        moved = moved.flatten(-len(self.axes)) if self.added else moved
+        return moved[..., : moved.shape[-1] // self.groups]
+
+    def restored(self, y: Tensor, inner: Tensor) -> Tensor:
+        """What a norm gave for `inner`, features last; as it is where it has other axes."""
+        return self.back(y) if y.dim() == inner.dim() else y
+
+    def wide(self, gain: Tensor, rank: int) -> Tensor:
+        """A vector of features as it broadcasts against the norm's input of `rank` axes."""
+        places = [1] * rank
+        for axis, length in zip(self.axes, self.shape(gain.numel()), strict=True):
+            places[axis] = length
+        return gain.view(places)
+
+
+def layouts(meaning: Meaning) -> tuple[Layout, ...]:
+    """Those to try: several axes share the features evenly, whichever of them a constructor is told of."""
+    axes = meaning.axes or (-1,)
+    return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, told=-1))

@@ -1,0 +1,240 @@
+"""Trying out how a norm is built and called, against a plain formula of what it is meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from normlint.verify.assembly.agreement import AGREES, distance, factor_like, formula, others_of, prepared, values
+from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
+from normlint.verify.assembly.instance import Live, first_line, missing
+from normlint.verify.assembly.layout import Layout, layouts
+from normlint.verify.job import Job, Meaning
+from normlint.verify.subject import CannotBuildError
+
+ERRORS: Final = (
+    RuntimeError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    NameError,
+    ImportError,
+)
+RARE: Final = 5  # an input of five axes is tried where no other agrees
+RANKS: Final = (3, 2, 4, 1, RARE)
+WIDTH: Final = 8
+ALIKE: Final = 0.9  # a cosine: the output is the norm but for a factor or a slip
+
+# the norm of so many features in a layout, in a dtype, on a device, with an eps
+Make = Callable[[Layout, int, torch.dtype, str, "float | None"], Live]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A way to call the norm and how well it agrees: the relative error, and the cosine to what was meant.
+
+    `faint`: the error for inputs so small that eps matters, looked at where a gate may act before the norm or after.
+    """
+
+    make: Make
+    call: Call
+    error: float
+    cosine: float
+    width: int
+    faint: float = 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """It computes what was meant."""
+        return self.error < AGREES
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """The better, the lower."""
+        return (0.0 if self.agrees else self.error), self.faint
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A norm's way to be built and called, and the numbers of axes that it takes."""
+
+    make: Make
+    call: Call
+    ranks: tuple[int, ...]
+
+
+class Search:
+    """One norm's trials; it remembers the best so far and what went wrong."""
+
+    def __init__(self, job: Job, device: str) -> None:
+        self.job, self.device = job, device
+        self.best: Found | None = None
+        self.fallback: Found | None = None
+        self.missing = ""
+        self.unmade = ""
+
+    @property
+    def done(self) -> bool:
+        """Something agrees."""
+        return self.best is not None and self.best.agrees and self.best.faint < AGREES
+
+    def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:
+        """Try each way to build it, until one agrees. `layout_with`: groups, or an axis for heads."""
+        for make in makes:
+            for layout in layouts(self.job.meaning):
+                self._build(make, replace(layout, **layout_with), width)
+                if self.done:
+                    return self._tie(make, width)
+        return None
+
+    def _tie(self, make: Make, width: int) -> None:
+        """Where a gain lies on one of several axes alone, all features are put there, so that it can be looked at."""
+        if self.best is None or not self.best.call.layout.added or self._gain_of(self.best) in (None, 1, width):
+            return
+        for layout in self.best.call.layout.lying_on():
+            other = Search(self.job, self.device)
+            other._build(make, layout, width)
+            if other.done and other.best is not None and self._gain_of(other.best) == width:
+                self.best = other.best
+                return
+
+    def _gain_of(self, found: Found) -> int | None:
+        gain = self._made(found.make, found.call.layout, found.width).gain
+        return None if gain is None else gain.numel()
+
+    def _build(self, make: Make, layout: Layout, width: int) -> None:
+        try:
+            live = self._made(make, layout, width)
+        except ERRORS as error:
+            self.missing = self.missing or missing(error)
+            self.unmade = self.unmade or first_line(error)
+            return
+        for quiet in (False, True) if others_of(live) else (False,):
+            for loud in calls(live.target, self.job.input, self._named(live), layout):
+                call = replace(loud, quiet=quiet)
+                self.fallback = self.fallback or Found(make, call, torch.inf, 0.0, width)
+                self._rank_by_rank(make, call, width)
+                if self.done:
+                    return
+            if self.best is None or not self.best.call.guessed:
+                return
+
+    def _made(self, make: Make, layout: Layout, width: int) -> Live:
+        return make(layout, width, torch.float32, self.device, None)
+
+    def _named(self, live: Live) -> dict[str, str]:
+        """The gain and shift that are no attributes, but parameters perhaps."""
+        meaning = self.job.meaning
+        parts = ((meaning.gain, "gain", live.gain), (meaning.shift, "shift", live.shift))
+        return {name: role for name, role, tensor in parts if name and tensor is None}
+
+    def _rank_by_rank(self, make: Make, call: Call, width: int) -> None:
+        live = prepared(self._made(make, call.layout, width), call, width, self.job.meaning)
+        for rank in allowed(self.job.meaning, call.layout):
+            for found in self._attempts(make, live, call, (*(WIDTH,) * (rank - 1), width)):
+                if self.best is None or found.order < self.best.order:
+                    self.best = found
+            if self.done:
+                return
+
+    def _attempts(self, make: Make, live: Live, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
+        eps = 1e-6 if live.eps is None else live.eps
+        faint = {}
+        if call.guessed and eps > 0:
+            tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
+            faint = {found.call: found.error for found in tiny}
+        for found in self._tried(make, live, call, values(shape), 0.0):
+            yield replace(found, faint=faint.get(found.call, 0.0))
+
+    def _tried(self, make: Make, live: Live, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
+        x = x.to(self.device)
+        extras = Extras(live.gain, live.shift, 1e-6 if live.eps is None else live.eps)
+        try:
+            with torch.no_grad():
+                out = call.returned(live.target, call.layout.into(x.clone()), extras)
+        except ERRORS as error:
+            self.missing = self.missing or missing(error)
+            return
+        inner = call.layout.into(x)
+        for path, y in tensors_in(out):
+            partial = y.shape != inner.shape and y.dim() == inner.dim() and factor_like(y, inner, call.layout)
+            if y.shape == inner.shape or partial or (call.layout.headed and y.shape == x.shape):
+                whole = call.layout.restored((y * inner if partial else y) / call.divide, inner).double()
+                off, cosine = distance(whole, self._formula(x, live, eps))
+                yield Found(make, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
+
+    def _formula(self, x: Tensor, live: Live, eps: float) -> Tensor:
+        """What is meant."""
+        gain, shift = (t if t is None or t.numel() in (1, x.shape[-1]) else None for t in (live.gain, live.shift))
+        return formula(x.double(), self.job.meaning, gain, shift, eps)
+
+    def ranks(self, found: Found) -> tuple[int, ...]:
+        """Those with which it agrees; those with which it runs where agreeing may be chance."""
+        job, call, width = self.job, found.call, found.width
+        live = prepared(self._made(found.make, call.layout, width), call, width, job.meaning)
+        runs: list[int] = []
+        agrees: list[int] = []
+        for rank in allowed(job.meaning, call.layout):
+            if rank == RARE and (agrees or (runs and call.layout.trailing)):
+                break
+            fits = self._fits(found, live, (*(WIDTH,) * (rank - 1), width))
+            agreed = any(f.agrees for f in fits)
+            # further inputs of the wrong shape may broadcast where all axes are of one length
+            if agreed and not self._fits(found, live, (*(2, 3, 4, 5)[: rank - 1], width)):
+                continue
+            runs += [rank] if fits else []
+            agrees += [rank] if agreed else []
+        # a rank in which only chance makes the norm agree is 2 or 1
+        matrix = job.meaning.kind == "l2" and 2 in agrees
+        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix)
+        wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
+        return tuple(agrees if certain else runs[:1] if wanted else runs)
+
+    def _fits(self, found: Found, live: Live, shape: tuple[int, ...]) -> list[Found]:
+        tried = self._attempts(found.make, live, found.call, shape)
+        return [f for f in tried if (f.call.pick, f.call.partial) == (found.call.pick, found.call.partial)]
+
+    def plan(self) -> Plan:
+        """The best that was found, or why nothing was."""
+        found = self.best
+        if found is None:
+            found = self._failing()
+            return Plan(found.make, found.call, self._usual(found))
+        unsure = [name for name, value in found.call.values if name in found.call.guessed and value.kind != "none"]
+        gates_only = len(unsure) == 1 and found.call.divide != 1
+        if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
+            raise CannotBuildError(f"a value for {unsure[0]}")
+        return Plan(found.make, found.call, self.ranks(found) or self._usual(found))
+
+    def _usual(self, found: Found) -> tuple[int, ...]:
+        return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]
+
+    def _failing(self) -> Found:
+        """A norm that never runs: its exception is what there is to say, unless it may be ours."""
+        if self.missing:
+            raise CannotBuildError(self.missing)
+        if self.fallback is None:
+            raise CannotBuildError(f"a constructor that runs ({self.unmade})")
+        if self.fallback.call.guessed:
+            raise CannotBuildError(f"a value for {self.fallback.call.guessed[0]}")
+        return self.fallback
+
+
+def allowed(meaning: Meaning, layout: Layout) -> tuple[int, ...]:
+    """Numbers of axes that the features-last input may have."""
+    least = max((axis + 1 if axis >= 0 else -axis) for axis in layout.axes) - layout.added
+    first = (
+        () if meaning.rank is None or meaning.rank - layout.added < max(least, 1) else (meaning.rank - layout.added,)
+    )
+    if layout.trailing:
+        return first if meaning.rank is not None else tuple(rank for rank in RANKS if rank >= least)
+    # with fewer axes the reduced one would be the last; what the text says of their number is only the likeliest
+    least = max(least, 3) if min(layout.axes) >= 0 else least
+    return (*first, *(rank for rank in RANKS if rank >= least and rank not in first))

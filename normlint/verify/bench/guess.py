@@ -1,0 +1,197 @@
+"""A live module or function of the caller's as a subject: what isn't said of it is read off it, or tried."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from normlint.text.verdict import Verdict
+from normlint.verify.bench.bench import USER_ERRORS
+from normlint.verify.bench.judge import judge
+from normlint.verify.bench.live import EPS, LiveFunction, LiveModule, attribute, compiled_like, parameters
+from normlint.verify.bench.reference import Reference, flat
+from normlint.verify.job import FLOOR_OF_ROOT, Meaning
+from normlint.verify.subject import Made
+
+GAINS: Final = ("weight", "gamma", "scale", "g", "a_2", "gain")
+SHIFTS: Final = ("bias", "beta", "b_2", "shift")
+KINDS: Final = ("rms", "layer", "l2")
+MOST: Final = 1 << 20
+D: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the caller says of the norm; None for what it doesn't."""
+
+    kind: str | None = None
+    eps: float | None = None
+    axis: int = -1
+
+
+def verdict(
+    target: Any, asked: Asked, device: str | None = None, dtypes: Sequence[torch.dtype] | None = None
+) -> Verdict:
+    """The verdict on a live module or function, on the device where it is."""
+    place = device or next((str(p.device) for p in getattr(target, "parameters", tuple)()), "cpu")
+    with _patient_compiler(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
+        warnings.simplefilter("ignore")
+        with contextlib.redirect_stdout(io.StringIO()):  # the judge tells what is printed
+            subject = live(target, asked)
+        return judge(subject, device=place, dtypes=dtypes)
+
+
+@contextlib.contextmanager
+def _patient_compiler() -> Iterator[None]:
+    """The compiler's limit on recompilations: the probes have more shapes and dtypes than it allows."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if dynamo is None:
+        yield
+        return
+    name = "recompile_limit" if hasattr(dynamo.config, "recompile_limit") else "cache_size_limit"
+    with dynamo.config.patch({name: 64}):
+        yield
+
+
+def live(target: Any, asked: Asked) -> LiveModule | LiveFunction:
+    """The subject for a live module or function; what isn't said is read off it, or tried."""
+    original = getattr(target, "_orig_mod", target)
+    if isinstance(original, nn.Module):
+        found: LiveModule | LiveFunction = _module(target, original, asked)
+    else:
+        found = _function(target, asked)
+    found.ranks = _ranks(found)
+    found.meaning = _fitting(found, (asked.kind,) if asked.kind else _named_kinds(original))
+    return found
+
+
+def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
+    paths = list(_tensors(module))
+    gain, shift = (next((p for n in names for p in paths if p.split(".")[-1] == n), "") for names in (GAINS, SHIFTS))
+    eps = _eps_of(module) if asked.eps is None else asked.eps
+    meaning = Meaning("", eps=eps, gain=gain, shift=shift, filled_later=True)
+    inner = _normalized_shape(module)
+    sizes = [t.numel() for t in (attribute(module, gain), attribute(module, shift)) if t is not None and t.numel() > 1]
+    size = math.prod(inner) if inner else next(iter(sizes), None)
+    compiled = None if target is module else partial(compiled_like, target)
+    axis = -1 if len(inner) > 1 else asked.axis
+    return LiveModule(module, meaning, (size,) if size else None, axis=axis, inner=inner, compiled=compiled)
+
+
+def _tensors(module: nn.Module) -> Iterator[str]:
+    """The paths of all it might multiply with or add, its own first."""
+    named = [(n, t) for n, t in vars(module).items() if isinstance(t, Tensor)]
+    named += sorted((*module.named_parameters(), *module.named_buffers()), key=lambda item: item[0].count("."))
+    # of one axis, or of one that matters: a matrix is no gain
+    yield from (n for n, t in named if t.is_floating_point() and t.numel() == max(t.shape, default=1))
+
+
+def _function(target: Any, asked: Asked) -> LiveFunction:
+    names = parameters(target)
+    default = next((names[n] for n in EPS if isinstance(names.get(n), float)), None)
+    if target is torch.nn.functional.rms_norm:
+        default = torch.finfo(torch.float32).eps  # of the dtype it computes in
+    gain, shift = (next((n for n in group if n in names), "") for group in (GAINS, SHIFTS))
+    meaning = Meaning("", eps=default if asked.eps is None else asked.eps, gain=gain, shift=shift, filled_later=True)
+    takes_eps = any(n in names for n in EPS)
+    return LiveFunction(target, meaning, takes_eps=takes_eps, axis=asked.axis)
+
+
+def _eps_of(module: nn.Module) -> float | None:
+    """The eps it stores; that of the dtype it computes in for a torch.nn.RMSNorm without one."""
+    held = [(part, n) for part in module.modules() for n in EPS]
+    found = [getattr(part, n) for part, n in held if isinstance(getattr(part, n, None), (int, float, Tensor))]
+    if not found and any(isinstance(part, nn.RMSNorm) for part in module.modules()):
+        return torch.finfo(torch.float32).eps
+    return float(found[0]) if found else None
+
+
+def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
+    """The lengths of the axes it says that it normalises, () where it doesn't."""
+    shape = getattr(module, "normalized_shape", ())
+    shape = (shape,) if isinstance(shape, int) else shape
+    fits = isinstance(shape, (tuple, list)) and all(isinstance(n, int) for n in shape)
+    return tuple(shape) if fits else ()
+
+
+def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
+    """The numbers of axes it runs with; where there is no more than one, 3 too, so that the failure is told."""
+    d = subject.sizes[0] if subject.sizes else 8
+    least = subject.axis + 1 if subject.axis >= 0 else -subject.axis
+    if isinstance(subject, LiveModule) and subject.compiled is not None:
+        return (max(3, least),)
+    made, ranks = subject.make(d), range(least, 6)
+    for shapes in ([(*(2, 3, 4, 5)[: r - 1], d) for r in ranks], [(d,) * r for r in ranks]):
+        found = tuple(len(s) for s in shapes if math.prod(s) <= MOST and _runs(made, s))
+        if any(rank > 1 for rank in found):
+            return found  # of axes of one length only where nothing else works
+    return (*found, max(3, least))
+
+
+def _runs(made: Made, shape: tuple[int, ...]) -> bool:
+    try:
+        with torch.no_grad():
+            y = made.run(torch.ones(shape))
+    except USER_ERRORS:
+        return False
+    return isinstance(y, Tensor) and y.shape == shape
+
+
+def _named_kinds(target: Any) -> tuple[str, ...]:
+    """By type or name; all kinds where neither tells."""
+    name = getattr(target, "__name__", type(target).__name__).lower().replace("_", "")
+    if isinstance(target, nn.RMSNorm) or "rms" in name:
+        return ("rms",)
+    if isinstance(target, nn.LayerNorm) or "layernorm" in name:
+        return ("layer",)
+    return ("l2",) if "l2" in name else KINDS
+
+
+def _fitting(subject: LiveModule | LiveFunction, kinds: tuple[str, ...]) -> Meaning:
+    """The kind and offset whose reference comes closest to one output."""
+    meant = subject.meaning
+    candidates = [
+        replace(meant, kind=kind, offset=offset, form=FLOOR_OF_ROOT if kind == "l2" else meant.form)
+        for kind in kinds
+        for offset in ((0.0, 1.0) if meant.gain else (0.0,))
+    ]
+    scored = [(error, n) for n, error in enumerate(_errors(subject, candidates))]
+    return candidates[min(scored)[1]]
+
+
+def _errors(subject: LiveModule | LiveFunction, candidates: list[Meaning]) -> Iterator[float]:
+    d = subject.sizes[0] if subject.sizes else D
+    made = subject.make(d)
+    g = torch.Generator().manual_seed(0)
+    shape = (*(2,) * (next((r for r in (3, 2, 4, 5, 1) if r in subject.ranks), 3) - 1), d)
+    x = torch.randn(shape, generator=g) + 0.5
+    with torch.no_grad():
+        for one in (made.gain, made.shift):
+            if one is not None:
+                one.copy_(torch.rand(one.shape, generator=g) + 0.5)
+        try:
+            y = made.run(x.clone())
+        except USER_ERRORS:
+            y = None
+        for meant in candidates:
+            yield _error(meant, made, x, y)
+
+
+def _error(meant: Meaning, made: Made, x: Tensor, y: Any) -> float:
+    d = x.shape[-1]
+    gain = None if made.gain is None else flat(made.gain.double() + meant.offset, d)
+    shift = None if made.shift is None else flat(made.shift.double(), d)
+    ref = Reference(meant.kind, eps=meant.eps or 0.0)(x.double(), gain, shift)
+    if not isinstance(y, Tensor) or y.shape != ref.shape:
+        return 0.0
+    return ((y.double() - ref).abs().max() / ref.abs().max()).nan_to_num(1e30).item()

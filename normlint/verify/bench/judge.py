@@ -1,0 +1,201 @@
+"""The verdict: every probe on one norm, the worst of them in words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
+from normlint.verify.bench import measure, words
+from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedError, effective
+from normlint.verify.bench.causes import ROW_OVERFLOWS, cause
+from normlint.verify.bench.effective_eps import Settled, fit, rows, settle
+from normlint.verify.bench.moving import movable
+from normlint.verify.bench.probes import FP32, HALVES, PLAIN, SHORT, Case, adapted, filled, with_rank
+from normlint.verify.bench.properties import CHECKS, D
+from normlint.verify.subject import CannotBuildError, Subject
+
+ALL: Final = (torch.float32, torch.float16, torch.bfloat16)
+EMPTY: Final = "empty"
+EPS: Final = "effective eps"
+GAIN_SHAPE: Final = (64, 1024)
+Check = Callable[[], Iterator[Outcome]]
+
+
+def judge(
+    subject: Subject, *, device: str = "cpu", dtypes: Sequence[torch.dtype] | None = None, seed: int = 0
+) -> Verdict:
+    """Runs all probes; the verdict says what they showed on this device and with this torch."""
+    bench = Bench(subject, device, seed)
+    with warnings.catch_warnings(), torch.random.fork_rng(devices=()):
+        warnings.simplefilter("ignore")
+        try:
+            settled = _settled(bench)
+            bench.reference = settled.reference
+            seen = ALL if subject.meaning.halves else ALL[:1]
+            outcomes = tuple(_outcomes(bench, settled, tuple(dtypes or seen)))
+        except CannotBuildError as error:
+            return Verdict(SKIPPED, f"needs {error}", device)
+    return _verdict(outcomes, settled, device)
+
+
+def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Verdict:
+    failed = sorted((o for o in outcomes if not o.probe.passed), key=lambda o: (o.status != WRONG, o.order))
+    # what was fitted to something that is no norm is no eps
+    normal = outcomes[0].probe.passed or failed[0].probe.probe == EPS
+    worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share, default=None)
+    return Verdict(
+        failed[0].status if failed else MATCH,
+        failed[0].probe.told if failed else "",
+        device,
+        settled.effective if normal else None,
+        settled.given,
+        settled.form if normal else "",
+        worst,
+        tuple(o.probe for o in outcomes),
+    )
+
+
+def _share(probe: Probe) -> float:
+    return probe.error / probe.limit if probe.limit else 0.0
+
+
+def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -> Iterator[Outcome]:
+    """All probes; where the plain one raises, it alone."""
+    first = tuple(_tried(PLAIN.name, "fp32", PLAIN.told, partial(_value, bench, PLAIN, 100)))
+    yield from first
+    if any(o.order == RAISED for o in first):
+        return
+    yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.told), 20)
+    cases = [case for case in (*FP32, *HALVES) if case.dtype in dtypes]
+    checks: list[tuple[str, str, str, Check]] = [
+        (case.name, SHORT[case.dtype], case.told, partial(_value, bench, case, 101 + n)) for n, case in enumerate(cases)
+    ]
+    halves = [dtype for dtype in dtypes if dtype != torch.float32]
+    checks += [("row gain", SHORT[h], f"{SHORT[h]} input", partial(_row_gain, bench, h)) for h in halves]
+    checks += [(name, "fp32", name, partial(check, bench)) for name, check in CHECKS]
+    checks.append(("moves to another device", "fp32", "moves to another device", partial(movable, bench)))
+    yield from chain.from_iterable(_tried(*check) for check in checks)
+
+
+RAISED: Final = 5
+
+
+def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
+    """A check's outcomes; an exception of the norm fails it."""
+    try:
+        yield from check()
+    except LeftOutError:
+        return
+    except RaisedError as error:
+        if name == EMPTY:  # worth knowing, no mistake of a norm
+            yield Outcome(Probe(name, short, 0.0, 0.0, f"{about}: {error}"))
+            return
+        told = f"{about}: {error}"
+        yield Outcome(Probe(name, short, 1.0, 0.0, told), RAISED if name == PLAIN.name and short == "fp32" else 35)
+
+
+def _settled(bench: Bench) -> Settled:
+    """The eps that acts, from one row at many scales."""
+    subject, d = bench.subject, bench.size(D)
+    made = bench.made(d)
+    gain, _ = effective(made, d)
+    x, direction = rows(d, subject.meaning.kind == "layer", bench.device, bench.generator(50))
+    found = None
+    try:
+        y = _by_rows(bench, x, d)
+    except (RaisedError, LeftOutError):
+        y = None
+    if y is not None:
+        plain = direction if gain is None else direction * gain
+        scaled = plain / d**0.5 if subject.meaning.kind == "l2" else plain
+        found = fit(y, scaled) if scaled.shape == (d,) else None
+    return settle(found, subject.meaning, made.eps, d)
+
+
+def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
+    """The output for each row, whatever ranks the norm takes; the shift is zero for the time."""
+    made = bench.made(d)
+    shift = None if made.shift is None else made.shift.detach().clone()
+    with torch.no_grad():
+        if made.shift is not None:
+            made.shift.zero_()
+        shape = with_rank(tuple(x.shape), bench.subject.ranks)
+        y = torch.stack([bench.run(made, row.clone()) for row in x]) if len(shape) == 1 else None
+        y = bench.run(made, x.reshape(shape).clone()) if y is None else y
+        if made.shift is not None and shift is not None:
+            made.shift.copy_(shift)
+    return y.reshape(x.shape) if y.numel() == x.numel() else None
+
+
+def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
+    """Shape, dtype and values of one input."""
+    subject = bench.subject
+    case = adapted(wanted, subject.sizes, subject.ranks)
+    if case is None:
+        return
+    made = bench.made(case.shape[-1], case.dtype)
+    x = filled(case, bench.generator(salt), bench.device)
+    with torch.no_grad():
+        y = bench.run(made, x.clone())
+    yield _compared(bench, case, x, y)
+
+
+def _compared(bench: Bench, case: Case, x: Tensor, y: Tensor) -> Outcome:
+    short, limit = SHORT[case.dtype], measure.LIMIT[case.dtype]
+    if y.shape != x.shape:
+        return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_shape(y, case)), 10)
+    if y.dtype != x.dtype:
+        return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_dtype(y, case)), 50)
+    made = bench.made(case.shape[-1], case.dtype)
+    ref, spread = bench.expected(made, x)
+    note = ""
+    if bench.subject.meaning.kind == "l2" and case.twist:
+        y, note = _spared(x, y, ref)
+    error = measure.elementwise(y, ref, spread)
+    if error <= limit:
+        return Outcome(Probe(case.name, short, error, limit, note))
+    why = cause(case, x, y, bench.reference, effective(made, case.shape[-1]))
+    told = words.of_value(case, y, ref, error, why)
+    if bench.subject.meaning.kind == "l2" and why == ROW_OVERFLOWS:  # torch's own norm does so too
+        return Outcome(Probe(case.name, short, 0.0, limit, told))
+    lenient = case.extreme and (bench.subject.meaning.lenient or bench.subject.meaning.kind == "l2")
+    return Outcome(Probe(case.name, short, error, limit, told), _order(case), PRECISION if lenient else WRONG)
+
+
+def _order(case: Case) -> int:
+    if case.dtype != torch.float32:
+        return 52
+    return 40 if case.twist == "zero row" else 30
+
+
+def _spared(x: Tensor, y: Tensor, ref: Tensor) -> tuple[Tensor, str]:
+    """An L2 norm may give NaN for a row of zeros: it is told and not measured."""
+    zero = (x.cpu() == 0).all(-1, keepdim=True) & ~torch.isfinite(y)
+    return torch.where(zero, ref.to(y), y), "a row of zeros gives NaN" if zero.any() else ""
+
+
+def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
+    """How far whole rows are scaled off, on data without extremes; the shift is left out."""
+    case = adapted(Case("row gain", "input", GAIN_SHAPE, dtype), bench.subject.sizes, bench.subject.ranks)
+    limit = None if case is None else measure.row_gain_limit(case.shape[-1])
+    if case is None or limit is None or bench.subject.meaning.kind == "l2":  # F.normalize rounds its norm to half
+        return
+    made = bench.made(case.shape[-1], dtype)
+    x = torch.randn(case.shape, generator=bench.generator(90)).to(bench.device, dtype)
+    with torch.no_grad():
+        if made.shift is not None:
+            made.shift.zero_()
+        y = bench.run(made, x.clone())
+    if y.shape != x.shape or y.dtype != dtype:
+        return
+    ref, _ = bench.expected(made, x)
+    error = measure.row_gain(y, ref)
+    told = "" if error <= limit else words.row_gain(error, SHORT[dtype])
+    yield Outcome(Probe("row gain", SHORT[dtype], error, limit, told), 90, PRECISION)

@@ -1,0 +1,67 @@
+"""Whether a norm goes to another device as a whole, seen without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from normlint.verify.bench.bench import Bench, Outcome, RaisedError
+from normlint.verify.bench.properties import D, holds, plain
+from normlint.verify.subject import Made
+
+FACTORIES: Final = tuple("tensor as_tensor zeros ones full empty arange eye linspace rand randn".split())
+
+
+def movable(bench: Bench) -> Iterator[Outcome]:
+    """After `.to("meta")` the forward still finds everything on one device. Of no use to the bench afterwards."""
+    made = bench.made(bench.size(D))
+    if made.module is None:
+        return
+    told = _left_behind(bench, made, made.module) if _may_stay(bench, made, made.module) else ""
+    yield holds("moves to another device", not told, told, 76)
+
+
+def _may_stay(bench: Bench, made: Made, module: nn.Module) -> bool:
+    """Whether anything but parameters and buffers comes into it; else the costly run on another device is spared."""
+    own = (made.gain, made.shift)
+    held = (v for part in module.modules() for v in vars(part).values() if isinstance(v, Tensor) and v.ndim)
+    if any(all(v is not one for one in own) for v in held):
+        return True
+    x = plain(bench, 9)
+    with torch.no_grad(), _Factories() as seen:
+        bench.run(made, x)
+    return bool(seen.made)
+
+
+class _Factories(TorchFunctionMode):
+    """Notes tensors that are made without saying on which device; those without axes go with any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[str] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Runs the function as it is."""
+        y = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in FACTORIES and isinstance(y, Tensor) and y.ndim and not (kwargs or {}).get("device"):
+            self.made.append(name)
+        return y
+
+
+def _left_behind(bench: Bench, made: Made, module: nn.Module) -> str:
+    x = plain(bench, 9).to("meta")
+    module.to("meta")
+    try:
+        with torch.no_grad():
+            bench.run(made, x)
+    except RaisedError as error:
+        # anything else: it reads values, which a meta tensor doesn't have
+        return f'after .to("meta") it {error}' if "device" in str(error) else ""
+    return ""

@@ -1,0 +1,243 @@
+"""What must hold of a norm besides its values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from normlint.text.verdict import Probe
+from normlint.verify.bench import measure, words
+from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedError, effective, raised_by_backward, wide
+from normlint.verify.bench.causes import of_gradient
+from normlint.verify.bench.probes import PLAIN, adapted, filled
+from normlint.verify.bench.reference import Reference
+from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE
+from normlint.verify.subject import CannotBuildError, Made
+
+PASSED_EPS: Final = 0.3
+D: Final = 16
+
+
+def holds(name: str, fine: bool, told: str, order: int, dtype: str = "fp32") -> Outcome:
+    """Something that is so or not."""
+    return Outcome(Probe(name, dtype, 0.0 if fine else 1.0, 0.0, "" if fine else told), order)
+
+
+def within(name: str, error: float, limit: float, told: str, order: int) -> Outcome:
+    """Something measured in fp32."""
+    return Outcome(Probe(name, "fp32", error, limit, "" if error <= limit else told), order)
+
+
+def plain(bench: Bench, salt: int) -> Tensor:
+    """An ordinary fp32 input in a shape the norm takes."""
+    case = adapted(PLAIN, bench.subject.sizes, bench.subject.ranks)
+    if case is None:
+        raise LeftOutError(PLAIN.name)
+    return filled(case, bench.generator(salt), bench.device)
+
+
+def determinism(bench: Bench) -> Iterator[Outcome]:
+    """The same input gives the same output, in training too."""
+    made, x = bench.made(bench.size(D)), plain(bench, 1)
+    with torch.no_grad():
+        y, z = bench.run(made, x.clone()), bench.run(made, x.clone())
+    fine = y.shape == z.shape and not bool(_differ(y, z).any())
+    yield holds("determinism", fine, "the same input gives two different outputs", 13)
+
+
+def _differ(y: Tensor, z: Tensor) -> Tensor:
+    """Where two outputs are not the same, to the bit; NaN is the same as NaN."""
+    return ~(torch.eq(y, z) | (torch.isnan(y) & torch.isnan(z)))
+
+
+def independence(bench: Bench) -> Iterator[Outcome]:
+    """Changing one token leaves the others as they are, to the bit."""
+    made, x = bench.made(bench.size(D)), plain(bench, 2)
+    count = math.prod(x.shape[:-1])
+    if count < 2:
+        return
+    other = x.clone()
+    other.reshape(count, -1)[0] = other.reshape(count, -1)[0] * 3 + 1
+    with torch.no_grad():
+        y, z = bench.run(made, x.clone()), bench.run(made, other)
+    if y.shape != x.shape or z.shape != x.shape:
+        return  # the values say so
+    y, z = y.reshape(count, -1)[1:], z.reshape(count, -1)[1:]
+    moved = _differ(y, z).any(-1).sum().item()
+    by = ((z - y).abs().amax() / y.abs().amax().clamp(min=1e-30)).item()
+    told = f"changing one token changes {moved} of the {count - 1} others, by up to {words.percent(by)}"
+    yield holds("token independence", moved == 0, told, 14)
+
+
+def untouched(bench: Bench) -> Iterator[Outcome]:
+    """The input is still what it was."""
+    made, x = bench.made(bench.size(D)), plain(bench, 3)
+    before = x.clone()
+    with torch.no_grad():
+        bench.run(made, x)
+    told = "the input is changed in place: the caller's tensor is overwritten"
+    yield holds("input not mutated", torch.equal(x, before), told, 12)
+
+
+def initial(bench: Bench) -> Iterator[Outcome]:
+    """A fresh norm scales by 1 and shifts by 0."""
+    d = bench.size(D)
+    made, x, meaning = bench.fresh(d), plain(bench, 4), bench.subject.meaning
+    gain, shift = effective(made, d)
+    if meaning.kind != "l2" and gain is not None:
+        told = words.lone_gain(gain, d)
+        yield holds("gain shape", not told, told, 72)
+    if meaning.filled_later:
+        return
+    told = words.unfilled(gain, shift)
+    if not told and meaning.kind != "l2":
+        with torch.no_grad():
+            y = bench.run(made, x.clone())
+        ref, spread = bench.reference(wide(x)), bench.reference.spread(wide(x))
+        if y.shape == ref.shape and measure.elementwise(y, ref, spread) > measure.LIMIT[torch.float32]:
+            told = "" if meaning.zero_gain and not y.any() else words.initial(y, ref, gain, made.offset)
+    yield holds("initial gain", not told, told, 65)
+
+
+def gradients(bench: Bench) -> Iterator[Outcome]:
+    """Input (a leaf that requires grad) and gain get the reference's gradients."""
+    made, x = bench.made(bench.size(D)), plain(bench, 5)
+    up = torch.randn(x.shape, generator=bench.generator(6)).double()
+    leaf = x.clone().requires_grad_()
+    got, got_gain = _autograd(bench, made, leaf, up)
+    want, want_gain = _exact(bench.reference, made, x, up)
+    eps = torch.finfo(torch.float32).eps
+    if got is None:
+        yield holds("input gradient", False, "the output has no gradient with respect to the input", 60)
+    else:
+        gain = effective(made, x.shape[-1])[0]
+        terms = bench.reference.gradient_terms(wide(x), up, gain)
+        off = measure.rowwise(got, want, terms, eps)
+        why = of_gradient(got, wide(x), up, bench.reference, gain) if off > measure.GRADIENT_LIMIT else ""
+        yield within("input gradient", off, measure.GRADIENT_LIMIT, words.gradient("input", off * eps) + why, 60)
+    if made.gain is not None and want_gain is not None:
+        if got_gain is None:
+            yield holds("gain gradient", False, "the gain gets no gradient: it is never applied", 62)
+        else:
+            off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), 0.0, eps)
+            yield within("gain gradient", off, measure.GRADIENT_LIMIT, words.gradient("gain", off * eps), 62)
+
+
+def zero_gradient(bench: Bench) -> Iterator[Outcome]:
+    """The gradient at a row of zeros is finite."""
+    made, x = bench.made(bench.size(D)), plain(bench, 7)
+    x.reshape(-1, x.shape[-1])[0] = 0
+    got, _ = _autograd(bench, made, x.requires_grad_(), torch.ones(x.shape))
+    if got is None:
+        return
+    fine = bool(torch.isfinite(got).all())
+    told = "the gradient at a row of zeros is not finite: one padding row spoils every weight"
+    if bench.subject.meaning.kind == "l2":
+        yield Outcome(Probe("gradient at zero", "fp32", 0.0, 0.0, "" if fine else told), 45)
+    else:
+        yield holds("gradient at zero", fine, told, 45)
+
+
+def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """The norm's gradients of input and gain, None where there is none."""
+    wanted = [leaf] if made.gain is None else [leaf, made.gain.requires_grad_()]
+    with torch.enable_grad():
+        y = bench.run(made, leaf)
+        if not y.requires_grad:
+            return None, None
+        if y.shape != up.shape:
+            raise RaisedError(f"gives shape {tuple(y.shape)} for an input of shape {tuple(up.shape)}")
+        try:
+            # of a scalar: torch imports sympy to look at the shapes of anything else
+            found = torch.autograd.grad((y * up.to(y)).sum(), wanted, allow_unused=True)
+        except RuntimeError as error:
+            raise raised_by_backward(error) from error
+    got = [None if g is None else g.cpu() for g in found]
+    return got[0], got[1] if len(got) > 1 else None
+
+
+def _exact(reference: Reference, made: Made, x: Tensor, up: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The same of the reference, in fp64."""
+    gain, shift = effective(made, x.shape[-1])
+    exact = wide(x).requires_grad_()
+    wanted = [exact] if gain is None else [exact, gain.requires_grad_()]
+    with torch.enable_grad():
+        found = torch.autograd.grad((reference(exact, gain, shift) * up).sum(), wanted)
+    return found[0], found[1] if len(found) > 1 else None
+
+
+def passed_eps(bench: Bench) -> Iterator[Outcome]:
+    """An eps that is passed is the eps that acts."""
+    if not bench.subject.takes_eps:
+        return
+    d = bench.size(D)
+    try:
+        made = bench.randomise(bench.fresh(d, eps=PASSED_EPS), d)
+    except CannotBuildError as refused:
+        raise LeftOutError(str(refused)) from refused
+    x = plain(bench, 8) * 0.01
+    with torch.no_grad():
+        y = bench.run(made, x.clone())
+    if y.shape != x.shape:
+        return
+    gain, shift = effective(made, d)
+
+    def off(ref: Reference) -> float:
+        return measure.elementwise(y, ref(wide(x), gain, shift), ref.spread(wide(x), gain, shift))
+
+    error, limit = min(map(off, _with_eps(bench.reference))), measure.LIMIT[torch.float32]
+    yield within("eps as passed", error, limit, _passed(off, bench.reference, limit), 64)
+
+
+def _passed(off: Callable[[Reference], float], reference: Reference, limit: float) -> str:
+    """What acts in place of the passed eps."""
+    for ref, acting in ((replace(reference, eps=0.0), "has no effect"), (reference, f"{reference.eps:g} acts")):
+        if off(ref) <= limit:
+            return f"eps={PASSED_EPS} is passed, but {acting}"
+    return f"eps={PASSED_EPS} is passed, but doesn't act as eps"
+
+
+def _with_eps(reference: Reference) -> Iterator[Reference]:
+    """The sound ways in which the passed eps may act."""
+    for form in dict.fromkeys((reference.form, "added", FLOOR_OF_SQUARE, FLOOR_OF_ROOT)):
+        for summed in dict.fromkeys((reference.summed, True)):
+            yield Reference(reference.kind, form, PASSED_EPS, summed)
+
+
+def saved(bench: Bench) -> Iterator[Outcome]:
+    """Gain and shift are in the state dict."""
+    made = bench.made(bench.size(D))
+    if made.module is None or (made.gain is None and made.shift is None):
+        return
+    state = [t for t in made.module.state_dict(keep_vars=True).values() if isinstance(t, Tensor)]
+    for name, one in (("gain", made.gain), ("shift", made.shift)):
+        if one is not None:
+            fine = any(t is one or (t.data_ptr() == one.data_ptr() and t.numel() >= one.numel()) for t in state)
+            told = f"the {name} is not in state_dict: it is neither saved, moved nor trained"
+            yield holds(f"{name} in state_dict", fine, told, 48)
+
+
+def quiet(bench: Bench) -> Iterator[Outcome]:
+    """Nothing was printed so far."""
+    text = bench.printed.getvalue().strip()
+    told = f"prints at every call: {text.splitlines()[0][:60]!r}" if text else ""
+    yield holds("prints nothing", not text, told, 78)
+
+
+# `prints nothing` comes last: it tells of all the others
+CHECKS: Final[tuple[tuple[str, Callable[[Bench], Iterator[Outcome]]], ...]] = (
+    ("determinism", determinism),
+    ("token independence", independence),
+    ("input not mutated", untouched),
+    ("initial gain", initial),
+    ("input gradient", gradients),
+    ("gradient at zero", zero_gradient),
+    ("eps as passed", passed_eps),
+    ("gain in state_dict", saved),
+    ("prints nothing", quiet),
+)

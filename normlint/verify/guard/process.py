@@ -1,0 +1,145 @@
+"""The worker's process, from its parent's side: started with next to nothing of the parent's world, and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import normlint
+from normlint.verify.guard import frames
+
+# -I keeps the working directory and the environment out of the imports; the package may be anywhere all the same
+_BOOTSTRAP: Final = """\
+import sys
+home, *paths = sys.argv[1:]
+sys.path.insert(0, home)
+import normlint
+del sys.path[0]
+sys.path += [path for path in paths if path not in sys.path]
+from normlint.verify.guard.worker import main
+main()
+"""
+_KEPT: Final = (
+    *("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "LANG"),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "LC_ALL"),
+    *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+)
+_LEAVING: Final = 2.0  # seconds for a worker to end when it is told so
+
+
+class VerifierError(Exception):
+    """Norms can't be run here, and why."""
+
+
+class Process:
+    """One worker at a time, in a temporary directory of its own; it can be ended and started anew."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self._place = tempfile.mkdtemp(prefix="normlint-")
+        try:
+            self._start()
+        except OSError as error:
+            shutil.rmtree(self._place, ignore_errors=True)
+            raise VerifierError(f"the verifier can't be started: {error}") from error
+
+    def _start(self) -> None:
+        self.late = False
+        home = str(Path(normlint.__file__).parents[1])
+        here = _working_directory()
+        paths = [path for path in sys.path if Path(path).is_absolute() and path != here]
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-I", "-c", _BOOTSTRAP, home, *paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self._place,
+            env=_environment(self._place),
+            start_new_session=True,
+            bufsize=0,
+        )
+        self._came: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        assert self._process.stdout is not None
+        reader = frames.Reader(self._process.stdout.fileno())
+        self._listener = threading.Thread(target=_listen, args=(reader, self._came), daemon=True)
+        self._listener.start()
+        self.send(self._settings)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message; if the worker is gone, the next `receive` says so."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            frames.write(self._process.stdin.fileno(), message)
+
+    def receive(self, seconds: float) -> dict[str, Any] | None:
+        """The worker's next message; None if it is gone, or silent for so long: then it is `late`."""
+        self.late = False
+        try:
+            return self._came.get(timeout=seconds)
+        except queue.Empty:
+            self.late = True
+            return None
+
+    def restart(self) -> int:
+        """End the worker, start another; the exit status of the first, as `Popen` gives it."""
+        code = self._end()
+        self._start()
+        return code
+
+    def close(self) -> None:
+        """End the worker and remove its directory."""
+        self._end()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def _end(self) -> int:
+        """A worker ends when its input does, and ends its children first; if it doesn't, it is killed."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None  # noqa: PT018
+        process.stdin.close()
+        try:
+            process.wait(0.0 if self.late else _LEAVING)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+        code = process.wait()
+        self._listener.join(_LEAVING)
+        if not self._listener.is_alive():  # something that outlived the worker may hold its pipe open
+            process.stdout.close()
+        return code
+
+
+def _listen(reader: frames.Reader, came: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    """Pass on what comes; None at the end, also where it is no longer frames that come."""
+    with contextlib.suppress(OSError, frames.BrokenFrameError):
+        while (message := reader.next()) is not None:
+            came.put(message)
+    came.put(None)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the worker and its group; its children lead groups of their own and die with it."""
+    if sys.platform != "win32":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _environment(place: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    places = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), place)
+    return {**kept, **places, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

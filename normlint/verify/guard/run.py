@@ -1,0 +1,174 @@
+"""The verifier as its callers see it: jobs in, verdicts out. Nothing here imports torch or runs a user's code."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import secrets
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from normlint.text.verdict import SKIPPED, Verdict
+from normlint.verify.guard import frames
+from normlint.verify.guard.limits import FORGED, ending
+from normlint.verify.guard.process import Process, VerifierError
+from normlint.verify.job import Job
+
+__all__ = ["DeviceError", "TorchMissingError", "Verifier", "VerifierError"]
+
+_DEVICE: Final = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+_STARTING: Final = 180.0  # seconds to import torch in, from a cold disk
+_GRACE: Final = 30.0  # seconds that the worker may be silent beyond a norm's timeout
+_MOST: Final = 8  # norms at a time: each process has some 50 MB of its own
+
+
+class TorchMissingError(VerifierError):
+    """There is no torch."""
+
+
+class DeviceError(VerifierError):
+    """There is no such device."""
+
+
+class Verifier:
+    """Runs norms in a guarded process, which starts at once; to be closed, or used in a `with`.
+
+    `device`: auto, cpu, cuda, cuda:N, mps. `timeout`: seconds a norm. `workers`: norms at a time, None: one a core.
+    `seed`: of the inputs.
+    `gate` and `fork` are for tests: without the reading of programs before they run, without a process a norm.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        device: str = "auto",
+        timeout: float = 10.0,
+        workers: int | None = None,
+        *,
+        seed: int = 0,
+        gate: bool = True,
+        fork: bool = True,
+    ) -> None:
+        if not _DEVICE.fullmatch(device):
+            raise DeviceError(f"--device {device}: not one of auto, cpu, cuda, cuda:N, mps")
+        if importlib.util.find_spec("torch") is None:
+            raise TorchMissingError("verification needs torch: pip install 'normlint[verify]'")
+        self._workers = workers or min(_cores(), _MOST)
+        self._timeout = timeout
+        self._settings = {
+            "device": device,
+            "timeout": timeout,
+            "workers": self._workers,
+            "seed": seed,
+            "gate": gate,
+            "fork": fork,
+        }
+        self._hello: dict[str, Any] = {}
+        self._alone = False  # one norm at a time: it alone is to blame if the worker dies
+        self._process = Process(self._settings)
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker and all it has started."""
+        self._process.close()
+
+    @property
+    def device(self) -> str:
+        """Where the norms run, once the worker has said so: cpu, cuda, cuda:N, mps."""
+        return str(self._greeted()["device"])
+
+    @property
+    def torch_version(self) -> str:
+        """Of the torch that runs them."""
+        return str(self._greeted()["torch"])
+
+    def verdicts(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Verdict]]:
+        """Each job's number and verdict, in the order they come; what is the same norm is run once."""
+        same: dict[Job, list[int]] = {}
+        for index, job in enumerate(jobs):
+            same.setdefault(job.key, []).append(index)
+        runnable = []
+        for numbers in same.values():
+            job = jobs[numbers[0]]
+            if job.needs and job.spare is None:
+                yield from ((index, Verdict(SKIPPED, f"needs {job.needs}")) for index in numbers)
+            else:
+                runnable.append(numbers[0])
+        for first, verdict in self._run([(index, jobs[index]) for index in runnable]):
+            yield from ((index, verdict) for index in same[jobs[first].key])
+
+    def _run(self, jobs: list[tuple[int, Job]]) -> Iterator[tuple[int, Verdict]]:
+        waiting = deque(jobs)
+        flying: dict[int, tuple[str, Job]] = {}
+        while waiting or flying:
+            window = self._window
+            while waiting and len(flying) < window:
+                index, job = waiting.popleft()
+                flying[index] = (secrets.token_hex(16), job)
+                try:
+                    self._process.send({"index": index, "nonce": flying[index][0], "job": job.as_dict()})
+                except frames.BrokenFrameError:
+                    del flying[index]
+                    yield index, Verdict(SKIPPED, "needs a shorter program")
+            answer = self._answer(flying) if flying else None
+            if answer is not None:
+                del flying[answer[0]]
+                yield answer
+            elif flying:
+                waiting.extendleft(reversed([(index, job) for index, (_, job) in flying.items()]))
+                flying.clear()
+
+    @property
+    def _window(self) -> int:
+        """The number of norms under way: enough to keep every core busy."""
+        return 2 * self._workers if self._greeted()["fork"] and not self._alone else 1
+
+    def _answer(self, flying: dict[int, tuple[str, Job]]) -> tuple[int, Verdict] | None:
+        """The next verdict; None where the worker is gone, and it can't be said which norm is to blame."""
+        message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
+        index = message.get("index") if message else None
+        if message and index in flying and message.get("nonce") == flying[index][0]:
+            try:
+                verdict = frames.to_verdict(message.get("verdict"))
+            except frames.BrokenFrameError:
+                verdict = Verdict(SKIPPED, FORGED)
+            if message.get("last"):
+                self._restart()
+            return index, verdict
+        late = self._process.late
+        code = self._restart()
+        if len(flying) > 1:
+            self._alone = True
+            return None
+        reason = FORGED if message else f"timed out after {self._timeout:g} s" if late else ending(code, self._timeout)
+        return next(iter(flying)), Verdict(SKIPPED, reason)
+
+    def _restart(self) -> int:
+        self._hello = {}
+        return self._process.restart()
+
+    def _greeted(self) -> dict[str, Any]:
+        """What the worker says once torch is imported."""
+        if not self._hello:
+            hello = self._process.receive(_STARTING)
+            if hello is None:
+                self.close()
+                raise VerifierError("the verifier's process didn't start")
+            if "error" in hello:
+                self.close()
+                raise (DeviceError if hello["error"].startswith("--device") else VerifierError)(hello["error"])
+            self._hello = hello
+        return self._hello
+
+
+def _cores() -> int:
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

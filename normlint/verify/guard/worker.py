@@ -1,0 +1,159 @@
+"""The worker: imports torch once, then runs one norm after the other, each in a child of its own where it can fork."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from normlint.verify.guard import fork, frames, limits
+from normlint.verify.job import Job, Meaning
+
+if TYPE_CHECKING:
+    from normlint.verify.guard.attempt import Bench
+
+CAN_FORK: Final = hasattr(os, "fork") and sys.platform != "darwin"  # forked children of macOS's libraries hang
+_GRACE: Final = 5  # seconds after which a worker that nobody ends any more ends itself
+_CONTEXTS: Final = 4  # an accelerator holds one for each child, of some hundred MB
+_PROBING: Final = 60.0  # seconds for a device to show itself
+
+_WARMING: Final = """
+from __future__ import annotations
+import torch
+from torch import nn
+class Norm(nn.Module):
+    def __init__(self, dim: int, eps: float = 1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+"""
+
+
+def main() -> None:
+    """Talk frames over what were standard input and output; a norm's own prints go nowhere."""
+    requests, answers = frames.Reader(os.dup(0)), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    asked = requests.next()
+    if asked is None:
+        return
+    forks = CAN_FORK and bool(asked["fork"])
+    try:
+        hello = _prepared(str(asked["device"]), forks=forks)
+        bench = _warmed(hello.get("device", "cpu"), gated=bool(asked["gate"]))
+    except (ImportError, OSError) as error:
+        frames.write(answers, {"error": f"torch can't be imported: {error}"})
+        return
+    frames.write(answers, {**hello, "fork": forks})
+    if "error" not in hello:
+        serve = _serve_forking if forks else _serve_alone
+        serve(requests, answers, asked, bench)
+
+
+def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
+    """Import all that norms need, in one thread, for a forked child has no other; the device they run on."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    importlib.import_module("normlint.verify.guard.attempt")
+    kind = wanted.partition(":")[0]
+    drivers = {"cuda": torch.version.cuda or torch.version.hip, "mps": torch.backends.mps.is_built()}
+    if wanted == "auto":
+        device = "cuda" if drivers["cuda"] and _works("cuda", forks=forks) else "cpu"
+    elif wanted == "cpu" or (drivers.get(kind) and _works(wanted, forks=forks)):
+        device = wanted
+    else:
+        return {
+            "error": f"--device {wanted}: torch sees no {kind.upper()} device" + (" of that number" * (":" in wanted))
+        }
+    return {"device": device, "torch": torch.__version__}
+
+
+def _works(device: str, *, forks: bool) -> bool:
+    """Whether torch can use the device. Asked in a child: a driver, once it is started, doesn't survive a fork."""
+    if not forks:
+        return _usable(device)
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            status = 0 if _usable(device) else 1
+        finally:
+            os._exit(status)
+    until = time.monotonic() + _PROBING
+    while time.monotonic() < until:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
+
+
+def _usable(device: str) -> bool:
+    import torch
+
+    try:
+        return bool(torch.zeros(1, device=device).add(1).item() == 1)
+    except (RuntimeError, AssertionError, NotImplementedError):
+        return False
+
+
+def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
+    gc.collect()
+    gc.freeze()  # what is collected is written to, and what is written to is copied in each child
+    accelerator = bench.device != "cpu"
+    workers = min(int(asked["workers"]), _CONTEXTS) if accelerator else int(asked["workers"])
+    settings = fork.Settings(workers, float(asked["timeout"]), accelerator)
+    fork.serve(requests, answers, settings, lambda request: _response(request, bench)[0])
+
+
+def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
+    """Without children, as long as each norm leaves this process as it was; the parent keeps the time."""
+    limits.confine(None, accelerator=bench.device != "cpu")
+    clean = True
+    while clean and (request := requests.next()) is not None:
+        _end_after(float(asked["timeout"]) + _GRACE)
+        answer, clean = _response(request, bench)
+        _end_after(0.0)
+        last = {"last": not clean}
+        frames.write(answers, {**answer, **last, "index": request["index"], "nonce": request["nonce"]})
+
+
+def _warmed(device: str, *, gated: bool) -> Bench:
+    """Have everything imported that the first norm imports, before there are limits or children."""
+    from normlint.verify.guard import attempt
+    from normlint.verify.guard.integrity import snapshot
+
+    warming = Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward")
+    attempt.run(warming, attempt.Bench("cpu", snapshot()))
+    return attempt.Bench(device, snapshot(), gated)
+
+
+def _response(request: fork.Request, bench: Bench) -> tuple[fork.Answer, bool]:
+    """The answer, and whether this process is fit for another norm."""
+    from normlint.verify.guard import attempt  # torch is there by now
+
+    done = attempt.run(Job.of_dict(request["job"]), bench)
+    return {"verdict": frames.of_verdict(done.verdict)}, done.clean
+
+
+def _end_after(seconds: float) -> None:
+    """End this process then, if there is nobody left to end it; 0 takes that back."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    elif seconds:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
+    else:
+        faulthandler.cancel_dump_traceback_later()

@@ -1,0 +1,224 @@
+"""What a recognised norm is meant to compute: the static analysis, less what it says is itself the mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+from normlint.evaluate.monomial import ONE, TRAILING, Input, Mono, Offset, Param, Plus, Stat
+from normlint.norm.norm import HALF, Computation, Norm
+from normlint.norm.owner import is_eps
+from normlint.text.finding import Span
+from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
+from normlint.verify.program.product import along_features
+
+_GAINS: Final = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2")
+_SHIFTS: Final = ("bias", "beta", "b_2", "shift")
+_ZERO: Final = re.compile(
+    r"ada_?(?:ln|layer|rms|norm)|zero_?(?:init|gain|gamma|weight|module)|init_?zero", re.IGNORECASE
+)
+_WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
+_MOVEDIM: Final = re.compile(r"move(?:dim|axis)\(\s*(-?\d)\s*,\s*(-?\d)\s*\)")
+_LAST: Final = (-1,)
+
+
+def meaning(norm: Norm, text: str) -> Meaning:
+    """All that the reference may know of `norm`, found in `text`."""
+    c = norm.main
+    return Meaning(
+        norm.kind,
+        axes(c, text),
+        form(c, norm.kind),
+        _eps(norm),
+        gain=_name(_gains(norm)),
+        offset=next((g.offset for g in c.gains if g.offset), 0.0),
+        shift=_name(_shifts(norm)),
+        lenient=not c.explicit_square or norm.owner.intent == "pixel",  # whose precision no rule judges, either
+        zero_gain=_zero_on_purpose(norm, text),
+        rank=_rank(c),
+        of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
+        filled_later=_filled_later(norm),
+        halves=_sees_halves(norm),
+    )
+
+
+def _sees_halves(norm: Norm) -> bool:
+    """A half can come in and go out, and meets the eps that fp32 does."""
+    if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
+        return False
+    return any(c.sees_half for c in norm.computations)
+
+
+def open_question(norm: Norm) -> str:
+    """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
+    c = norm.main
+    if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
+        return "a name that says what is meant: the mean is subtracted on one side only"
+    if c.standardises and not norm.meant:
+        return "a name that says what is meant: its variance is unbiased, as that of data"
+    if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
+        return "a norm: this clips"
+    if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
+        return "an eps that is a number: this one is learned"
+    return ""
+
+
+# --- axes ------------------------------------------------------------------------------------------------------------
+
+
+def axes(c: Computation, text: str) -> tuple[int, ...] | None:
+    """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
+    stat = c.statistic
+    if stat.axes == TRAILING:
+        return None
+    if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
+        return _LAST
+    return _before(stat, text) if stat.layout else stat.axes
+
+
+def _rank(c: Computation) -> int | None:
+    """How many axes there must be, as far as the axes or the gain's shape tell."""
+    stat = c.statistic
+    if stat.rank is not None or not isinstance(stat.axes, tuple) or len(stat.axes) > 1 or stat.layout:
+        return stat.rank if stat.layout == () else None
+    axis = stat.axes[0]
+    if axis > 0 and _gain_is_last(c, stat) and not stat.default_dim:
+        return axis + 1  # it reduces the last one
+    lengths = {len(g.param.shape) for g in c.gains if g.param.shape is not None and g.param.axis == "other"}
+    return axis + max(lengths) if axis > 0 and max(lengths, default=1) > 1 else None  # (C, 1, 1) meets (B, C, H, W)
+
+
+def _gain_is_last(c: Computation, stat: Stat) -> bool:
+    """Gains of shape (D,) multiply the last axis, whatever was reduced."""
+    flat = all(g.param.axis == "last" and (g.param.shape is None or len(g.param.shape) == 1) for g in c.gains)
+    return bool(c.gains) and flat and stat.layout == ()
+
+
+def _before(stat: Stat, text: str) -> tuple[int, ...]:
+    """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
+    found = stat.axes
+    for move in reversed(stat.layout):
+        if not isinstance(found, tuple):
+            return _LAST
+        if move[0] in ("perm", "swap"):
+            found = tuple(_moved(move, axis) for axis in found)
+        elif (one := _movedim(move, text)) is not None and found == (one[1],):
+            found = (one[0],)
+        else:
+            return _LAST
+    return found if isinstance(found, tuple) else _LAST
+
+
+def _movedim(move: tuple[object, ...], text: str) -> tuple[int, int] | None:
+    """From where to where, as the text has it."""
+    span = move[1] if len(move) > 1 else None
+    call = _MOVEDIM.search(text, *span) if isinstance(span, Span) else None
+    return (int(call[1]), int(call[2])) if call else None
+
+
+def _moved(move: tuple[object, ...], axis: int) -> int:
+    places = [p for p in move[1:] if isinstance(p, int)]
+    if move[0] == "perm":
+        return places[axis]
+    one, two = places
+    if axis == two or (axis == -1 and two == _last_of(one, two)):
+        return one
+    return two if axis == one else axis
+
+
+def _last_of(one: int, two: int) -> int:
+    """The larger of two swapped axes is the last as a rule: (1, 2) of three, (2, 3) of four."""
+    return two if two == one + 1 else -1
+
+
+# --- eps -------------------------------------------------------------------------------------------------------------
+
+
+def form(c: Computation, kind: str) -> str:
+    """How eps may soundly enter besides under the root."""
+    e = next((e for e in c.eps if not (e.how == "clamp" and e.default == 0)), None)
+    if e is None:
+        return FLOOR_OF_ROOT if kind == "l2" else ADDED
+    if e.how == "clamp":
+        return FLOOR_OF_SQUARE if e.power == 1 else FLOOR_OF_ROOT
+    beside_norm = any(step.op == "norm" for step in c.trail)
+    return OUTSIDE if e.power == HALF and (beside_norm or kind == "l2") else ADDED
+
+
+def _eps(norm: Norm) -> float | None:
+    """Where the text fixes it, to one value on all paths."""
+    found = {next((e.value for e in c.eps if e.value != 0 or e.how != "clamp"), None) for c in norm.computations}
+    return found.pop() if len(found) == 1 else None
+
+
+# --- gains -----------------------------------------------------------------------------------------------------------
+
+
+def _gains(norm: Norm) -> Iterator[str]:
+    """The gain that is applied, else one that is made for nothing."""
+    for c in norm.computations:
+        gains = (g.param for g in along_features(c) if g.power >= 1 and g.param.name)
+        yield from (p.name for p in gains if not _scalar_by_design(norm, p))
+        yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
+    yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
+    yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
+    if all(_is_bare(c) for c in norm.computations):
+        yield from (p.name for p in norm.owner.params if p.name in _GAINS and p.role == "parameter")
+
+
+def _is_bare(c: Computation) -> bool:
+    """The norm of an argument and nothing else: a gain that the class has is read for nothing."""
+    return c.returned and not c.gains and not c.others and all(isinstance(f.atom, Input) for f in c.input.factors)
+
+
+def _shifts(norm: Norm) -> Iterator[str]:
+    for c in norm.computations:
+        yield from _held(c.shift)
+    yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS)
+    yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
+
+
+def _held(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
+    """The parameter that a shift, or what stands in a sum with a number, consists of."""
+    for f in product.factors if product else ():
+        if isinstance(f.atom, Param) and f.power == Fraction(1) and not (norm and _scalar_by_design(norm, f.atom)):
+            yield f.atom.name
+        elif isinstance(f.atom, Offset):
+            yield from _held(f.atom.inner)
+
+
+def _scalar_by_design(norm: Norm, param: Param) -> bool:
+    """ScaleNorm has one gain for all features."""
+    return (
+        norm.owner.intent == "l2"
+        and norm.kind != "l2"
+        and param.shape is not None
+        and all(n == ONE for n in param.shape)
+    )
+
+
+def _name(found: Iterator[str]) -> str:
+    """A dotted path below self, or a parameter's name; nothing where it is only a description."""
+    names = (name.removeprefix("self.") for name in found)
+    return next((name for name in names if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name)), "")
+
+
+def _zero_on_purpose(norm: Norm, text: str) -> bool:
+    """The names around the norm tell of a gain that starts at zero."""
+    return bool(_ZERO.search(norm.qualname) or _ZERO.search(norm.owner.name) or _takes_zero(norm, text))
+
+
+def _takes_zero(norm: Norm, text: str) -> bool:
+    """The class takes a parameter for it: `def __init__(self, dim, zero_init=True)`."""
+    name = re.escape(norm.owner.name.split(".")[0])
+    head = re.search(rf"class {name}\b.*?def __init__\((.*?)\)\s*(?:->.*?)?:", text, re.DOTALL)
+    return bool(head and _ZERO.search(head[1]))
+
+
+def _filled_later(norm: Norm) -> bool:
+    gains = [g.param for c in norm.computations for g in c.gains]
+    # ones and zeros are what the rules know of; another start is a choice
+    chosen = any(p.init in ("data", "full", "random") for p in gains)
+    return chosen or any(p.init == "empty" and (norm.owner.reinitialised or p.name in norm.owner.filled) for p in gains)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any, Final
 
 import torch
@@ -59,9 +62,35 @@ def _left_behind(bench: Bench, made: Made, module: nn.Module) -> str:
     x = plain(bench, 9).to("meta")
     module.to("meta")
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _no_compiler():
             bench.run(made, x)
     except RaisedError as error:
         # anything else: it reads values, which a meta tensor doesn't have
         return f'after .to("meta") it {error}' if "device" in str(error) else ""
     return ""
+
+
+@contextlib.contextmanager
+def _no_compiler() -> Iterator[None]:
+    """Operations on the meta device ask torch's compiler to leave them alone, which imports it.
+
+    That takes seconds, replaces functions of torch, and writes files, which the process of a norm may not.
+    """
+    if "torch._dynamo" in sys.modules:
+        yield
+        return
+    asked: list[Any] = []
+    stand_in = ModuleType("torch._dynamo")
+
+    def disable(function: Callable[..., Any], *_args: Any, **_kwargs: Any) -> Callable[..., Any]:
+        asked.append(function)
+        return function
+
+    vars(stand_in)["disable"] = disable
+    sys.modules["torch._dynamo"] = vars(torch)["_dynamo"] = stand_in
+    try:
+        yield
+    finally:
+        del sys.modules["torch._dynamo"], vars(torch)["_dynamo"]
+        for function in asked:
+            vars(function).pop("__dynamo_disable", None)  # it is kept where the answer is looked up

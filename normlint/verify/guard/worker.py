@@ -49,7 +49,7 @@ def main() -> None:
     forks = CAN_FORK and bool(asked["fork"])
     try:
         hello = _prepared(str(asked["device"]), forks=forks)
-        bench = _warmed(hello.get("device", "cpu"), gated=bool(asked["gate"]))
+        bench = _warmed(hello.get("device", "cpu"), int(asked["seed"]), gated=bool(asked["gate"]))
     except (ImportError, OSError) as error:
         frames.write(answers, {"error": f"torch can't be imported: {error}"})
         return
@@ -131,14 +131,14 @@ def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], b
         frames.write(answers, {**answer, **last, "index": request["index"], "nonce": request["nonce"]})
 
 
-def _warmed(device: str, *, gated: bool) -> Bench:
+def _warmed(device: str, seed: int, *, gated: bool) -> Bench:
     """Have everything imported that the first norm imports, before there are limits or children."""
     from normlint.verify.guard import attempt
     from normlint.verify.guard.integrity import snapshot
 
     warming = Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward")
     attempt.run(warming, attempt.Bench("cpu", snapshot()))
-    return attempt.Bench(device, snapshot(), gated)
+    return attempt.Bench(device, snapshot(), gated, seed)
 
 
 def _response(request: fork.Request, bench: Bench) -> tuple[fork.Answer, bool]:

@@ -40,6 +40,7 @@ def reached(family: Lineage, method: str) -> frozenset[str]:
             for name in _bound(stmt):
                 members.setdefault(name, []).append(stmt)
     todo = ["__init__", "__new__", "__post_init__", "reset_parameters", method]
+    todo += ["backward", "setup_context"]  # of an autograd.Function
     if any(_is_data(cls) for _, cls in family):
         todo += [name for name, stmts in members.items() if isinstance(stmts[0], ast.AnnAssign)]
     kept: set[str] = set()

@@ -84,6 +84,17 @@ SOUND: dict[str, ClassSubject] = {
         "x = x.to(self.weight.dtype) if self.weight.dtype in (torch.float16, torch.bfloat16) else x; "
         "return self.weight * x"
     ),
+    "the eps of the input's dtype, as torch.nn.RMSNorm has it": subject(
+        "h = x.float(); eps = torch.finfo(x.dtype).eps; "
+        f"return (h * torch.rsqrt({MS} + eps)).to(x.dtype) * self.weight",
+        eps="torch.finfo(torch.float32).eps",
+        takes_eps=False,
+    ),
+    "another eps where none is given, and torch's own is assumed": subject(
+        f"h = x.float(); return self.weight * (h * torch.rsqrt({MS} + 1e-6)).to(x.dtype)",
+        eps="torch.finfo(torch.float32).eps",
+        takes_eps=False,
+    ),
     "torch.nn.LayerNorm": ClassSubject(nn.LayerNorm, LAYER),
     "torch.nn.RMSNorm": ClassSubject(lambda d, eps=1e-6: nn.RMSNorm(d, eps=eps), RMS),
     "a two-pass layer norm": subject(
@@ -141,6 +152,14 @@ SOUND: dict[str, ClassSubject] = {
 UP = "h = x.float(); "
 END = ".type_as(x) * self.weight"
 BROKEN: dict[str, tuple[ClassSubject, str, str]] = {
+    "an eps that is cast with the module": (
+        subject(
+            f"h = x.float(); return (h * torch.rsqrt({MS} + self.small.float())).to(x.dtype) * self.weight",
+            extra="self.register_buffer('small', torch.tensor(eps))",
+        ),
+        "precision",
+        "fp16 input ×1e-3: eps is rounded to 1.01e-06",
+    ),
     "one scale for the whole batch": (
         subject(UP + "return (h * torch.rsqrt(h.pow(2).mean() + self.eps))" + END),
         "wrong",

@@ -388,6 +388,21 @@ def test_a_norm_that_gives_back_another_dtype_keeps_doing_so() -> None:
     assert output(job(HEAD + "def rms_norm(x):\n" + body), x_of(3, 8).half()).dtype == torch.float32
 
 
+def test_lines_whose_input_was_widened_before_them_are_tried_in_fp32_alone() -> None:
+    text = """class Norm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(dim)), eps
+    def forward(self, x):
+        h = x.float().view(*x.shape[:-1], -1, 4)
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return self.weight * h.view(x.shape).to(x.dtype)
+"""
+    one = job(HEAD + text)
+    assert one.spare is not None
+    assert not one.spare.meaning.halves
+
+
 def test_a_class_that_is_a_norm_has_its_lines_in_reserve() -> None:
     one = job(HEAD + RMS.replace("dim, eps=1e-6", "spec: Spec, eps=1e-6").replace("ones(dim)", "ones(spec.shape.d)"))
     assert one.method == "forward"

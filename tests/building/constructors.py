@@ -20,6 +20,7 @@ CONSTRUCTORS = {
     ),
     "a config known by its annotation": Case(cls(", c: LlamaConfig", "c.n_embd"), rms()),
     "an unknown name annotated int": Case(cls(", many: int", "many"), rms()),
+    "a size that is passed by its place alone": Case(cls(", d, /, eps=1e-5", "d, eps=eps"), rms(), 1e-5, True, True),
     "an unknown name, alone": Case(cls(", k", "k"), rms()),
     "several unknown things of known types": Case(
         cls(", dim: int, layer_idx: int, dropout: float, fused: bool, act_layer, mode: str", "dim"), rms()

@@ -11,6 +11,15 @@ ADA = (
     "        y = F.layer_norm(x, x.shape[-1:], eps=1e-6)\n"
 )
 FORWARDS = {
+    "dropout after the norm, in training": Case(
+        cls(", dim, p=0.5", "dim", "self.drop = nn.Dropout(p)", "")
+        + "    def forward(self, x):\n        return self.drop(self._norm(x) * self.weight)\n", rms()
+    ),
+    "dropout as a function after the norm": Case(
+        cls(", dim, dropout=0.5", "dim", "self.p = dropout", "")
+        + "    def forward(self, x):\n        return F.dropout(self._norm(x) * self.weight, self.p, self.training)\n",
+        rms()
+    ),
     "a residual": Case(
         CORE + "    def forward(self, x, residual):\n        return self._norm(x + residual) * self.weight\n", rms()
     ),

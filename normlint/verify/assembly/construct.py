@@ -39,11 +39,18 @@ class Construction:
         eps = self.eps
         if self.eps_name and size.eps is not None:
             values[self.eps_name] = eps = size.eps
-        instance = self.cls(**values)
+        instance = self.cls(*_placed(self.cls, values), **values)
         by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
         if by_config and not self.eps_name:
             eps = USUAL_EPS if size.eps is None else size.eps
         return instance, eps, bool(self.eps_name) or by_config
+
+
+def _placed(cls: type, values: dict[str, Any]) -> list[Any]:
+    """Takes out what has to be passed by its place."""
+    own = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+    places = [p for p in own if p.kind is inspect.Parameter.POSITIONAL_ONLY][1:]
+    return [values.pop(p.name, p.default) for p in places]
 
 
 def parameters(cls: type) -> list[Parameters]:
@@ -150,6 +157,8 @@ def _optional(
         return [_constant(last == name.endswith("last")), None]
     if name in CONFIGS and default is None:
         return [_config]
+    if "drop" in name and isinstance(default, float):
+        return [_constant(0.0), None]
     if not sized and _sizes(p):
         return [_channels, _shape, None]
     if isinstance(default, int) and not isinstance(default, bool) and name in COUNTS and default > 1:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 
 from normlint.verify.assembly.config import USUAL_EPS, Size
 from normlint.verify.assembly.construct import Construction
@@ -40,6 +41,7 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
     module = instance if isinstance(instance, nn.Module) else None
     if module is not None:
         module.to(device=device, dtype=dtype)
+        _drop_nothing(module)
     target = _target(instance, job.method)
     named, passed = _eps_of(target)
     return Live(
@@ -52,6 +54,13 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
         dtype=dtype,
         device=device,
     )
+
+
+def _drop_nothing(module: nn.Module) -> None:
+    """Dropout beside a norm is no part of it, and what it leaves can't be compared."""
+    for one in module.modules():
+        if isinstance(one, _DropoutNd):
+            one.p = 0.0
 
 
 def of_function(job: Job, function: Callable[..., Any]) -> Live:

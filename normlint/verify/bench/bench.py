@@ -108,14 +108,15 @@ class Bench:
             raise RaisedError(f"gives back {_article(type(y).__name__)}, not a tensor")
         return y if y.is_meta else y.cpu()
 
-    def expected(self, made: Made, x: Tensor) -> tuple[Tensor, Tensor]:
+    def expected(self, made: Made, x: Tensor, held: Reference | None = None) -> tuple[Tensor, Tensor]:
         """The reference's output and its spread, in fp64, with the norm's own parameters."""
         gain, shift = effective(made, x.shape[-1])
         exact = wide(x)
-        ref = self.reference(exact, gain, shift)
+        held = held or self.reference
+        ref = held(exact, gain, shift)
         if ref.shape != x.shape:
             raise RaisedError(f"the gain or shift doesn't fit {x.shape[-1]} features")
-        return ref, self.reference.spread(exact, gain, shift)
+        return ref, held.spread(exact, gain, shift)
 
 
 def wide(t: Tensor) -> Tensor:

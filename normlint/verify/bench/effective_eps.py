@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import torch
@@ -41,6 +41,17 @@ class Settled:
     given: float | None = None
     error: float = 0.0
     told: str = ""
+
+
+def of_half(reference: Reference, dtype: torch.dtype) -> Iterator[tuple[Reference, str]]:
+    """What eps may soundly be in a half: the dtype's own, as torch.nn.RMSNorm has it, or a buffer's that is cast."""
+    if dtype == torch.float32 or not reference.eps:
+        return
+    if math.isclose(reference.eps, torch.finfo(torch.float32).eps, rel_tol=1e-3):
+        yield replace(reference, eps=torch.finfo(dtype).eps), ""
+    rounded = torch.tensor(reference.eps).to(dtype).item()
+    if rounded:
+        yield replace(reference, eps=rounded), f"eps is rounded to {rounded:.3g}"
 
 
 def rows(d: int, layer: bool, device: str, g: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -105,6 +116,8 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     agreeing = [c for c in choices if known is not None and _close(c.eps, known)]
     preferred = [c for c in choices if c.form == meaning.form]
     acting = (agreeing or preferred or choices)[0]
+    if known is not None and not agreeing and known == torch.finfo(torch.float32).eps:
+        known = None  # torch's own where none is given: the norm has another
     sound = acting.form != OUTSIDE or meaning.form == OUTSIDE or meaning.kind == "l2"
     error, told = _judged(acting, known, bool(agreeing), sound)
     if meaning.kind == "l2":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from normlint.norm.norm import Computation, Norm
 from normlint.verify.job import Job, Meaning
@@ -24,6 +24,8 @@ from normlint.verify.program.place import (
 from normlint.verify.program.product import Found, product_of
 from normlint.verify.program.scope import FUNCTIONS, Scope, loads, stored
 from normlint.verify.program.slice import FUNCTION, Program, TooMuchError
+
+WIDER: Final = frozenset({"float", "double", "float32", "float64"})
 
 
 class CannotCutError(Exception):
@@ -78,7 +80,8 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     program.add_function(scope, node, node.name)
     if program.missing:
         raise CannotCutError(program.missing[0])
-    halves = meant.halves and (casts or not norm.main.statistic.square.wide)  # else they are cast on the way here
+    # a norm in fp32 whose lines widen nothing themselves was cast on the way here
+    halves = meant.halves and (any(_widens(stmt) for stmt in body) or not norm.main.statistic.square.wide)
     renamed = replace(meant, gain=holes.gain, shift=holes.shift, halves=halves, **_layout(node, norm.main))
     return Job(norm.qualname, renamed, program.text(), FUNCTION, input=holes.input)
 
@@ -93,6 +96,10 @@ def _fresh(name: str, product: ast.AST, steps: list[ast.stmt]) -> str:
 def _casts(stmt: ast.stmt) -> bool:
     names = {getattr(n, "attr", getattr(n, "arg", "")) for n in ast.walk(stmt)}
     return bool(names & {"float", "double", "to", "type", "dtype"})
+
+
+def _widens(stmt: ast.stmt) -> bool:
+    return any(getattr(n, "attr", getattr(n, "id", "")) in WIDER for n in ast.walk(stmt))
 
 
 def _cast_back(body: list[ast.stmt], name: str, dtype: str) -> list[ast.stmt]:

@@ -62,3 +62,12 @@ def test_a_broken_norm_gets_its_verdict_and_a_reason(held: Held, verdicts: dict[
 def test_the_page_shows_the_set_as_it_is() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \|", Path(PAGE).read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == [(held.name, held.expect, held.expect) for held in EVERY]
+
+
+def test_a_seed_gives_inputs_of_its_own() -> None:
+    job = jobs_of(SOUND[0].path)[0][1]
+    errors = []
+    for seed in (0, 0, 1):
+        with Verifier(device="cpu", seed=seed) as verifier:
+            errors.append([probe.error for probe in verdicts_of(verifier, [job])[0].probes])
+    assert errors[0] == errors[1] != errors[2]

@@ -20,6 +20,14 @@ CONSTRUCTORS = {
     ),
     "a config known by its annotation": Case(cls(", c: LlamaConfig", "c.n_embd"), rms()),
     "an unknown name annotated int": Case(cls(", many: int", "many"), rms()),
+    "a mode that makes it another norm": Case(
+        cls(
+            ", dim, mode='layer'", "dim", "self.mode = mode",
+            "    def forward(self, x):\n        x = x if self.mode == 'rms' else x - x.mean(-1, keepdim=True)\n"
+            "        return self._norm(x) * self.weight\n",
+        ),
+        rms(),
+    ),
     "a size that is passed by its place alone": Case(cls(", d, /, eps=1e-5", "d, eps=eps"), rms(), 1e-5, True, True),
     "an unknown name, alone": Case(cls(", k", "k"), rms()),
     "several unknown things of known types": Case(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
@@ -21,6 +22,7 @@ Parameters = dict[str, inspect.Parameter]
 
 MOST: Final = 48
 AXES: Final = (-3, -2, -1, 0, 1, 2)  # as defaults of `dim`, an axis and no number of features
+_KIND: Final = re.compile(r"(^|_)(mode|type|kind|variant|norm|rms|rmsnorm|center|centered|subtract_mean)$")
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -153,6 +155,10 @@ def _optional(
     if isinstance(default, str) and "channel" in default:
         first = [_constant(text) for text in literals if "channel" in text and ("first" in text) != last]
         return [*first, None]
+    if isinstance(default, str) and _KIND.search(name):  # one class for several norms
+        return [None, *(_constant(text) for text in (*literals[:6], "another") if text != default)]
+    if isinstance(default, bool) and _KIND.search(name):
+        return [None, _constant(not default)]
     if isinstance(default, bool) and name in ("channels_last", "channels_first", "channel_last", "channel_first"):
         return [_constant(last == name.endswith("last")), None]
     if name in CONFIGS and default is None:

@@ -166,7 +166,7 @@ class _View:
         from normlint.text.finding import Finding
 
         spot = self._diagnostic(Finding("", "", "", norm.span, norm.qualname, norms=(number,)))
-        wanted = tuple(code for code, rule in RULES.items() if rule.told and self._speaks(code, norm.span))
+        wanted = tuple(c for c in sorted(RULES) if RULES[c].told and self._speaks(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from normlint.norm.norm import Norm
 from normlint.rules import count, epsilon, formula, modernize, module, precision, reduction, runtime
-from normlint.rules.registry import RULES, Problem
+from normlint.rules.registry import RULES, Problem, Repair
+from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
 
 FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize, runtime)
@@ -24,10 +25,10 @@ class Analysis:
     norms: tuple[Norm, ...]
 
 
-def analyse(text: str, *, snippet: bool = False) -> Analysis:
+def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> Analysis:
     """Read one unit of Python: all rules, also those off by default (the engine selects).
 
-    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses.
+    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `fixes`: with them.
     """
     from normlint.evaluate.module import Module  # libcst comes in here, and only here
     from normlint.norm.collect import norms
@@ -38,10 +39,15 @@ def analyse(text: str, *, snippet: bool = False) -> Analysis:
     listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
     numbers = {key: number for number, key in enumerate(listed)}
     findings: dict[tuple[Span, str], Finding] = {}
+    repairs: dict[tuple[Span, str], list[Repair | None]] = {}
     for norm in judged:
-        for f in _judge(norm):
+        for f, repair in _judge(norm):
             old = findings.get((f.span, f.code), f)
             findings[f.span, f.code] = replace(f, norms=(*old.norms, numbers[_key(norm)]))
+            repairs.setdefault((f.span, f.code), []).append(repair)
+    if fixes and any(any(several) for several in repairs.values()):
+        mender = Mender(text, tuple(listed.values()), judged)
+        findings = {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in findings.items()}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
 
 
@@ -57,7 +63,7 @@ def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
             yield norm
 
 
-def _judge(norm: Norm) -> Iterator[Finding]:
+def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
     """Every rule on one norm; an echo of another rule's finding is left out."""
     problems: dict[str, list[Problem]] = {code: list(r.check(norm)) for code, r in RULES.items() if r.check}
     for code, found in problems.items():
@@ -65,4 +71,4 @@ def _judge(norm: Norm) -> Iterator[Finding]:
         if any(problems.get(other) for other in rule.unless):
             continue
         for p in found:
-            yield Finding(code, rule.name, p.message, p.span, norm.qualname, p.fix)
+            yield Finding(code, rule.name, p.message, p.span, norm.qualname), p.repair

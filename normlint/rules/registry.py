@@ -11,6 +11,7 @@ from normlint.text.finding import Applicability, Fix, Span
 
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm
+    from normlint.rules.repair.tree import Tree
     from normlint.rules.runtime import Outcome
 
 DOCS_URL: Final = "https://normlint.readthedocs.io/rules/"
@@ -18,13 +19,14 @@ DOCS_URL: Final = "https://normlint.readthedocs.io/rules/"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a rule yields: where, and what happens to the user's tensor."""
+    """What a rule yields: where, what happens to the user's tensor, and how the text may be mended."""
 
     span: Span
     message: str
-    fix: Fix | None = None
+    repair: Repair | None = None
 
 
+Repair = Callable[["Tree"], "Fix | None"]  # None: the text can't be mended with certainty
 Check = Callable[["Norm"], Iterable[Problem]]
 RuntimeCheck = Callable[["Outcome"], str]
 

@@ -1,0 +1,48 @@
+"""From the repairs that rules offer to the fix of a finding: one that every norm at the place agrees with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from normlint.norm.norm import Norm
+from normlint.rules.registry import Repair
+from normlint.rules.repair.tree import Tree
+from normlint.text.finding import Applicability, Finding, Fix
+
+
+class Mender:
+    """One unit's text, parsed when the first repair asks for it."""
+
+    def __init__(self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...]) -> None:
+        self._text = text
+        self._norms = norms
+        self._judged = judged
+
+    @cached_property
+    def _tree(self) -> Tree | None:
+        try:
+            return Tree(self._text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # newer than this Python: found, but not mended
+            return None
+
+    def fix(self, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+        """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
+        if self._tree is None:
+            return None
+        fixes = {repair(self._tree) if repair else None for repair in repairs}
+        fix = fixes.pop()
+        if fixes or fix is None or not fix.edits:
+            return None
+        return fix if self._agreed(finding) else replace(fix, applicability=Applicability.DISPLAY)
+
+    def _agreed(self, finding: Finding) -> bool:
+        reporting = [self._norms[number] for number in finding.norms]
+        places = {c.statistic.span for norm in reporting for c in norm.computations}
+        keys = {(norm.qualname, norm.span) for norm in reporting}
+        return all(
+            (norm.qualname, norm.span) in keys
+            for norm in self._judged
+            if any(c.statistic.span in places for c in norm.computations)
+        )

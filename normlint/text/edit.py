@@ -1,0 +1,28 @@
+"""Edits of a text: made all at once, each character outside them kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from normlint.text.finding import Edit
+
+
+def apply(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; ValueError where two of them overlap. Insertions at one place keep their order."""
+    done, at = [], 0
+    for edit in sorted(edits, key=lambda one: one.span):
+        if edit.span.start < at:
+            raise ValueError(f"edits overlap at {edit.span.start}")
+        done += [text[at : edit.span.start], edit.text]
+        at = edit.span.end
+    return "".join([*done, text[at:]])
+
+
+def overlap(one: Iterable[Edit], two: Iterable[Edit]) -> bool:
+    """Do edits of one touch the same characters, or insert at the same place, as edits of the other?"""
+    others = [edit.span for edit in two]
+    return any(_touch(edit.span.start, edit.span.end, o.start, o.end) for edit in one for o in others)
+
+
+def _touch(start: int, end: int, other: int, last: int) -> bool:
+    return (start < last and other < end) or start == other or (start == end == last) or (other == last == end)

@@ -58,9 +58,9 @@ def rows(d: int, layer: bool, device: str, g: torch.Generator) -> tuple[Tensor, 
     """One row of RMS 1 (for a layer norm of mean 0) at every scale, in fp32; and that row in fp64."""
     u = torch.randn(d, generator=g).double()
     u = u - u.mean() if layer else u
-    u = u / u.square().mean().sqrt()  # noqa: NRM301 - of a random direction
+    u = u / u.square().mean().sqrt()
     x = torch.tensor(SCALES, dtype=torch.float64)[:, None] * u
-    return x.float().to(device), u  # noqa: NRM203 - inputs, not a norm
+    return x.float().to(device), u
 
 
 def fit(y: Tensor, direction: Tensor) -> Fit | None:

@@ -35,7 +35,7 @@ class Reference:
     def inverse_root(self, c: Tensor) -> Tensor:
         """What every element of a row is multiplied by."""
         d = max(c.shape[-1], 1)
-        ms = c.square().sum(-1, keepdim=True) / d  # noqa: NRM201 - c is fp64
+        ms = c.square().sum(-1, keepdim=True) / d
         unit = self._unit(d)
         if self.form == ADDED:
             inverse = (ms + self.eps * unit).clamp(min=TINY).rsqrt()

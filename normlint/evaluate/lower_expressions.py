@@ -1,0 +1,198 @@
+"""Expressions of Python's own parser to our tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from normlint.evaluate import syntax as s
+from normlint.text.finding import Span
+from normlint.text.source import line_starts
+
+_WORD = re.compile(r"\b(?:and|or)\b")
+
+
+class Expressions:
+    """One method a family of nodes; `_EXPR` below says which. Spans count from `-offset`."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self.text = text
+        self.offset = offset
+        self.starts = line_starts(text)
+        self.ascii = text.isascii()
+
+    def place(self, line: int, column: int) -> int:
+        """The character at a line and a column of UTF-8 bytes."""
+        start = self.starts[line - 1]
+        if self.ascii:
+            return start + column + self.offset
+        end = self.starts[line] if line < len(self.starts) else len(self.text)
+        return start + len(self.text[start:end].encode()[:column].decode()) + self.offset
+
+    def at(self, node: Any) -> Span:
+        return Span(self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset))
+
+    def maybe(self, node: ast.expr | None) -> s.Expr | None:
+        return None if node is None else self.expr(node)
+
+    def expr(self, node: ast.expr) -> s.Expr:
+        make = _EXPR.get(type(node))
+        if make is not None:
+            return make(self, node)
+        return s.Other(self.at(node), tuple(self.expr(c) for c in _nearest_expressions(node)))
+
+    def name(self, node: ast.Name) -> s.Expr:
+        return s.Name(self.at(node), node.id)
+
+    def constant(self, node: ast.Constant) -> s.Expr:
+        if isinstance(node.value, complex):
+            return s.Other(self.at(node), ())
+        return s.Literal(self.at(node), node.value)
+
+    def attribute(self, node: ast.Attribute) -> s.Expr:
+        return s.Attribute(self.at(node), self.expr(node.value), node.attr)
+
+    def call(self, node: ast.Call) -> s.Expr:
+        given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+        given.sort(key=lambda a: (a.lineno, a.col_offset))
+        return s.Call(self.at(node), self.expr(node.func), tuple(self.argument(a) for a in given))
+
+    def argument(self, node: ast.expr | ast.keyword) -> s.Argument:
+        if isinstance(node, ast.keyword):
+            return s.Argument(self.at(node), node.arg or "", "" if node.arg else "**", self.expr(node.value))
+        if isinstance(node, ast.Starred):
+            return s.Argument(self.at(node), "", "*", self.expr(node.value))
+        value = self.expr(node)
+        return s.Argument(value.span if isinstance(node, ast.GeneratorExp) else self.at(node), "", "", value)
+
+    def binary(self, node: ast.BinOp) -> s.Expr:
+        return s.Binary(self.at(node), OPERATORS[type(node.op)], self.expr(node.left), self.expr(node.right))
+
+    def unary(self, node: ast.UnaryOp) -> s.Expr:
+        return s.Unary(self.at(node), _UNARY[type(node.op)], self.expr(node.operand))
+
+    def compare(self, node: ast.Compare) -> s.Expr:
+        pairs = zip(node.ops, node.comparators, strict=True)
+        rights = tuple((_COMPARE[type(op)], self.expr(right)) for op, right in pairs)
+        return s.Compare(self.at(node), self.expr(node.left), rights)
+
+    def logic(self, node: ast.BoolOp) -> s.Expr:
+        """`a and b and c` is (a and b) and c."""
+        op = "and" if isinstance(node.op, ast.And) else "or"
+        start, end = self.at(node)
+        found = self.expr(node.values[0])
+        for number, value in enumerate(node.values[1:], 2):
+            last = number == len(node.values)
+            found = s.Logic(Span(start, end if last else self.closed(value)), op, found, self.expr(value))
+        return found
+
+    def closed(self, node: ast.expr) -> int:
+        """Where an operand in the middle ends, with its parentheses: in front of the next `and` or `or`."""
+        end = self.at(node).end - self.offset
+        match = _WORD.search(self.text, end)
+        return self.offset + (end if match is None else end + len(self.text[end : match.start()].rstrip()))
+
+    def inner(self, node: ast.expr) -> Span:
+        """Without the parentheses that belong to a tuple or a generator."""
+        start, end = (at - self.offset for at in self.at(node))
+        text = self.text[start + 1 : end - 1]
+        start += 1 + len(text) - len(text.lstrip())
+        return Span(start + self.offset, start + len(text.strip()) + self.offset)
+
+    def if_expr(self, node: ast.IfExp) -> s.Expr:
+        return s.IfExpr(self.at(node), self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
+
+    def subscript(self, node: ast.Subscript) -> s.Expr:
+        index = node.slice
+        several = index.elts if isinstance(index, ast.Tuple) and not self.in_parentheses(index) else [index]
+        return s.Subscript(self.at(node), self.expr(node.value), tuple(self.element(e) for e in several))
+
+    def in_parentheses(self, node: ast.Tuple) -> bool:
+        start, end = (at - self.offset for at in self.at(node))
+        if not node.elts:
+            return True
+        return (
+            self.text[start] == "(" and self.text[end - 1] == ")" and self.at(node.elts[0]).start - self.offset > start
+        )
+
+    def element(self, node: ast.expr) -> s.Expr:
+        if isinstance(node, ast.Slice):
+            return s.Slice(self.at(node), self.maybe(node.lower), self.maybe(node.upper), self.maybe(node.step))
+        if isinstance(node, ast.Starred):
+            value = self.expr(node.value)
+            return s.Starred(value.span, value)
+        return self.expr(node)
+
+    def sequence(self, node: ast.Tuple | ast.List | ast.Set) -> s.Expr:
+        items = tuple(self.item(e) for e in node.elts)
+        bare = isinstance(node, ast.Tuple) and node.elts and self.in_parentheses(node)
+        return s.Sequence(self.inner(node) if bare else self.at(node), type(node).__name__.lower(), items)
+
+    def item(self, node: ast.expr) -> s.Expr:
+        return s.Starred(self.at(node), self.expr(node.value)) if isinstance(node, ast.Starred) else self.expr(node)
+
+    def mapping(self, node: ast.Dict) -> s.Expr:
+        items = zip(node.keys, node.values, strict=True)
+        return s.Mapping(self.at(node), tuple((self.maybe(key), self.expr(value)) for key, value in items))
+
+    def walrus(self, node: ast.NamedExpr) -> s.Expr:
+        target = self.expr(node.target)
+        assert isinstance(target, s.Name)
+        return s.Walrus(self.at(node), target, self.expr(node.value))
+
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> s.Expr:
+        span = self.inner(node) if isinstance(node, ast.GeneratorExp) else self.at(node)
+        if len(node.generators) > 1:
+            return s.Other(span, ())
+        inner = node.generators[0]
+        return s.Comprehension(span, self.expr(node.elt), self.expr(inner.target), self.expr(inner.iter))
+
+    def lambda_(self, node: ast.Lambda) -> s.Expr:
+        return s.Lambda(self.at(node), self.params(node.args), self.expr(node.body))
+
+    def params(self, node: ast.arguments) -> tuple[s.Parameter, ...]:
+        plain = [*node.posonlyargs, *node.args]
+        defaults = [*[None] * (len(plain) - len(node.defaults)), *node.defaults]
+        found = [self.param(p, default) for p, default in zip(plain, defaults, strict=True)]
+        if node.vararg is not None:
+            found.append(self.param(node.vararg, None, "*"))
+        found += [self.param(p, d, keyword=True) for p, d in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+        if node.kwarg is not None:
+            found.append(self.param(node.kwarg, None, "**"))
+        return tuple(found)
+
+    def param(self, node: ast.arg, default: ast.expr | None, star: str = "", *, keyword: bool = False) -> s.Parameter:
+        start = self.at(node).start
+        last = start + len(node.arg)
+        if star:
+            start = self.offset + self.text.rindex(star, 0, start - self.offset)
+        return s.Parameter(Span(start, last), node.arg, star, keyword, self.maybe(node.annotation), self.maybe(default))
+
+
+def _nearest_expressions(node: ast.AST) -> Iterator[ast.expr]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FormattedValue | ast.Slice) or not isinstance(child, ast.expr):
+            yield from _nearest_expressions(child)
+        elif not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
+            yield child
+
+
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not", ast.Invert: "~"}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_E = Expressions
+_EXPR: dict[type[ast.expr], Callable[[Expressions, Any], s.Expr]] = {
+    ast.Name: _E.name, ast.Constant: _E.constant, ast.Attribute: _E.attribute, ast.Call: _E.call,
+    ast.BinOp: _E.binary, ast.UnaryOp: _E.unary, ast.Compare: _E.compare, ast.BoolOp: _E.logic,
+    ast.IfExp: _E.if_expr, ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence,
+    ast.Set: _E.sequence, ast.Dict: _E.mapping, ast.NamedExpr: _E.walrus, ast.ListComp: _E.comprehension,
+    ast.SetComp: _E.comprehension, ast.GeneratorExp: _E.comprehension, ast.Lambda: _E.lambda_,
+}  # fmt: skip

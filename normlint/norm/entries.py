@@ -29,6 +29,7 @@ TIGHT = re.compile(
 )
 _DEFINED = re.compile(r"\bdef[ \t]+(\w+)|\bself\.(\w+)[ \t]*=(?![ \t]*(?:nn\.|[A-Z=]))")
 _DOC = re.compile(r'"""[\s\S]*?"""')
+_GAIN = re.compile(r"\b(?:weights?|gamma|gain|scale|g|w)\b")
 _HEAD = re.compile(r"[ \t]*class\b")
 ROOT = re.compile(r"sqrt\s*\(|[\w)\]]\s*\*\*\s*-?[\w.(]|(?:pow|norm|normalize|std|std_mean|square)_?\s*\(")
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
@@ -104,8 +105,14 @@ def _worthy(module: Module, marks: _Marks) -> list[Piece]:
 
 def _meant(module: Module, piece: Piece) -> bool:
     """A name, or parameters of its own, say that it may be a norm whatever it lacks."""
-    named = any(intent(name) for name in piece.names)
-    return (named or "Parameter(" in module.source(piece.span)) and bool(ROOT.search(module.text, *piece.span))
+    if any(_named(name) for name in piece.names):
+        return True
+    own = _GAIN.search(module.text, *piece.span) if piece.kind == "def" else "Parameter(" in module.source(piece.span)
+    return bool(own) and bool(ROOT.search(module.text, *piece.span))
+
+
+def _named(name: str) -> bool:
+    return bool(intent(name)) or "norm" in name.lower()
 
 
 def _reaching(module: Module, holds: Callable[[Span], bool]) -> set[Piece]:
@@ -178,7 +185,7 @@ def _methods(module: Module, cls: ClassRef, marks: _Marks) -> Iterator[Entry]:
     named = {m.name: _names(m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
     reaching = _closure({m.name for m in methods if marks.reduces(m.span)}, module, named, marks.reduces)
-    if not intent(cls.qualname):
+    if not _named(cls.qualname):
         roots = marks.may_root if "Parameter(" in module.source(cls.node.span) else marks.roots
         made = (f for f in cls.node.body if isinstance(f, s.Function) and f.name == "__init__")
         if not any(roots(init.span) for init in made):  # what the constructor roots, any method may give back

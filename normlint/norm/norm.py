@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from normlint.evaluate.context import Note
@@ -54,6 +54,7 @@ class Count:
     of_features: bool | None
     span: Span
     inside: bool = False  # it joined the statistic before the root
+    operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
 @dataclass(frozen=True)

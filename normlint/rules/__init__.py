@@ -46,7 +46,7 @@ def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> Analysis
             findings[f.span, f.code] = replace(f, norms=(*old.norms, numbers[_key(norm)]))
             repairs.setdefault((f.span, f.code), []).append(repair)
     if fixes and any(any(several) for several in repairs.values()):
-        mender = Mender(text, tuple(listed.values()), judged)
+        mender = Mender(text, tuple(listed.values()), judged, snippet=snippet)
         findings = {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in findings.items()}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
 

@@ -15,15 +15,16 @@ from normlint.text.finding import Applicability, Finding, Fix
 class Mender:
     """One unit's text, parsed when the first repair asks for it."""
 
-    def __init__(self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...]) -> None:
+    def __init__(self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...], *, snippet: bool = False) -> None:
         self._text = text
+        self._snippet = snippet
         self._norms = norms
         self._judged = judged
 
     @cached_property
     def _tree(self) -> Tree | None:
         try:
-            return Tree(self._text)
+            return Tree(self._text, snippet=self._snippet)
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # newer than this Python: found, but not mended
             return None
 

@@ -1,6 +1,6 @@
 """Mend every defect of the grid, and pairs of them, run what came of it, and write docs/fixes.md.
 
-    python -m tests.fixes.grid [--only NRM101] [--every 10] [--pairs 2] [--no-verify] [--shown 3] [--write]
+python -m tests.fixes.grid [--only NRM101] [--every 10] [--pairs 2] [--no-verify] [--shown 3] [--write]
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.fixes.pairs import all_pairs
 from tests.grid.cases import Case, defect_cases
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "fixes.md"
+FIGURES: Final = ("cases", "offered", "fixed", "probed", "matched")
 
 
 @dataclass(slots=True)
@@ -35,6 +36,12 @@ class Row:
     wrong: list[str] = field(default_factory=list)
 
 
+def say(text: str) -> None:
+    """At once, whatever reads it."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def measured(cases: Iterable[Case], verifier: Verifier | None) -> dict[str, Row]:
     """A row for each defect."""
     groups: dict[str, list[Case]] = defaultdict(list)
@@ -43,8 +50,7 @@ def measured(cases: Iterable[Case], verifier: Verifier | None) -> dict[str, Row]
     rows = {}
     for name, group in groups.items():
         rows[name] = row = _row([tried(case) for case in group], verifier)
-        said = f"{row.cases:4} cases {row.offered:4} offered {row.fixed:4} fixed {row.probed:4} right {row.matched:4} match"
-        print(f"{said}  {name}", flush=True)
+        say("  ".join([*(f"{getattr(row, figure):4} {figure}" for figure in FIGURES), name]))
     return rows
 
 
@@ -57,7 +63,7 @@ def _row(several: Sequence[Tried], verifier: Verifier | None) -> Row:
         row.fixed += one.fixed
         failed = probed(one) if one.offered else []
         row.probed += one.fixed and not failed
-        told = ran(*answer) if answer and one.offered else ""
+        told = ran(one.case, *answer) if answer and one.offered else ""
         row.matched += bool(answer) and one.fixed and not told
         reasons += [f"probes: {', '.join(failed)}"] if failed else []
         reasons += [told] if told else []
@@ -98,11 +104,11 @@ def main() -> int:
                 rows = measured(cases, verifier)
     for row in rows.values():
         for one in row.wrong[: args.shown]:
-            print(f"\n{one}")
+            say(f"\n{one}")
     total: Counter[str] = Counter()
     for row in rows.values():
-        total += Counter({n: getattr(row, n) for n in ("cases", "offered", "fixed", "probed", "matched")})
-    print(f"\n{dict(total)}, {time.monotonic() - started:.0f} s")
+        total += Counter({figure: getattr(row, figure) for figure in FIGURES})
+    say(f"\n{dict(total)}, {time.monotonic() - started:.0f} s")
     return 0
 
 

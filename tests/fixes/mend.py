@@ -35,7 +35,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What came of it: `left` are the chosen findings that remain, `settled` that another round would change nothing."""
+    """What came of it. `left`: the chosen findings that remain. `settled`: another round would change nothing."""
 
     text: str
     made: tuple[Made, ...]

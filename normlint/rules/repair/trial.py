@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import Final
 
 from normlint.norm.norm import Norm
@@ -20,24 +20,38 @@ from normlint.text.finding import Applicability, Edit, Fix
 
 MOST: Final = 24  # candidates tried for one finding
 Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits
-Accepts = Callable[[Norm], bool]
+_SHAPED: Final = ("rms", "layer")
 
 
-def first_right(
-    tree: Tree, norm: Norm, code: str, candidates: Iterable[Candidate], applicability: Applicability, accepts: Accepts
-) -> Fix | None:
-    """The first candidate after which `code` is silent on the norm and no rule says more than before on any."""
-    before = _norms(tree.text, tree.snippet)
-    tried: set[tuple[Edit, ...]] = set()
-    for message, edits in islice(candidates, MOST):
-        if not edits or edits in tried:
-            continue
-        tried.add(edits)
-        after = _edited(tree, edits)
-        mended = _counterpart(norm, before, after)
-        if mended is not None and accepts(mended) and _settled(code, norm, mended, before, after):
-            return Fix(message, edits, applicability)
-    return None
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A finding of the rule `code` on a norm, and the text it is in."""
+
+    tree: Tree
+    norm: Norm
+    code: str
+
+    def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
+        """The fix by the first candidate that passes."""
+        tried: set[tuple[Edit, ...]] = set()
+        for message, edits in candidates:
+            if not edits or edits in tried:
+                continue
+            if len(tried) == MOST:
+                return None
+            tried.add(edits)
+            if self.passes(edits):
+                return Fix(message, edits, applicability)
+        return None
+
+    def passes(self, edits: tuple[Edit, ...]) -> bool:
+        """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?"""
+        before, after = _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits)
+        mended = _counterpart(self.norm, before, after)
+        if mended is None or not _alike(self.norm, mended) or self.code in set(_codes(mended)):
+            return False
+        said, says = _said(before), _said(after)
+        return all(count <= said[key] for key, count in says.items())
 
 
 @lru_cache(maxsize=32)
@@ -59,17 +73,18 @@ def _edited(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Norm, ...]:
 
 def _counterpart(norm: Norm, before: tuple[Norm, ...], after: tuple[Norm, ...]) -> Norm | None:
     """The norm as it is after the edits: of the same name, and as many before it."""
-    same = [one for one in before if one.qualname == norm.qualname]
+    spans = [one.span for one in before if one.qualname == norm.qualname]
     now = [one for one in after if one.qualname == norm.qualname]
-    place = [one.span for one in same].index(norm.span) if norm.span in [one.span for one in same] else -1
-    return now[place] if 0 <= place < len(now) and len(now) == len(same) else None
+    return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
-def _settled(code: str, norm: Norm, mended: Norm, before: tuple[Norm, ...], after: tuple[Norm, ...]) -> bool:
-    if RULES[code].check is None or code in set(_codes(mended)):
+def _alike(norm: Norm, mended: Norm) -> bool:
+    """Still a norm of rows by their root mean square, with the gains and the eps it had."""
+    if mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
-    said, says = _said(before), _said(after)
-    return all(count <= said[key] for key, count in says.items())
+    was, now = norm.main, mended.main
+    named = {g.param.name for g in was.gains} == {g.param.name for g in now.gains}
+    return named and len(was.eps) == len(now.eps) and len(norm.computations) <= len(mended.computations)
 
 
 def _said(norms: tuple[Norm, ...]) -> Counter[tuple[str, str]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import Problem, rule
-from normlint.text.finding import Span
+from normlint.rules.repair import formula as repair
+from normlint.text.finding import Applicability, Span
 
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
 
@@ -20,7 +22,7 @@ def _last_power(c: Computation) -> Span:
     return steps[-1].span if steps else c.statistic.span
 
 
-@rule("NRM401", name="inverted-scale")
+@rule("NRM401", name="inverted-scale", fix=Applicability.SAFE)
 def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """Multiplies by the root mean square instead of dividing by it.
 
@@ -47,12 +49,11 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.power == HALF and c.degree == 2:
-            yield Problem(
-                _last_power(c), "multiplies by the root mean square: large rows grow where they should shrink"
-            )
+            message = "multiplies by the root mean square: large rows grow where they should shrink"
+            yield Problem(_last_power(c), message, partial(repair.invert, norm, c))
 
 
-@rule("NRM402", name="wrong-root")
+@rule("NRM402", name="wrong-root", fix=Applicability.SAFE)
 def wrong_root(norm: Norm) -> Iterator[Problem]:
     """Divides by the mean square without a root, or takes the root twice.
 
@@ -79,9 +80,8 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     names = {Fraction(-1): "no square root is taken", Fraction(1): "no square root is taken"}
     for c in norm.computations:
         if c.degree == 2 and abs(c.power) != HALF:
-            yield Problem(
-                _last_power(c), f"{names.get(c.power, 'the root is taken twice')}: the output's scale is not 1"
-            )
+            message = f"{names.get(c.power, 'the root is taken twice')}: the output's scale is not 1"
+            yield Problem(_last_power(c), message, partial(repair.take_root, norm, c))
 
 
 @rule("NRM403", name="missing-square")

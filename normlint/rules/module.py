@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from normlint.evaluate.monomial import Mono, Param
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Problem, rule
-from normlint.text.finding import Span
+from normlint.rules.repair import statements, statements_inplace
+from normlint.text.finding import Applicability, Span
 
 
 def _gains(norm: Norm) -> tuple[Param, ...]:
@@ -57,7 +59,7 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             yield Problem(param.span, f"`{param.name}` is a plain tensor: not saved, not moved, not trained")
 
 
-@rule("NRM502", name="mutated-input")
+@rule("NRM502", name="mutated-input", fix=Applicability.SAFE)
 def mutated_input(norm: Norm) -> Iterator[Problem]:
     """Changes its input in place.
 
@@ -84,16 +86,17 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         return h.type_as(x) * weight
     ```
     """
-    first: dict[str, Span] = {}
+    places: dict[str, dict[Span, None]] = {}
     for c in norm.computations if norm.meant and not norm.helper else ():
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
-                first.setdefault(note.detail, note.span)
-    for name, span in first.items():
-        yield Problem(span, f"changes the caller's `{name}` in place")
+                places.setdefault(note.detail, {})[note.span] = None
+    for name, spans in places.items():
+        repair = partial(statements_inplace.out_of_place, norm, tuple(spans))
+        yield Problem(next(iter(spans)), f"changes the caller's `{name}` in place", repair)
 
 
-@rule("NRM503", name="debug-print")
+@rule("NRM503", name="debug-print", fix=Applicability.SAFE)
 def debug_print(norm: Norm) -> Iterator[Problem]:
     """Prints in a norm's forward.
 
@@ -126,7 +129,8 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.meant else ():
         for note in c.notes if c.returned else ():
             if note.kind == "print":
-                yield Problem(note.span, "prints at every call of the norm")
+                repair = partial(statements.without_print, note.span)
+                yield Problem(note.span, "prints at every call of the norm", repair)
 
 
 @rule("NRM504", name="gain-shape")

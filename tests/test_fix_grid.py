@@ -1,4 +1,4 @@
-"""A few of the grid's defects, mended: nothing is left to find, and it runs as it should. `tests.fixes.grid` does all."""
+"""A few of the grid's defects, mended: nothing is left to find, and it runs. `tests.fixes.grid` does all of them."""
 
 from __future__ import annotations
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import count as repair
+from normlint.text.finding import Applicability
 
 
-@rule("NRM104", name="wrong-element-count", unless=("NRM101", "NRM103", "NRM106"))
+@rule("NRM104", name="wrong-element-count", fix=Applicability.SAFE, unless=("NRM101", "NRM103", "NRM106"))
 def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     """Divides by something that isn't the number of reduced elements, or not at all.
 
@@ -57,7 +60,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         foreign = any(n.of_features is False for n in c.counts)
         message = _miscounted(norm, c, power, foreign)
         if message:
-            yield Problem(c.statistic.span, message)
+            yield Problem(c.statistic.span, message, partial(repair.counted_once, c))
 
 
 def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:
@@ -79,7 +82,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
 
 
-@rule("NRM105", name="unbiased-variance")
+@rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE)
 def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """Uses Bessel's correction, which LayerNorm does not have.
 
@@ -123,4 +126,5 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.judged if norm.meant else ():
         if not c.statistic.biased and all(c.centred):
-            yield Problem(c.statistic.span, f"`{c.statistic.spelled}` divides by D − 1: pass correction=0")
+            message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
+            yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from normlint.evaluate.monomial import ALL, Stat
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import reduction as repair
+from normlint.text.finding import Applicability
 
 
-@rule("NRM101", name="global-reduction")
+@rule("NRM101", name="global-reduction", fix=Applicability.SAFE)
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
 
@@ -56,10 +59,11 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and t.rank != 1), None)
         if stat is not None:
-            yield Problem(stat.span, f"`{stat.spelled}` without a dim: all B·L·D elements share one scale")
+            message = f"`{stat.spelled}` without a dim: all B·L·D elements share one scale"
+            yield Problem(stat.span, message, partial(repair.over_last_axis, norm, stat))
 
 
-@rule("NRM102", name="reduction-without-keepdim", unless=("NRM101", "NRM103"))
+@rule("NRM102", name="reduction-without-keepdim", fix=Applicability.SAFE, unless=("NRM101", "NRM103"))
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     """Loses the reduced axis, so that the statistic broadcasts against the wrong one.
 
@@ -91,10 +95,11 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
             continue
         for stat in (c.statistic, c.centre):
             if stat is not None and not stat.keepdim and stat.axes != ALL and stat.rank != 1:
-                yield Problem(stat.span, f"`{stat.spelled}` drops the axis: (B, L) broadcasts against (B, L, D)")
+                message = f"`{stat.spelled}` drops the axis: (B, L) broadcasts against (B, L, D)"
+                yield Problem(stat.span, message, partial(repair.keep_axis, norm, stat))
 
 
-@rule("NRM103", name="reduction-over-wrong-axis", unless=("NRM101",))
+@rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",))
 def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     """Reduces the batch or the tokens, while the gain says that the features are last.
 
@@ -140,7 +145,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             continue
         stat = next((t for t in (c.statistic, c.centre) if t is not None and _misses_features(t)), None)
         if stat is not None and stat.layout == () and not stat.default_dim:
-            yield Problem(stat.span, f"reduces axis {_shown(stat)}, but the gain lies along the last one")
+            message = f"reduces axis {_shown(stat)}, but the gain lies along the last one"
+            yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
 def _along_features(c: Computation, i: int) -> bool:
@@ -160,7 +166,7 @@ def _shown(stat: Stat) -> str:
     return ", ".join(map(str, stat.axes)) if isinstance(stat.axes, tuple) else str(stat.axes)
 
 
-@rule("NRM106", name="normalize-default-dim", unless=("NRM101",))
+@rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",))
 def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """Lets `F.normalize` reduce its default axis, dim 1, which are the tokens of a (B, L, D) input.
 
@@ -199,4 +205,5 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         stat = c.statistic
         if stat.default_dim and stat.rank != 2 and c.gains and all(_along_features(c, i) for i in range(len(c.gains))):
-            yield Problem(stat.span, "`F.normalize` reduces dim 1, the tokens of a (B, L, D) input: pass dim=-1")
+            message = "`F.normalize` reduces dim 1, the tokens of a (B, L, D) input: pass dim=-1"
+            yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

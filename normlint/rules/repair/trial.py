@@ -30,6 +30,7 @@ class Trial:
     tree: Tree
     norm: Norm
     code: str
+    applied: frozenset[str] = frozenset()  # gains that the norm gets by the edits
 
     def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
         """The fix by the first candidate that passes."""
@@ -48,7 +49,7 @@ class Trial:
         """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?"""
         before, after = _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits)
         mended = _counterpart(self.norm, before, after)
-        if mended is None or not _alike(self.norm, mended) or self.code in set(_codes(mended)):
+        if mended is None or not _alike(self.norm, mended, self.applied) or self.code in set(_codes(mended)):
             return False
         said, says = _said(before), _said(after)
         return all(count <= said[key] for key, count in says.items())
@@ -78,12 +79,12 @@ def _counterpart(norm: Norm, before: tuple[Norm, ...], after: tuple[Norm, ...]) 
     return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
-def _alike(norm: Norm, mended: Norm) -> bool:
+def _alike(norm: Norm, mended: Norm, applied: frozenset[str]) -> bool:
     """Still a norm of rows by their root mean square, with the gains and the eps it had."""
     if mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
     was, now = norm.main, mended.main
-    named = {g.param.name for g in was.gains} == {g.param.name for g in now.gains}
+    named = {g.param.name for g in was.gains} | applied == {g.param.name for g in now.gains}
     return named and len(was.eps) == len(now.eps) and len(norm.computations) <= len(mended.computations)
 
 

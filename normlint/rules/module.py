@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.monomial import Mono, Param
-from normlint.norm.norm import Norm
+from normlint.norm.norm import Gain, Norm
 from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import statements, statements_inplace
+from normlint.rules.repair import parameters, parameters_applied, statements, statements_inplace
 from normlint.text.finding import Applicability, Span
 
 
-def _gains(norm: Norm) -> tuple[Param, ...]:
+def _applied(norm: Norm) -> tuple[Gain, ...]:
     """Each learned factor once."""
-    return tuple({g.param.name: g.param for c in norm.computations for g in c.gains}.values())
+    return tuple({g.param.name: g for c in norm.computations for g in c.gains}.values())
 
 
-@rule("NRM501", name="gain-not-parameter")
+def _gains(norm: Norm) -> tuple[Param, ...]:
+    return tuple(gain.param for gain in _applied(norm))
+
+
+@rule("NRM501", name="gain-not-parameter", fix=Applicability.UNSAFE)
 def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
     """Keeps the gain in a plain tensor.
 
@@ -56,7 +60,8 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
     plain = {p.name for p in norm.owner.plain_gains}
     for param in _gains(norm):
         if param.role == "tensor" and param.name in plain:
-            yield Problem(param.span, f"`{param.name}` is a plain tensor: not saved, not moved, not trained")
+            message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
+            yield Problem(param.span, message, partial(parameters.as_parameter, param))
 
 
 @rule("NRM502", name="mutated-input", fix=Applicability.SAFE)
@@ -133,7 +138,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
                 yield Problem(note.span, "prints at every call of the norm", repair)
 
 
-@rule("NRM504", name="gain-shape")
+@rule("NRM504", name="gain-shape", fix=Applicability.SAFE)
 def gain_shape(norm: Norm) -> Iterator[Problem]:
     """Has a gain of one element, or one that is never filled.
 
@@ -173,20 +178,22 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
     ScaleNorm's gain is one number by design.
     """
-    for param in _gains(norm) if norm.judged else ():
+    for gain in _applied(norm) if norm.judged else ():
+        param = gain.param
+        shaped, filled = partial(parameters.of_features, gain), partial(parameters.filled, gain)
         if param.maker == "Tensor-list":
-            yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature")
+            yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature", shaped)
         elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones":
-            yield Problem(param.span, "one gain for all features")
+            yield Problem(param.span, "one gain for all features", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
-            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory")
+            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:
     return norm.owner.reinitialised or param.name in norm.owner.filled
 
 
-@rule("NRM505", name="unused-gain")
+@rule("NRM505", name="unused-gain", fix=Applicability.SAFE)
 def unused_gain(norm: Norm) -> Iterator[Problem]:
     """Makes a gain or bias that is never applied.
 
@@ -224,4 +231,5 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
     """
     if any(c.returned for c in norm.computations):
         for param in norm.owner.unused_params:
-            yield Problem(param.span, f"`{param.name}` is a parameter that is never applied")
+            repair = partial(parameters_applied.applied, norm, norm.owner.unused_params)
+            yield Problem(param.span, f"`{param.name}` is a parameter that is never applied", repair)

@@ -11,6 +11,10 @@ from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import formula as repair
+from normlint.rules.repair.formula_centre import centre
+from normlint.rules.repair.formula_gain import start_at_one
+from normlint.rules.repair.formula_gradient import attach
+from normlint.rules.repair.formula_square import square
 from normlint.text.finding import Applicability, Span
 
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
@@ -84,7 +88,7 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
             yield Problem(_last_power(c), message, partial(repair.take_root, norm, c))
 
 
-@rule("NRM403", name="missing-square")
+@rule("NRM403", name="missing-square", fix=Applicability.SAFE)
 def missing_square(norm: Norm) -> Iterator[Problem]:
     """Averages x or |x| where the mean square belongs.
 
@@ -110,10 +114,10 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            yield Problem(c.statistic.span, "averages the values, not their squares")
+            yield Problem(c.statistic.span, "averages the values, not their squares", partial(square, norm, c))
 
 
-@rule("NRM404", name="missing-centre")
+@rule("NRM404", name="missing-centre", fix=Applicability.SAFE)
 def missing_centre(norm: Norm) -> Iterator[Problem]:
     """Subtracts the mean on one side only.
 
@@ -143,10 +147,11 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.owner.intent in ("layer", "rms") else ():
         if c.centred[0] != c.centred[1]:
             where = "input" if c.centred[0] else "statistic"
-            yield Problem(c.statistic.span, f"the mean is subtracted on one side only: the {where} is not centred")
+            message = f"the mean is subtracted on one side only: the {where} is not centred"
+            yield Problem(c.statistic.span, message, partial(centre, norm, c))
 
 
-@rule("NRM405", name="detached-statistic")
+@rule("NRM405", name="detached-statistic", fix=Applicability.SAFE)
 def detached_statistic(norm: Norm) -> Iterator[Problem]:
     """Takes the statistic out of the gradient.
 
@@ -174,7 +179,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged if norm.meant else ():
         step = _detaching(c)
         if step is not None:
-            yield Problem(step.span, "no gradient flows through the statistic")
+            yield Problem(step.span, "no gradient flows through the statistic", partial(attach, norm, c))
 
 
 def _detaching(c: Computation) -> Step | None:
@@ -188,7 +193,7 @@ def _detaching(c: Computation) -> Step | None:
     return step
 
 
-@rule("NRM406", name="gain-offset")
+@rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)
 def gain_offset(norm: Norm) -> Iterator[Problem]:
     """Starts with a gain of 2, or of 0.
 
@@ -232,7 +237,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         for g in c.gains:
             message = _starts_wrong(g)
             if message:
-                yield Problem(g.span if g.offset else g.param.span, message)
+                yield Problem(g.span if g.offset else g.param.span, message, partial(start_at_one, norm, g))
 
 
 def _starts_wrong(g: Gain) -> str:

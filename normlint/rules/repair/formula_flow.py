@@ -60,6 +60,22 @@ def loads_of(tree: Tree, name: str, function: Function | None) -> list[ast.Name]
     return sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
 
+def definitions(tree: Tree, node: ast.expr) -> list[ast.expr]:
+    """What a name was last given before it is read here, on each branch; nothing for other expressions."""
+    if not isinstance(node, ast.Name):
+        return []
+    start, holder = tree.span(node).start, tree.function(node)
+    given = [
+        s
+        for s in ast.walk(holder or tree.root)
+        if isinstance(s, ast.Assign | ast.AnnAssign)
+        and names_of(s) == (node.id,)
+        and s.value is not None
+        and tree.span(s).end <= start
+    ]
+    return [s.value for s in reversed(given) if s.value is not None]
+
+
 def _loads(tree: Tree, stmt: ast.stmt) -> list[ast.expr]:
     end = tree.span(stmt).end
     names = names_of(stmt)

@@ -85,7 +85,8 @@ def _alike(norm: Norm, mended: Norm, applied: frozenset[str]) -> bool:
         return False
     was, now = norm.main, mended.main
     named = {g.param.name for g in was.gains} | applied == {g.param.name for g in now.gains}
-    return named and len(was.eps) == len(now.eps) and len(norm.computations) <= len(mended.computations)
+    kept = len(was.eps) == len(now.eps) and len(was.others) == len(now.others)
+    return named and kept and len(norm.computations) <= len(mended.computations)
 
 
 def _said(norms: tuple[Norm, ...]) -> Counter[tuple[str, str]]:

@@ -10,6 +10,7 @@ from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import eps as repair
 from normlint.rules.repair.eps_move import move
+from normlint.rules.repair.together import Part
 from normlint.text.finding import Applicability
 
 SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
@@ -77,9 +78,8 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     import torch
 
     def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
+        ms = x.float().pow(2).mean(-1, keepdim=True)
+        return (x * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
     ```
 
     Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
@@ -88,16 +88,16 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     if norm.judged and not any(c.eps for c in norm.computations):
         for c in norm.judged:
             if c.power < 0:
-                repaired = partial(repair.add, norm, c.statistic.span)
-                yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", repaired)
+                adding = partial(repair.add, norm, c.statistic.span)
+                yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 
 
 @rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE)
 def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
-    The gradient of a square root at 0 is infinite, so a row of zeros gets a NaN gradient although the output is
-    finite. The outputs differ for small rows: by 0.5 % at a scale of 1e-2, by 39 % at 1e-3.
+    The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite output. For small
+    rows the outputs differ: by 0.5 % at a scale of 1e-2, by 39 % at 1e-3.
 
     ```py
     import torch
@@ -133,7 +133,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         for e in c.eps:
             if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
                 message = f"eps is added after the root: {_consequence(c)}"
-                yield Problem(e.span, message, partial(move, c, e))
+                yield Problem(e.span, message, partial(move, norm, c, e))
 
 
 def _consequence(c: Computation) -> str:
@@ -175,9 +175,8 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
     import torch
 
     def rms_norm(x, weight):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
+        ms = x.float().pow(2).mean(-1, keepdim=True)
+        return (x * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
     ```
 
     Fix safety: safe for 0 and less. Unsafe for other numbers: a model may have been trained with them.
@@ -246,19 +245,16 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    Fix safety: safe, for whoever passes an eps gets it. A model that was trained with the other number keeps its
-    outputs by passing that one.
+    Fix safety: safe, for whoever passes an eps gets it.
     """
     if norm.owner.unused_eps is not None and norm.meant:
         unused = norm.owner.unused_eps
-        yield Problem(unused, "eps is taken but never used", partial(repair.use, norm, unused))
+        yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
 
 
 @rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE)
 def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
-    """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16.
-
-    A row of zeros in fp16 then gives NaN.
+    """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16: a row of zeros gives NaN.
 
     ```py
     import torch

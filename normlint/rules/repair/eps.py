@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from normlint.norm.norm import Computation, Eps, Norm
@@ -15,9 +16,10 @@ from normlint.rules.repair.eps_scope import (
     scopes,
     stores,
 )
-from normlint.rules.repair.eps_signature import Reached, Source, kept, new_parameter, reach
+from normlint.rules.repair.eps_signature import Reached, Source, kept, new_parameter, reach, to_base
 from normlint.rules.repair.eps_syntax import joined, number, passed, place
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.trial import Trial
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 VALUE: Final = {"layer": "1e-5"}  # torch's own; RMS norms have 1e-6
@@ -42,7 +44,7 @@ def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
         eps = _some(tree, where.node, usual(norm))
         text = text or eps.text
         edits += [*eps.edits, *joined(tree, where, eps.text)]
-    return _fix(f"Add eps: `{text}`", edits, SAFE)
+    return _tried(Trial(tree, norm, "NRM301", gained=1), f"Add eps: `{text}`", edits, SAFE)
 
 
 def _some(tree: Tree, node: ast.AST, value: str) -> Reached:
@@ -50,9 +52,8 @@ def _some(tree: Tree, node: ast.AST, value: str) -> Reached:
     return Reached(text) if text else new_parameter(tree, node, value) or Reached(value)
 
 
-def _fix(message: str, edits: list[Edit], applicability: Applicability) -> Fix | None:
-    several = tuple(dict.fromkeys(edits))
-    return Fix(message, several, applicability) if several else None
+def _tried(trial: Trial, message: str, edits: Sequence[Edit], applicability: Applicability) -> Fix | None:
+    return trial.first([(message, tuple(dict.fromkeys(edits)))], applicability)
 
 
 # --- NRM303 ----------------------------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def put_right(norm: Norm, e: Eps, tree: Tree) -> Fix | None:
         return None
     value = usual(norm)
     safe = SAFE if e.default <= 0 else UNSAFE
-    return Fix(f"Use `{value}`", (tree.replace(numbers[0], value),), safe)
+    return _tried(Trial(tree, norm, "NRM303"), f"Use `{value}`", (tree.replace(numbers[0], value),), safe)
 
 
 # --- NRM304 ----------------------------------------------------------------------------------------------------------
@@ -91,15 +92,29 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
 
 
 def _kept(norm: Norm, tree: Tree, cls: ast.ClassDef, name: str) -> Fix | None:
-    """A constructor's parameter is stored first: in place of a number that stands there, or anew."""
-    given = stores(tree, cls, name)
-    if len(given) == 1 and given[0] is not None and number(given[0]) is not None:
-        inside = tree.function(given[0]) is constructor(cls)
-        return Fix(f"Store `{name}`", (tree.replace(given[0], name),), SAFE) if inside else None
+    """A constructor's parameter is stored first: in place of a number that stands there, or by the base, or anew."""
+    for edit, message in _stored(norm, tree, cls, name):
+        fix = _tried(Trial(tree, norm, "NRM304"), message, [edit], SAFE)
+        if fix is not None:
+            return fix
     storing = kept(tree, cls, name)
     if has_attribute(tree, cls, name) or storing is None:
         return None
     return _used(norm, tree, Source(cls, name), [storing])
+
+
+def _stored(norm: Norm, tree: Tree, cls: ast.ClassDef, name: str) -> Iterator[tuple[Edit, str]]:
+    """Where an attribute that acts as eps gets its number: here, or from the base class, which takes an eps, too."""
+    init = constructor(cls)
+    places = (e.at for c in norm.computations for e in c.eps)
+    for node in (node for at in places if isinstance(node := tree.at(at), ast.Attribute)):
+        given = stores(tree, cls, node.attr)
+        sole = given[0] if len(given) == 1 else None
+        if sole is not None and number(sole) is not None and tree.function(sole) is init:
+            yield tree.replace(sole, name), f"Store `{name}`"
+    handed = to_base(tree, cls, name)
+    if handed is not None:
+        yield handed, f"Pass `{name}` to the base class"
 
 
 def _used(norm: Norm, tree: Tree, source: Source, edits: list[Edit]) -> Fix | None:
@@ -110,7 +125,8 @@ def _used(norm: Norm, tree: Tree, source: Source, edits: list[Edit]) -> Fix | No
             return None
         text = text or found.text
         edits += found.edits
-    return _fix(f"Use `{text}`", edits, SAFE)
+    gained = not norm.main.eps
+    return _tried(Trial(tree, norm, "NRM304", gained=gained), f"Use `{text}`", edits, SAFE)
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
@@ -153,7 +169,14 @@ def _in_place(tree: Tree, node: ast.expr, source: Source) -> Reached | None:
         return found if found.edits else None
     if isinstance(node, ast.Name) and any(node.id == arg.arg for s in scopes(tree, node) for arg in parameters(s)):
         return None
+    if isinstance(node, ast.Attribute) and not _constant(tree, node, numbers[0]):
+        return None
     return Reached(found.text, (*found.edits, tree.replace(node, found.text)))
+
+
+def _constant(tree: Tree, node: ast.Attribute, value: ast.expr) -> bool:
+    """The class's own, and set nowhere else."""
+    return isinstance(tree.parent(tree.statement(value) or node), ast.ClassDef)
 
 
 # --- NRM305 ----------------------------------------------------------------------------------------------------------

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from normlint.norm.norm import Computation, Eps
+from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.repair.eps_scope import calls_of, outermost, scopes, self_at
 from normlint.rules.repair.eps_syntax import Place, added, called, fits, imported, number, place
 from normlint.rules.repair.tree import ATOM, PRODUCT, Tree, binding
+from normlint.rules.repair.trial import Trial
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _LINKS = 5
 
 
-def move(c: Computation, e: Eps, tree: Tree) -> Fix | None:
+def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Take eps from where it stands and add it to what the root is taken of."""
     eps = tree.at(e.at)
     taken = _taken(tree, e, eps) if eps is not None else None
@@ -28,7 +29,10 @@ def move(c: Computation, e: Eps, tree: Tree) -> Fix | None:
     rooted = _rooted_deviation(tree, under, text) if isinstance(under, ast.Call) else added(tree, under.node, text)
     if rooted is None:
         return None
-    return Fix(f"Add `{text}` under the root", (*away, *rooted), Applicability.UNSAFE)
+    message, edits = f"Add `{text}` under the root", (*away, *rooted)
+    if isinstance(under, ast.Call):  # a variance in half precision may be a finding of its own, and is the next round's
+        return Fix(message, edits, Applicability.UNSAFE)
+    return Trial(tree, norm, "NRM302").first([(message, edits)], Applicability.UNSAFE)
 
 
 def _counted_inside(c: Computation) -> bool:

@@ -136,6 +136,17 @@ def _handed(tree: Tree, function: FunctionNode, call: ast.Call, name: str, text:
     return passed(tree, call, name, text)
 
 
+def to_base(tree: Tree, cls: ast.ClassDef, text: str) -> Edit | None:
+    """The constructor hands its eps to that of a base class of the text, which takes one and doesn't get it."""
+    for base in lineage(tree, cls)[1:]:
+        init = constructor(base)
+        if init is not None:
+            calls = [call for call in calls_of(tree, init) if tree.enclosing_class(call) is cls]
+            name = _own(init)
+            return _handed(tree, init, calls[0], name, text) if len(calls) == 1 and name else None
+    return None
+
+
 # --- a parameter more ------------------------------------------------------------------------------------------------
 
 

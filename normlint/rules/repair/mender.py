@@ -8,6 +8,7 @@ from functools import cached_property
 
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Repair
+from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Applicability, Finding, Fix
 
@@ -33,6 +34,8 @@ class Mender:
         if self._tree is None:
             return None
         fixes = {repair(self._tree) if repair else None for repair in repairs}
+        if all(isinstance(repair, Part) for repair in repairs):
+            fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None

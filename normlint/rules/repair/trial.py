@@ -31,6 +31,7 @@ class Trial:
     norm: Norm
     code: str
     applied: frozenset[str] = frozenset()  # gains that the norm gets by the edits
+    gained: int = 0  # how many eps it gets by them
 
     def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
         """The fix by the first candidate that passes."""
@@ -49,7 +50,7 @@ class Trial:
         """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?"""
         before, after = _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits)
         mended = _counterpart(self.norm, before, after)
-        if mended is None or not _alike(self.norm, mended, self.applied) or self.code in set(_codes(mended)):
+        if mended is None or not _alike(self, mended) or self.code in set(_codes(mended)):
             return False
         said, says = _said(before), _said(after)
         return all(count <= said[key] for key, count in says.items())
@@ -79,13 +80,14 @@ def _counterpart(norm: Norm, before: tuple[Norm, ...], after: tuple[Norm, ...]) 
     return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
-def _alike(norm: Norm, mended: Norm, applied: frozenset[str]) -> bool:
+def _alike(trial: Trial, mended: Norm) -> bool:
     """Still a norm of rows by their root mean square, with the gains and the eps it had."""
+    norm = trial.norm
     if mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
     was, now = norm.main, mended.main
-    named = {g.param.name for g in was.gains} | applied == {g.param.name for g in now.gains}
-    kept = len(was.eps) == len(now.eps) and len(was.others) == len(now.others)
+    named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains}
+    kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others)
     return named and kept and len(norm.computations) <= len(mended.computations)
 
 

@@ -34,6 +34,21 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
             ms = h.pow(2).sum(-1, keepdim=True)  # error: [wrong-element-count]
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
     ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            ms = h.pow(2).mean(-1, keepdim=True)  # error: [wrong-element-count]
+            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+    ```
 
     ```py
     import torch
@@ -52,6 +67,8 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     ```
 
     An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported.
+
+    Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """
     for c in norm.computations:
         power = c.feature_power
@@ -106,6 +123,23 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             var = h.var(-1, keepdim=True)  # error: [unbiased-variance]
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class LayerNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.bias = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            h = x.float()
+            mean = h.mean(-1, keepdim=True)
+            var = h.var(-1, keepdim=True, correction=0)  # error: [unbiased-variance]
+            return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
+    ```
 
     ```py
     import torch
@@ -123,6 +157,8 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             var, mean = torch.var_mean(h, dim=-1, correction=0, keepdim=True)
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
+
+    Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
         if not c.statistic.biased and all(c.centred):

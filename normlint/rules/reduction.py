@@ -36,10 +36,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
             rms = torch.sqrt(torch.sum(h * h) / self.dim + self.eps)  # error: [global-reduction]
             return (h / rms).type_as(x) * self.weight
     ```
-
-    Over the features alone, with the axis kept for broadcasting:
-
-    ```py
+    ```fix
     import torch
     from torch import nn
 
@@ -52,9 +49,22 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
 
         def forward(self, x):
             h = x.float()
-            rms = torch.sqrt(torch.sum(h * h, dim=-1, keepdim=True) / self.dim + self.eps)
+            rms = torch.sqrt(torch.sum(h * h, dim=-1, keepdim=True) / self.dim + self.eps)  # error: [global-reduction]
             return (h / rms).type_as(x) * self.weight
     ```
+
+    Over the features alone, with the axis kept for broadcasting:
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    ```
+
+    Fix safety: safe where a name or a gain says that a norm over the features is meant; in an L2 norm, which may be
+    one of a single vector, it is unsafe. Nothing is offered where the gain lies along another axis than the last.
     """
     for c in norm.computations:
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and t.rank != 1), None)
@@ -78,6 +88,14 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1)  # error: [reduction-without-keepdim]
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)  # error: [reduction-without-keepdim]
+        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```
 
     The axis may be kept, or put back:
 
@@ -89,6 +107,8 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1).unsqueeze(-1)
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
+
+    Fix safety: safe. Nothing is offered where the statistic is reshaped or given back elsewhere.
     """
     for c in norm.computations if norm.meant else ():
         if not c.layout_matches or c.partial:
@@ -121,6 +141,21 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             ms = h.pow(2).mean(-2, keepdim=True)  # error: [reduction-over-wrong-axis]
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
     ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            ms = h.pow(2).mean(-1, keepdim=True)  # error: [reduction-over-wrong-axis]
+            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+    ```
 
     A channels-first norm has a gain that lies along the channels, and is fine:
 
@@ -139,6 +174,9 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             ms = h.pow(2).mean(1, keepdim=True)
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight[:, None, None]
     ```
+
+    Fix safety: safe. The axis is put right where it is written, in the call or where a constant holds it; an axis that
+    comes in as a parameter is left to its callers.
     """
     for c in norm.computations if norm.owner.intent in ("rms", "layer", "norm", "l2") else ():
         if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))):
@@ -184,6 +222,20 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return F.normalize(x) * self.scale * self.gamma  # error: [normalize-default-dim]
     ```
+    ```fix
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.scale = dim**0.5
+            self.gamma = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-dim]
+    ```
 
     ```py
     import torch
@@ -201,6 +253,8 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     ```
 
     On a matrix (N, D) dim 1 is the last axis, and a gain of shape (D, 1, 1) says that dim 1 holds the channels.
+
+    Fix safety: safe.
     """
     for c in norm.computations:
         stat = c.statistic

@@ -119,6 +119,9 @@ class Reduction:
         """The reduced axis is kept."""
         if "keepdim" not in PARAMETERS[self.name]:
             return ()
+        now = self.given.get("keepdim")
+        if now and isinstance(now.value, ast.Constant) and now.value.value is True:
+            return ()
         if "keepdim" in self.given:
             return (self.tree.replace(self.given["keepdim"].value, "True"),)
         dim = self.given.get("dim")
@@ -140,9 +143,8 @@ class Reduction:
         return (*self._first(*new), *(self.kept() if keep else ()))
 
     def _first(self, *arguments: str) -> tuple[Edit, ...]:
-        """New arguments behind those that come by their place, or behind p."""
-        order = self.given.get("ord")
-        named = [order.value] if order and order.keyword else []
+        """New arguments behind those that come by their place, or behind `input=` and `p=`."""
+        named = [g.value for name, g in self.given.items() if name in ("input", "ord") and g.keyword]
         return self._insert([*self.node.args, *named], arguments)
 
     def last(self, *arguments: str) -> tuple[Edit, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from fractions import Fraction
 from typing import Final
 
 from normlint.norm.norm import HALF, Computation, Count
 from normlint.rules.repair.calls import Reduction, called, reductions
-from normlint.rules.repair.lengths import Operand, bindings, last_of, power_of, raised, to_last
+from normlint.rules.repair.lengths import bindings, last_of, power_of, raised, to_last, uses
+from normlint.rules.repair.operands import Operand
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
+_RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
 _OUTER: Final = (Fraction(1), Fraction(-1), -HALF)  # beside the product, the root, the mean square
 
 
@@ -19,6 +22,8 @@ def counted_once(c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
+    if _shared(tree, c.statistic.span):
+        return None
     missing = (Fraction(0) if c.statistic.reduce == "mean" else HALF) - (c.feature_power or Fraction(0))
     if len(foreign) == 1:
         return _not_foreign(foreign[0], missing, tree)
@@ -27,6 +32,13 @@ def counted_once(c: Computation, tree: Tree) -> Fix | None:
     if known:
         return _rescaled(known[0], known[0].power + missing, tree)
     return _divided(c, tree) if missing == HALF else None
+
+
+def _shared(tree: Tree, span: Span) -> bool:
+    """Part of the features lies on another rank: how many there are, nobody here knows."""
+    node = tree.at(span)
+    function = tree.function(node) if node is not None else None
+    return function is not None and bool(_RANKS.search(tree.source(function)))
 
 
 def _not_foreign(count: Count, missing: Fraction, tree: Tree) -> Fix | None:
@@ -47,9 +59,10 @@ def _rescaled(count: Count, power: Fraction, tree: Tree) -> Fix | None:
     outer = count.power / local
     if power == 0:
         edits = operand.without()
-        return Fix("A mean is divided already", edits, Applicability.SAFE) if edits else None
+        return Fix("A mean is divided already: leave the count out", edits, Applicability.SAFE) if edits else None
     edits = operand.raised(power / outer)
-    return Fix("Divide by D once, under the root", edits, Applicability.SAFE) if edits else None
+    said = "Multiply by √D" if outer == 1 else "Divide by √D" if outer == -1 else "Divide by D"
+    return Fix(said, edits, Applicability.SAFE) if edits else None
 
 
 def _divided(c: Computation, tree: Tree) -> Fix | None:
@@ -58,6 +71,8 @@ def _divided(c: Computation, tree: Tree) -> Fix | None:
     if call is None:
         node = tree.at(c.statistic.span)
         return _other_sum(tree, node) if isinstance(node, ast.Call) else None
+    if call.name in ("sum", "nansum") and (named := _named_sum(call, tree)) is not None:
+        return _multiplied(named, last_of(tree, call.input), tree, "/")
     if call.name in ("sum", "nansum") and isinstance(call.node.func, ast.Attribute):
         end = tree.span(call.node.func).end
         edit = Edit(Span(end - 3, end), "mean")
@@ -66,6 +81,17 @@ def _divided(c: Computation, tree: Tree) -> Fix | None:
         power = HALF if call.name == "normalize" else -HALF
         return _multiplied(call.node, _scale(call, power, tree), tree)
     return None
+
+
+def _named_sum(call: Reduction, tree: Tree) -> ast.Name | None:
+    """The one use of a name that says sum: the division belongs there."""
+    holder = tree.statement(call.node)
+    target = holder.targets[0] if isinstance(holder, ast.Assign) else None
+    if not isinstance(target, ast.Name) or "sum" not in target.id.lower() or uses(tree, target) != 1:
+        return None
+    scope = tree.function(call.node) or tree.root
+    names = (n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id)
+    return next((n for n in names if isinstance(n.ctx, ast.Load)), None)
 
 
 def _other_sum(tree: Tree, node: ast.Call) -> Fix | None:
@@ -94,16 +120,29 @@ def _scale(call: Reduction, power: Fraction, tree: Tree) -> str | None:
     return raised(length, call.node, power, tree) if length else None
 
 
-def _multiplied(node: ast.Call, scale: str | None, tree: Tree, sign: str = "*") -> Fix | None:
-    """The call times a number, in parentheses where it is bound more tightly."""
+def _multiplied(node: ast.expr, scale: str | None, tree: Tree, sign: str = "*") -> Fix | None:
+    """The value times a number, in parentheses where it is bound more tightly; behind an axis that is put back."""
     if scale is None:
         return None
+    while (whole := _with_axis(tree, node)) is not None:
+        node = whole
     start, end = tree.span(node)
     text = f" {sign} {scale}"
     edits = [Edit(Span(start, start), "("), Edit(Span(end, end), f"{text})")]
     if not _tight(tree, node):
         edits = [Edit(Span(end, end), text)]
     return Fix(f"Count the features: `{text.strip()}`", tuple(edits), Applicability.SAFE)
+
+
+def _with_axis(tree: Tree, node: ast.expr) -> ast.expr | None:
+    holder = tree.parent(node)
+    match holder:
+        case ast.Attribute(attr="unsqueeze" | "view" | "reshape"):
+            call = tree.parent(holder)
+            return call if isinstance(call, ast.Call) else None
+        case ast.Subscript():
+            return holder if node is holder.value else None
+    return None
 
 
 def _tight(tree: Tree, node: ast.expr) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Count, Norm
-from normlint.rules.repair.calls import Reduction, called, reshaped
-from normlint.rules.repair.lengths import number, to_last
+from normlint.rules.repair.calls import Reduction, called, reductions, reshaped
+from normlint.rules.repair.lengths import bindings, number, to_last, uses
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
@@ -16,9 +16,14 @@ from normlint.text.finding import Applicability, Edit, Fix, Span
 def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction over everything: over the last axis, which is kept."""
     call = Reduction.at(tree, stat.span)
-    if call is None or stat.layout or not _features_last(norm) or call.source("dim") not in (None, "None", "()"):
+    if stat.layout or not _features_last(norm):
         return None
-    axis, again = _axis_of_other(norm, stat, call) or "-1", _put_back(tree, call.node)
+    if call is None:
+        return _pattern(tree, stat)
+    if call.source("dim") not in (None, "None", "()"):
+        return None
+    axis = _axis_of_other(norm, stat, call) or "-1"
+    again = _put_back(tree, call.node)
     if not again and (_called_on_result(tree, call.node) or reshaped(tree, call.node)):
         return None
     lengths = _lengths(norm, stat, tree)
@@ -26,7 +31,8 @@ def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
         return None
     named = norm.owner.intent in ("rms", "layer", "norm") or any(c.gains for c in norm.computations)
     sure = Applicability.SAFE if named else Applicability.UNSAFE
-    return _fix("Reduce over the last axis", call, (*call.over(axis, keep=not again), *lengths), sure)
+    edits = call.over(axis, keep=not again)
+    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths), sure)
 
 
 def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
@@ -38,8 +44,8 @@ def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     if node is None or reshaped(tree, node):
         return None
     if call is None:
-        return _unsqueezed(tree, node, stat)
-    return _fix("Keep the reduced axis", call, call.kept())
+        return _pattern(tree, stat) or _unsqueezed(tree, node, stat)
+    return _fix("Keep the reduced axis: `keepdim=True`", call.kept())
 
 
 def _unsqueezed(tree: Tree, node: ast.expr, stat: Stat) -> Fix | None:
@@ -53,20 +59,23 @@ def _unsqueezed(tree: Tree, node: ast.expr, stat: Stat) -> Fix | None:
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     """Reductions over other axes than the gain lies along: over the last one."""
     edits: dict[Edit, None] = {}
-    shown: Reduction | None = None
     for stat in _wrong(norm):
         call = Reduction.at(tree, stat.span)
+        if call is None and (fix := _pattern(tree, stat)) is not None:
+            edits |= dict.fromkeys(fix.edits)
+            continue
         made = _moved(stat, call, tree) if call else None
         lengths = _lengths(norm, stat, tree)
         if call is None or made is None or lengths is None:
             return None
-        shown = shown or call
         edits |= dict.fromkeys((*made, *lengths))
-    return _fix("Reduce over the last axis", shown, tuple(edits)) if shown else None
+    return _fix("Reduce over the last axis: `dim=-1`", tuple(edits))
 
 
 def _moved(stat: Stat, call: Reduction, tree: Tree) -> tuple[Edit, ...] | None:
     dim = call.given.get("dim")
+    if dim is not None and isinstance(dim.value, ast.Name | ast.Attribute) and stat.keepdim:
+        return _at_definition(tree, dim.value)
     if dim is None or not _literal(dim.value):
         return None
     axis = _last_like(dim.value)
@@ -76,6 +85,33 @@ def _moved(stat: Stat, call: Reduction, tree: Tree) -> tuple[Edit, ...] | None:
         return call.over(axis, keep=False)
     put_back = _moved_back(tree, call.node)
     return (*call.over(axis, keep=False), *put_back) if put_back is not None else None
+
+
+def _at_definition(tree: Tree, name: ast.Name | ast.Attribute) -> tuple[Edit, ...] | None:
+    """The axis where it is kept, if reductions alone read it."""
+    values = list(bindings(tree, name))
+    if len(values) != 1 or values[0] is None or not _literal(values[0]):
+        return None
+    read = sum(ast.unparse(r.given["dim"].value) == ast.unparse(name) for r in reductions(tree) if "dim" in r.given)
+    if read != uses(tree, name):
+        return None
+    one = {ast.Tuple: "(-1,)", ast.List: "[-1]"}.get(type(values[0]), "-1")
+    return (Edit(tree.with_parentheses(values[0]), one),)
+
+
+def _pattern(tree: Tree, stat: Stat) -> Fix | None:
+    """`einops.reduce`: the last axis becomes a 1, the others stay."""
+    node = tree.at(stat.span)
+    if not isinstance(node, ast.Call) or called(node) != "reduce":
+        return None
+    words = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str) and "->" in a.value]
+    source = tree.source(words[0]) if len(words) == 1 else ""
+    names = source.partition("->")[0].strip("\"' ").split()
+    if len(names) < 2 or source[:1] not in "\"'" or any(c in source for c in "()\\"):
+        return None
+    start = tree.span(words[0]).start + source.index("->") + 2
+    edit = Edit(Span(start, tree.span(words[0]).end - 1), f" {' '.join(names[:-1])} 1")
+    return Fix(f"Reduce over the last axis: `-> {' '.join(names[:-1])} 1`", (edit,), Applicability.SAFE)
 
 
 def _last_like(dim: ast.expr) -> str:
@@ -97,24 +133,22 @@ def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     lengths = _lengths(norm, stat, tree)
     if call is None or call.name != "normalize" or "dim" in call.given or lengths is None:
         return None
-    return _fix("Normalize over the last axis", call, (*call.over("-1", keep=False), *lengths))
+    return _fix("Normalize over the last axis: `dim=-1`", (*call.over("-1", keep=False), *lengths))
 
 
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(
-    message: str, call: Reduction, edits: tuple[Edit, ...], sure: Applicability = Applicability.SAFE
-) -> Fix | None:
-    """A fix whose message shows the arguments."""
-    said = ", ".join(e.text.strip(", \r\n\t") for e in edits if _within(e.span, call) and e.text)
-    bare = not set(call.given) - {"input"}
-    return Fix(f"{message}: `{f'{call.name}({said})' if bare else said}`", edits, sure) if edits else None
+def _fix(said: str, edits: tuple[Edit, ...], sure: Applicability = Applicability.SAFE) -> Fix | None:
+    return Fix(said, edits, sure) if edits else None
 
 
-def _within(span: Span, call: Reduction) -> bool:
-    start, end = call.tree.span(call.node)
-    return start <= span.start and span.end <= end
+def _shown(call: Reduction, edits: tuple[Edit, ...]) -> str:
+    """The call with its new arguments, or these alone where it has others."""
+    if "dim" in call.given:
+        return "`dim=-1`"
+    said = ", ".join(e.text.strip(", \r\n\t") for e in edits)
+    return f"`{call.name}({said})`" if not set(call.given) - {"input"} else f"`{said}`"
 
 
 def _stats(norm: Norm) -> Iterator[Stat]:
@@ -158,11 +192,12 @@ def _lengths(norm: Norm, stat: Stat, tree: Tree) -> tuple[Edit, ...] | None:
     for c in norm.computations:
         for count in c.counts if c.statistic.span == stat.span else ():
             if count.of_features and _of_size(count):
-                nodes = [tree.at(span) for span in count.operands]
-                made = [to_last(tree, node) for node in nodes if node is not None]
-                if any(one is None for one in made) and not _already_last(count):
-                    return None
-                edits |= dict.fromkeys(e for one in made if one for e in one)
+                for span in count.operands:
+                    node: ast.expr | None = tree.at(span)
+                    made = to_last(tree, node) if node is not None else None
+                    if made is None and not _already_last(count):
+                        return None
+                    edits |= dict.fromkeys(made or ())
     return tuple(edits)
 
 

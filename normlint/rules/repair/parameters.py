@@ -175,7 +175,7 @@ def _renamed(tree: Tree, call: ast.Call, name: str) -> Edit | None:
 
 def _made_by(tree: Tree, span: Span, makers: tuple[str, ...]) -> Iterator[ast.Call]:
     whole = tree.at(span)
-    nodes = list(ast.walk(whole)) if whole is not None else []
+    nodes: list[ast.AST] = list(ast.walk(whole)) if whole is not None else []
     for node in nodes:
         if isinstance(node, ast.Call) and _name(node) in makers:
             yield node

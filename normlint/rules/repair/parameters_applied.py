@@ -43,7 +43,7 @@ class _Unused:
         level = binding(node) if bare else PRODUCT + 1
         before = after = ""
         if self.gain is not None:
-            factor = self._factor()
+            factor = self.operand
             loose = level < PRODUCT
             if _gain_first(self.tree):
                 before, after = f"{factor} * {'(' * loose}", ")" * loose
@@ -56,9 +56,17 @@ class _Unused:
         edits = (Edit(Span(start, start), before), Edit(Span(end, end), after))
         return tuple(edit for edit in edits if edit.text)
 
-    def _factor(self) -> str:
-        assert self.gain is not None
-        return f"(1 + self.{self.gain.name})" if self.gain.init == "zeros" else f"self.{self.gain.name}"
+    @property
+    def factor(self) -> str:
+        """What the norm is multiplied by: zeros were meant to be added to one."""
+        if self.gain is None:
+            return ""
+        return f"1 + self.{self.gain.name}" if self.gain.init == "zeros" else f"self.{self.gain.name}"
+
+    @property
+    def operand(self) -> str:
+        """The same beside a `*`."""
+        return f"({self.factor})" if " " in self.factor else self.factor
 
 
 def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
@@ -145,15 +153,12 @@ def _other(holder: ast.AST | None, part: ast.AST) -> ast.expr | None:
 def _on(new: _Unused, node: ast.expr, holder: ast.AST | None) -> tuple[Edit, ...]:
     tree = new.tree
     if isinstance(holder, ast.AugAssign):
-        name, gain = tree.source(node), new.gain.name if new.gain else ""
-        return (tree.line_before(holder, f"{name} = {name} * self.{gain}"),)
-    edits = new.around(node)
-    if isinstance(holder, ast.Call) and len(holder.args) == 1:  # a receiver
-        start, end = tree.with_parentheses(node)
-        head = [e.text for e in edits if e.span.start == start and e.span.end == start and e.span.start < end]
-        tail = [e.text for e in edits if e.span.start == end]
-        return (Edit(Span(start, start), "(" + "".join(head)), Edit(Span(end, end), "".join(tail) + ")"))
-    return edits
+        name = tree.source(node)
+        return (tree.line_before(holder, f"{name} = {name} * {new.operand}"),)
+    if isinstance(holder, ast.Call) and len(holder.args) == 1:  # y.add(bias): in the same style
+        end = tree.with_parentheses(node).end
+        return (Edit(Span(end, end), f".mul({new.factor})"),)
+    return new.around(node)
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------
@@ -188,7 +193,8 @@ def _guarded(new: _Unused, message: str, returns: list[tuple[ast.Return, ast.exp
         lines: list[str] = []
         for param, sign in ((new.gain, "*"), (new.bias, "+")):
             if param is not None:
-                act = f"{value.id} = {value.id} {sign} self.{param.name}"
+                value_of = new.operand if sign == "*" else f"self.{param.name}"
+                act = f"{value.id} = {value.id} {sign} {value_of}"
                 kept = param.name in new.optional
                 lines += [f"if self.{param.name} is not None:", f"    {act}"] if kept else [act]
         edits.append(tree.line_before(node, *lines))

@@ -57,7 +57,7 @@ class FakeNorm:
     spine: str
 
 
-def fake_analyse(text: str, *, snippet: bool = False) -> rules.Analysis:
+def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
     """Findings wherever a mark stands in the text, and one norm if there is any."""
     findings = [
         Finding(code, FAKE_RULES[code].name, MESSAGES[code], Span(*found.span()), "RMSNorm.forward", _fix(code, found))

@@ -129,5 +129,11 @@ def merged(reports: Iterable[Report]) -> Report:
         tuple(finding for report in every for finding in report.findings),
         tuple(norm for report in every for norm in report.norms),
         tuple(error for report in every for error in report.errors),
+        fixed=_fixed(every),
         notes=tuple(note for report in every for note in report.notes),
     )
+
+
+def _fixed(reports: Iterable[Report]) -> tuple[Diagnostic, ...] | None:
+    asked = [report.fixed for report in reports if report.fixed is not None]
+    return tuple(finding for fixed in asked for finding in fixed) if asked else None

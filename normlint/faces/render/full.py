@@ -17,11 +17,6 @@ _TAB: Final = 4
 _WIDEST: Final = 160
 _BEFORE: Final = 60
 _MOST_LINES: Final = 6
-_TRUST: Final = {
-    Applicability.SAFE: "",
-    Applicability.UNSAFE: " (unsafe: with --unsafe-fixes)",
-    Applicability.DISPLAY: " (shown only)",
-}
 
 
 def render(report: Report, view: View) -> str:
@@ -63,8 +58,14 @@ def _told(finding: Diagnostic) -> list[str]:
     if finding.verdict is not None:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
-        told.append(f"help: {harmless(finding.fix.message)}{_TRUST[finding.fix.applicability]}")
+        told.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
     return told
+
+
+def _trust(fix: PlacedFix) -> str:
+    if fix.applicability is Applicability.UNSAFE:
+        return " (unsafe)" if fix.made else " (unsafe: with --unsafe-fixes)"
+    return " (shown only)" if fix.applicability is Applicability.DISPLAY else ""
 
 
 def _mended(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:

@@ -112,7 +112,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
-        rms = h.pow(2).mean(-1, keepdim=True).add(eps).sqrt()
+        rms = (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()
         return (h / rms).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
 
@@ -121,8 +121,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
-        rms = (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()
-        return (h / rms).type_as(x) * weight
+        return (h / (h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps)).type_as(x) * weight
     ```
 
     torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.

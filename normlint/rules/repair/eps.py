@@ -107,7 +107,7 @@ def _stored(norm: Norm, tree: Tree, cls: ast.ClassDef, name: str) -> Iterator[tu
     """Where an attribute that acts as eps gets its number: here, or from the base class, which takes an eps, too."""
     init = constructor(cls)
     places = (e.at for c in norm.computations for e in c.eps)
-    for node in (node for at in places if isinstance(node := tree.at(at), ast.Attribute)):
+    for node in (node for at in places if (node := tree.at(at, ast.Attribute)) is not None):
         given = stores(tree, cls, node.attr)
         sole = given[0] if len(given) == 1 else None
         if sole is not None and number(sole) is not None and tree.function(sole) is init:

@@ -26,13 +26,26 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     if not _only_use(tree, under, kept) or not _seen(tree, eps, under):
         return None
     text = tree.source(eps) if binding(eps) >= PRODUCT else f"({tree.source(eps)})"
-    rooted = _rooted_deviation(tree, under, text) if isinstance(under, ast.Call) else added(tree, under.node, text)
+    rooted = (
+        _rooted_deviation(tree, under, text)
+        if isinstance(under, ast.Call)
+        else added(tree, under.node, text, _style(tree, e))
+    )
     if rooted is None:
         return None
     message, edits = f"Add `{text}` under the root", (*away, *rooted)
     if isinstance(under, ast.Call):  # a variance in half precision may be a finding of its own, and is the next round's
         return Fix(message, edits, Applicability.UNSAFE)
     return Trial(tree, norm, "NRM302").first([(message, edits)], Applicability.UNSAFE)
+
+
+def _style(tree: Tree, e: Eps) -> str:
+    """How eps is added where it stands."""
+    node = tree.at(e.span)
+    if isinstance(node, ast.BinOp):
+        return "left" if tree.span(node.left) == e.at else "right"
+    method = isinstance(node, ast.Call) and len(node.args) == 1
+    return "chain" if method else "right"
 
 
 def _counted_inside(c: Computation) -> bool:

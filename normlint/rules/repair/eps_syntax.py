@@ -114,14 +114,15 @@ def called(call: ast.Call) -> str:
 # --- eps joins -------------------------------------------------------------------------------------------------------
 
 
-def added(tree: Tree, node: ast.expr, eps: str) -> tuple[Edit, ...]:
-    """`node + eps`, as it must be written where the node stands."""
+def added(tree: Tree, node: ast.expr, eps: str, style: str = "") -> tuple[Edit, ...]:
+    """`node + eps`, as it must be written where the node stands; `style`: chain, left, right or what is shortest."""
     start, end = tree.span(node)
-    loose = binding(node) < SUM
-    before, after = ("(", f") + {eps}") if loose else ("", f" + {eps}")
-    if tree.with_parentheses(node) == (start, end) and not _stands_alone(tree.parent(node)):
-        if isinstance(tree.parent(node), ast.Attribute) and _in_a_chain(tree, node):
-            return (Edit(Span(end, end), f".add({eps})"),)
+    bare = tree.with_parentheses(node) == (start, end) and not _stands_alone(tree.parent(node))
+    if bare and style in ("", "chain") and isinstance(tree.parent(node), ast.Attribute) and _in_a_chain(tree, node):
+        return (Edit(Span(end, end), f".add({eps})"),)
+    before, after = ("(", ")") if binding(node) < SUM else ("", "")
+    before, after = (f"{eps} + {before}", after) if style == "left" else (before, f"{after} + {eps}")
+    if bare:
         before, after = f"({before}", f"{after})"
     edits = Edit(Span(start, start), before), Edit(Span(end, end), after)
     return tuple(edit for edit in edits if edit.text)

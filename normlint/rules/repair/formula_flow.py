@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from normlint.rules.repair.formula_text import number
 from normlint.rules.repair.tree import Function, Tree
 
 FAR: Final = 60
@@ -134,16 +135,17 @@ def _called_product(call: ast.Call, node: ast.expr) -> Product | None:
 
 
 def named_a_root(tree: Tree, start: ast.expr) -> bool:
-    """Does the value, on its way, get a name that speaks of a root (rms, std, denom), not of its inverse?"""
+    """Does the last name that the value gets before its product speak of a root (rms, std), not of an inverse?"""
+    name = ""
     for node in carried(tree, start):
         stmt = tree.parent(node)
         if isinstance(node, ast.NamedExpr):
-            return _root_name(node.target.id)
-        if isinstance(stmt, ast.Assign | ast.AnnAssign):
-            return any(_root_name(name) for name in names_of(stmt))
-        if product_at(tree, node) is not None:
-            return False
-    return False
+            name = node.target.id
+        elif isinstance(stmt, ast.Assign | ast.AnnAssign):
+            name = next(iter(names_of(stmt)), "")
+        if (found := product_at(tree, node)) is not None and number(found.other) is None:
+            break
+    return _root_name(name)
 
 
 def _root_name(name: str) -> bool:

@@ -109,7 +109,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     several: dict[str, Iterable[Case]] = {"pairs": all_pairs(args.pairs or 1)} if args.pairs or args.write else {}
     if not args.pairs or args.write:
-        several = {"defects": defect_cases(), "optional": optional_cases(), **several}
+        several = {"defects": defect_cases(), "optional": optional_cases(only=args.only), **several}
     started = time.monotonic()
     found = {}
     with one_thread(), nullcontext() if args.no_verify else Verifier("cpu", workers=args.workers) as verifier:

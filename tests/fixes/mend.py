@@ -8,7 +8,7 @@ from typing import Final
 
 from normlint.rules import Analysis, analyse
 from normlint.rules.registry import RULES
-from normlint.text.edit import apply, overlap
+from normlint.text.edit import apply, checked, overlap
 from normlint.text.finding import Applicability, Edit, Finding, Fix
 
 ROUNDS: Final = 10
@@ -75,6 +75,16 @@ def _compatible(findings: Iterable[Finding]) -> list[Finding]:
     for one in findings:
         if one.fix is None or one.fix.applicability is Applicability.DISPLAY or overlap(one.fix.edits, taken):
             continue
+        if not _whole(one.fix):
+            continue
         taken += one.fix.edits
         found.append(one)
     return found
+
+
+def _whole(fix: Fix) -> bool:
+    """A fix whose own edits overlap can't be made; its finding is left."""
+    try:
+        return bool(checked(fix.edits))
+    except ValueError:
+        return False

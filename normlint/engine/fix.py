@@ -164,7 +164,10 @@ class _Rounds:
     def report(self, views: Sequence[View]) -> Report:
         """What is found, less what is accepted."""
         report = report_of(views)
-        return replace(report, findings=self._left(report.findings), notes=tuple(map(_note, self.dropped.values())))
+        findings = self._left(report.findings)
+        there = {_about(one) for one in findings}
+        notes = tuple(_note(one) for key, one in self.dropped.items() if key in there)
+        return replace(report, findings=findings, notes=notes)
 
     def _left(self, findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """A finding whose line a fix has changed stays accepted."""
@@ -197,7 +200,7 @@ class _Rounds:
                 after = tried
                 made.append(one)
             else:
-                self.dropped[_words(one.diagnostic)] = one.diagnostic
+                self.dropped[_about(one.diagnostic)] = one.diagnostic
         return after, made
 
     def _next(self, now: Source, views: Sequence[View], made: Sequence[_Chosen]) -> list[View]:
@@ -206,7 +209,9 @@ class _Rounds:
         self.fixed += mended
         self.touched.update(key for one in made for key in _norms(one.view, one.diagnostic))
         after = survey(now, self.wish.demand)
-        if now.text in self.seen or _reappear(findings_of(views), mended, findings_of(after)):
+        if now.text in self.seen:
+            raise _unsettled(self.fixed)
+        if _reappear(findings_of(views), mended, findings_of(after)):
             raise _unsettled(mended)
         return after
 

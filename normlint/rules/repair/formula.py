@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import HALF, Computation, Norm
-from normlint.rules.repair.formula_flow import named_a_root, products, read_once
+from normlint.rules.repair.formula_flow import bound_to_root, named_a_root, products, read_once
 from normlint.rules.repair.formula_powers import Edits, flipped, scaled
 from normlint.rules.repair.formula_text import around
 from normlint.rules.repair.tree import Tree
@@ -21,7 +22,7 @@ _POWERS: Final = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
 
 def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Divide where it multiplies: turn the product round, or the root under it."""
-    return Trial(tree, norm, "NRM401").first(_inversions(c, tree), Applicability.SAFE)
+    return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree), Applicability.SAFE)
 
 
 def _inversions(c: Computation, tree: Tree) -> Iterator[Candidate]:
@@ -54,7 +55,7 @@ def _steps(c: Computation) -> list[Step]:
 
 def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """One square root: put in where there is none, taken away where there are two."""
-    return Trial(tree, norm, "NRM402").first(_roots(c, tree), Applicability.SAFE)
+    return Trial(tree, norm, "NRM402", partly=True).first(_roots(c, tree), Applicability.SAFE)
 
 
 def _roots(c: Computation, tree: Tree) -> Iterator[Candidate]:
@@ -65,13 +66,14 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Candidate]:
         yield from (
             ("Take the variance under the root", e) for e in scaled(tree, Step("std", c.statistic.span), factor)
         )
-    yield from ((message, e) for s in sorted(steps, key=_drops) for e in scaled(tree, s, factor))
+    yield from ((message, e) for s in sorted(steps, key=partial(_keeps, tree)) for e in scaled(tree, s, factor))
     yield from ((message, e) for e in _put_in(c, tree, factor))
 
 
-def _drops(step: Step) -> bool:
-    """A plain root can go; others are changed only after that was tried."""
-    return step.op != "sqrt"
+def _keeps(tree: Tree, step: Step) -> bool:
+    """A plain root can go, unless a name says that it is one; other steps are changed only after that was tried."""
+    node = tree.at(step.span)
+    return step.op != "sqrt" or (node is not None and bound_to_root(tree, node))
 
 
 def _put_in(c: Computation, tree: Tree, factor: Fraction) -> Iterator[Edits]:

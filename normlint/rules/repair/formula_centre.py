@@ -23,7 +23,7 @@ def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Subtract the mean where it is missing."""
     if norm.owner.intent == "rms":
         return uncentre(norm, c, tree)
-    return Trial(tree, norm, "NRM404").first(_candidates(c, tree), Applicability.SAFE)
+    return Trial(tree, norm, "NRM404", partly=True).first(_candidates(c, tree), Applicability.SAFE)
 
 
 def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:

@@ -148,6 +148,12 @@ def named_a_root(tree: Tree, start: ast.expr) -> bool:
     return _root_name(name)
 
 
+def bound_to_root(tree: Tree, node: ast.expr) -> bool:
+    """Is the expression what a name like rms or std is given?"""
+    stmt = tree.parent(node)
+    return isinstance(stmt, ast.Assign | ast.AnnAssign) and any(map(_root_name, names_of(stmt)))
+
+
 def _root_name(name: str) -> bool:
     return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
 

@@ -21,7 +21,7 @@ _GUARDS: Final = ("no_grad", "inference_mode", "set_grad_enabled")
 
 def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Take away what keeps the gradient from the statistic."""
-    return Trial(tree, norm, "NRM405").first(_candidates(c, tree), Applicability.SAFE)
+    return Trial(tree, norm, "NRM405", partly=True).first(_candidates(c, tree), Applicability.SAFE)
 
 
 def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:

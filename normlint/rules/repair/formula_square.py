@@ -27,7 +27,7 @@ _WAYS: Final = {
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Average the squares; take the root as well where nothing but the mean was divided by."""
-    return Trial(tree, norm, "NRM403").first(_candidates(c, tree), Applicability.SAFE)
+    return Trial(tree, norm, "NRM403", partly=True).first(_candidates(c, tree), Applicability.SAFE)
 
 
 def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:

@@ -32,25 +32,30 @@ class Trial:
     code: str
     applied: frozenset[str] = frozenset()  # gains that the norm gets by the edits
     gained: int = 0  # how many eps it gets by them
+    partly: bool = False  # where nothing mends all of the norm's findings of the rule, one of them is mended
 
     def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
         """The fix by the first candidate that passes."""
-        tried: set[tuple[Edit, ...]] = set()
+        tried: dict[tuple[Edit, ...], str] = {}
         for message, edits in candidates:
             if not edits or edits in tried:
                 continue
             if len(tried) == MOST:
-                return None
-            tried.add(edits)
+                break
+            tried[edits] = message
             if self.passes(edits):
                 return Fix(message, edits, applicability)
-        return None
+        some = (e for e in tried if self.partly and self.passes(e, left=list(_codes(self.norm)).count(self.code) - 1))
+        return next((Fix(tried[edits], edits, applicability) for edits in some), None)
 
-    def passes(self, edits: tuple[Edit, ...]) -> bool:
-        """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?"""
+    def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
+        """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?
+
+        `left`: how often it may still speak.
+        """
         before, after = _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits)
         mended = _counterpart(self.norm, before, after)
-        if mended is None or not _alike(self, mended) or self.code in set(_codes(mended)):
+        if mended is None or not _alike(self, mended) or list(_codes(mended)).count(self.code) > left:
             return False
         said, says = _said(before), _said(after)
         return all(count <= said[key] for key, count in says.items())

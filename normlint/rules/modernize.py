@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import modern
+from normlint.text.finding import Applicability
 
 
-@rule("NRM601", name="sqrt-then-divide", default=False)
+@rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE)
 def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     """Takes a square root and divides by it, where `rsqrt` is one operation.
 
@@ -33,7 +36,8 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         for one, two in zip(c.trail, c.trail[1:], strict=False):
             if one.op == "sqrt" and two.op == "recip" and c.power == -HALF:
-                yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation")
+                repair = partial(modern.one_root, one.span, two.span)
+                yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 
 @rule("NRM602", name="hand-written-norm", default=False)

@@ -111,7 +111,8 @@ def _groups(pieces: Sequence[Pieces], edits: Sequence[Edit], speller: _Speller) 
     flat = [piece for one in pieces for piece in one]
     groups: list[tuple[int, int, list[Edit]]] = []
     for edit in edits:
-        first, last = _touched(starts, edit)
+        loses_end = flat[edit.span.start : edit.span.end][-1:] == [r"\n"] and not edit.text.endswith("\n")
+        first, last = _touched(starts, edit.span, loses_end)
         if groups and first < groups[-1][1]:
             groups[-1] = groups[-1][0], max(last, groups[-1][1]), [*groups[-1][2], edit]
         else:
@@ -119,16 +120,15 @@ def _groups(pieces: Sequence[Pieces], edits: Sequence[Edit], speller: _Speller) 
     return [_Group(first, last, _apply(flat, starts[first], starts[last], own, speller)) for first, last, own in groups]
 
 
-def _touched(starts: Sequence[int], edit: Edit) -> tuple[int, int]:
+def _touched(starts: Sequence[int], span: Span, loses_end: bool) -> tuple[int, int]:
     """The strings from the one that holds the start up to the one that holds the end; a border belongs to the later.
 
-    Where a string loses its end, the next one follows in the same line.
+    Where a line loses its end, the next one follows in the same line.
     """
-    (start, end), count = edit.span, len(starts) - 1
-    first = max((n for n in range(count) if starts[n] <= start), default=0)
-    last = max((n + 1 for n in range(count) if starts[n] < end), default=0)
-    joins = start < end == starts[last] and not edit.text.endswith("\n")
-    return first, min(max(last + joins, first + 1), count)
+    count = len(starts) - 1
+    first = max((n for n in range(count) if starts[n] <= span.start), default=0)
+    last = max((n + 1 for n in range(count) if starts[n] < span.end + loses_end), default=0)
+    return first, max(last, min(first + 1, count))
 
 
 def _apply(flat: Pieces, start: int, end: int, edits: Sequence[Edit], speller: _Speller) -> Pieces:

@@ -10,7 +10,7 @@ from typing import Final
 
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import HALF, Computation, Norm
-from normlint.rules.repair.formula_flow import bound_to_root, named_a_root, products, read_once
+from normlint.rules.repair.formula_flow import bound_to_root, loads_of, named_a_root, products, read_once
 from normlint.rules.repair.formula_powers import Edits, flipped, scaled
 from normlint.rules.repair.formula_text import around
 from normlint.rules.repair.tree import Tree
@@ -63,11 +63,27 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Candidate]:
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     steps = _steps(c)
     if factor == 2 and c.statistic.spelled.startswith("std"):
-        yield from (
-            ("Take the variance under the root", e) for e in scaled(tree, Step("std", c.statistic.span), factor)
-        )
+        yield from (("Take the variance under the root", e) for e in _variances(c, tree))
     yield from ((message, e) for s in sorted(steps, key=partial(_keeps, tree)) for e in scaled(tree, s, factor))
     yield from ((message, e) for e in _put_in(c, tree, factor))
+
+
+def _variances(c: Computation, tree: Tree) -> Iterator[Edits]:
+    """The variance for the deviation, also in the name that it is given."""
+    node = tree.at(c.statistic.span)
+    for edits in scaled(tree, Step("std", c.statistic.span), Fraction(2)):
+        yield (*edits, *(_renamed(tree, node) if node is not None else ()))
+
+
+def _renamed(tree: Tree, node: ast.expr) -> Edits:
+    stmt = tree.parent(node)
+    target = stmt.targets[0] if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 else None
+    if not isinstance(target, ast.Name) or not isinstance(stmt, ast.Assign) or "std" not in target.id:
+        return ()
+    name, function = target.id.replace("std", "var"), tree.function(node)
+    names = [n for n in ast.walk(function or tree.root) if isinstance(n, ast.Name) and n.id == target.id]
+    taken = loads_of(tree, name, function) or sum(isinstance(n.ctx, ast.Store) for n in names) > 1
+    return () if taken else tuple(tree.replace(n, name) for n in names)
 
 
 def _keeps(tree: Tree, step: Step) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.repair.formula_flow import called, definitions, products
-from normlint.rules.repair.formula_means import known_means, mean_of
+from normlint.rules.repair.formula_flow import called, definitions, names_of, products
+from normlint.rules.repair.formula_means import deleted, holds_mean, known_means, line_of, mean_of, subtraction
 from normlint.rules.repair.formula_powers import Edits
 from normlint.rules.repair.formula_text import number, parenthesised, tight
 from normlint.rules.repair.formula_uncentre import uncentre
@@ -37,8 +37,32 @@ def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:
         wholes = [inner, *definitions(tree, inner)]
         targets = [_same(tree, whole, t) for whole in wholes for t in _parts(whole)]
         message = "Subtract the mean under the square"
+    yield from (("Subtract the mean before the squares are taken", moved) for moved in _moved(tree, start, targets))
     for many in targets:
         yield from ((message, edits) for edits in _centred(tree, many, start))
+
+
+def _moved(tree: Tree, statistic: ast.expr, targets: list[list[ast.expr]]) -> Iterator[Edits]:
+    """A line further down that subtracts the mean, or takes it, stands in front of the statistic."""
+    stmt = tree.statement(statistic)
+    block = tree.body_of(stmt) if stmt is not None else []
+    for at, later in enumerate(block):
+        if stmt is None or not isinstance(later, ast.Assign) or not _may_pass(later, block[block.index(stmt) : at]):
+            continue
+        move = (tree.line_before(stmt, line_of(tree, later)), deleted(tree, later))
+        if subtraction(later.value) is not None:
+            yield move
+        elif holds_mean(later.value) and (name := next(iter(names_of(later)), "")):
+            yield from ((*(_difference(tree, t, name) for t in many), *move) for many in targets)
+
+
+def _may_pass(later: ast.Assign, passed: list[ast.stmt]) -> bool:
+    """The statement may stand in front of the first of those: they give it nothing, and the first alone sees it."""
+    read = {n.id for n in ast.walk(later.value) if isinstance(n, ast.Name)}
+    names = [n for stmt in passed for n in ast.walk(stmt) if isinstance(n, ast.Name)]
+    given = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    seen = {n.id for stmt in passed[1:] for n in ast.walk(stmt) if isinstance(n, ast.Name)}
+    return bool(passed) and not read & given and not set(names_of(later)) & (seen | given)
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:

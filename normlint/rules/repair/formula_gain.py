@@ -27,12 +27,21 @@ def start_at_one(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
 
 def _candidates(norm: Norm, gain: Gain, tree: Tree) -> Iterator[Candidate]:
     old = "ones" if gain.offset else "zeros"
+    if gain.offset and _handed_to_a_norm(tree, gain):
+        return
     if gain.offset is None and _OFFSETS.search(norm.qualname):
         yield "Scale by 1 + the weight, which starts at zeros", _with_one(tree, norm, gain)
     edits = (*_made(tree, gain, old), *_filled(tree, gain, old))
     new = "zeros" if old == "ones" else "ones"
     yield f"Start the weight at {new}", edits
     yield from ((f"Start the weight at {new}", (edit,)) for edit in edits)
+
+
+def _handed_to_a_norm(tree: Tree, gain: Gain) -> bool:
+    """A fused path beside it takes the weight as it is, without 1 +."""
+    calls = [n for n in ast.walk(tree.root) if isinstance(n, ast.Call) and called(n).endswith("_norm")]
+    given = [a for call in calls for a in (*call.args, *(k.value for k in call.keywords))]
+    return any(isinstance(a, ast.Attribute) and a.attr == gain.param.name for a in given)
 
 
 def _made(tree: Tree, gain: Gain, old: str) -> Edits:

@@ -78,12 +78,19 @@ def _guards(node: ast.expr) -> bool:
 
 
 def _without_decorator(tree: Tree, function: Function) -> Iterator[Edit]:
-    for decorator in function.decorator_list:
+    for decorator in function.decorator_list if not _writes(function) else ():
         if _guards(decorator):
             start, end = tree.span(decorator)
             start = tree.text.rfind("\n", 0, start) + 1
             end = tree.text.find("\n", end) + 1
             yield Edit(Span(start, end), "")
+
+
+def _writes(function: Function) -> bool:
+    """Something is written that outlives the call: an attribute, an item, a buffer in place."""
+    nodes = list(ast.walk(function))
+    stored = any(isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.ctx, ast.Store) for n in nodes)
+    return stored or any(isinstance(n, ast.Expr) and called(n.value).endswith("_") for n in nodes)
 
 
 def _without_with(tree: Tree, holder: ast.With) -> Iterator[Edit]:

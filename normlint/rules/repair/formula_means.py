@@ -10,6 +10,7 @@ from typing import Final
 from normlint.rules.repair.formula_flow import called, names_of
 from normlint.rules.repair.formula_text import tight
 from normlint.rules.repair.tree import SUM, Function, Tree
+from normlint.text.finding import Edit, Span
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
 _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
@@ -30,7 +31,7 @@ def known_means(tree: Tree, node: ast.expr) -> Means:
     holder = tree.function(node) or tree.root
     statements = list(_assignments(holder))[::-1]
     centred = (name for s in statements if subtraction(s.value) is not None for name in names_of(s))
-    means = (name for s in statements if _holds_mean(s.value) for name in names_of(s)[-1:])
+    means = (name for s in statements if holds_mean(s.value) for name in names_of(s)[-1:])
     differences = [n for n in ast.walk(holder) if isinstance(n, ast.expr) and subtraction(n) is n]
     inline = [subtrahend(n) for n in differences]
     written = (tight(tree, n, SUM + 1) for n in inline if n is not None and not isinstance(n, ast.Name))
@@ -46,7 +47,8 @@ def _assignments(holder: Function | ast.Module) -> Iterator[ast.Assign | ast.Ann
     return iter(sorted(found, key=lambda n: n.lineno))
 
 
-def _holds_mean(value: ast.expr | None) -> bool:
+def holds_mean(value: ast.expr | None) -> bool:
+    """A mean, or a sum over a count, is taken in the expression, and nothing is centred by it."""
     return value is not None and any(called(n) in _MEANS for n in ast.walk(value)) and subtraction(value) is None
 
 
@@ -89,3 +91,20 @@ def mean_of(tree: Tree, target: ast.expr, statistic: ast.expr) -> str:
     function = tree.source(statistic.func)
     name = function[: len(function) - len(called(statistic))] + "mean"
     return f"{name}({', '.join([tree.source(target), *arguments])})" if "." in name else ""
+
+
+def deleted(tree: Tree, stmt: ast.stmt) -> Edit:
+    """The statement's lines go, with the comment behind it; among others on its line, it becomes `pass`."""
+    start, end = tree.span(stmt)
+    first, last = tree.text.rfind("\n", 0, start) + 1, tree.text.find("\n", end) + 1
+    behind = tree.text[end:last].strip()
+    whole = not tree.text[first:start].strip() and last and (not behind or behind.startswith("#"))
+    return Edit(Span(first, last), "") if whole else Edit(Span(start, end), "pass")
+
+
+def line_of(tree: Tree, stmt: ast.stmt) -> str:
+    """The statement with the comment behind it."""
+    start, end = tree.span(stmt)
+    last = tree.text.find("\n", end)
+    behind = tree.text[end:last].rstrip() if last >= 0 else ""
+    return tree.text[start:end] + (behind if behind.lstrip().startswith("#") else "")

@@ -73,7 +73,7 @@ def tight(tree: Tree, node: ast.expr, needed: int = ATOM) -> str:
 
 def instead(tree: Tree, whole: ast.expr, part: ast.expr) -> tuple[Edit, ...]:
     """Only the part is left of the whole; what stands around it is deleted, and parentheses are minded."""
-    start, end = tree.span(whole)
+    start, end = tree.with_parentheses(whole) if binding(part) >= ATOM else tree.span(whole)
     inner = tree.with_parentheses(part)
     loose = not parenthesised(tree, part) and not _may_stand(tree, whole, part)
     bare = parenthesised(tree, part) and (_alone(tree, whole) or binding(part) >= ATOM)

@@ -8,12 +8,12 @@ from typing import Final
 
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.repair.formula_flow import called, carried, loads_of, names_of
-from normlint.rules.repair.formula_means import arguments_of, by_method, subtraction, subtrahend
+from normlint.rules.repair.formula_means import arguments_of, by_method, deleted, subtraction, subtrahend
 from normlint.rules.repair.formula_powers import Edits
 from normlint.rules.repair.formula_text import function, instead, tight
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.finding import Applicability, Edit, Fix
 
 _MESSAGE: Final = "Average the squares of the input as it is"
 
@@ -74,7 +74,7 @@ def _by_minuend(tree: Tree, stmt: ast.Assign, minuend: ast.Name, gone: list[ast.
     names = names_of(stmt)
     loads = [n for name in names for n in loads_of(tree, name, tree.function(stmt))]
     renamed = () if names == (minuend.id,) else tuple(tree.replace(n, minuend.id) for n in loads)
-    return (_deleted(tree, stmt), *renamed, *_unused(tree, stmt, [*gone, stmt]))
+    return (deleted(tree, stmt), *renamed, *_unused(tree, stmt, [*gone, stmt]))
 
 
 def _unused(tree: Tree, stmt: ast.stmt, gone: list[ast.AST]) -> Iterator[Edit]:
@@ -84,15 +84,7 @@ def _unused(tree: Tree, stmt: ast.stmt, gone: list[ast.AST]) -> Iterator[Edit]:
         if isinstance(other, ast.Assign) and other is not stmt and len(names := names_of(other)) == 1:
             loads = loads_of(tree, names[0], tree.function(stmt))
             if loads and all(n in inside for n in loads) and isinstance(other.targets[0], ast.Name):
-                yield _deleted(tree, other)
-
-
-def _deleted(tree: Tree, stmt: ast.stmt) -> Edit:
-    """The statement's lines, whole."""
-    start, end = tree.span(stmt)
-    first, last = tree.text.rfind("\n", 0, start) + 1, tree.text.find("\n", end) + 1
-    whole = not tree.text[first:start].strip() and last and not tree.text[end:last].strip()
-    return Edit(Span(first, last), "") if whole else Edit(Span(start, end), "pass")
+                yield deleted(tree, other)
 
 
 def _minuend(difference: ast.expr) -> ast.expr | None:

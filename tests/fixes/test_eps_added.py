@@ -16,10 +16,9 @@ KEEPS = ("        super().__init__()\n", "        super().__init__()\n        se
 
 STAYS = [
     Case(
-        "an eps that comes from two places has no number to change",
+        "an eps that is set in two places has no one number to change",
         "NRM303",
-        function(", eps=0.0", H, "return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight")
-        + "\n\ndef other(x, weight):\n    return rms_norm(x, weight, 1e-6) + rms_norm(x, weight, eps=1e-5)\n",
+        module("dim, old=True", "self.eps = 0.0 if old else 1e-6", H, NO_ROOT.replace("True)", "True) + self.eps")),
     ),
     Case(
         "an eps of F.normalize may be among what is unpacked",

@@ -20,7 +20,7 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     eps = tree.at(e.at)
     taken = _taken(tree, e, eps) if eps is not None else None
     under = _under(tree, c, e)
-    if eps is None or taken is None or under is None or not _counted_inside(c):
+    if eps is None or taken is None or under is None:
         return None
     kept, away = taken
     if not _only_use(tree, under, kept) or not _seen(tree, eps, under):
@@ -36,7 +36,8 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     message, edits = f"Add `{text}` under the root", (*away, *rooted)
     if isinstance(under, ast.Call):  # a variance in half precision may be a finding of its own, and is the next round's
         return Fix(message, edits, Applicability.UNSAFE)
-    return Trial(tree, norm, "NRM302").first([(message, edits)], Applicability.UNSAFE)
+    trial = Trial(tree, norm, "NRM302")
+    return trial.first([(message, edits)], Applicability.UNSAFE) if under_the_mean(trial, edits) else None
 
 
 def _style(tree: Tree, e: Eps) -> str:
@@ -48,9 +49,11 @@ def _style(tree: Tree, e: Eps) -> str:
     return "chain" if method else "right"
 
 
-def _counted_inside(c: Computation) -> bool:
+def under_the_mean(trial: Trial, edits: tuple[Edit, ...]) -> bool:
     """What eps is added to is the mean, not yet the sum."""
-    return c.statistic.reduce == "mean" or all(count.inside for count in c.counts)
+    mended = trial.mended(edits)
+    found = [c for c in mended.computations if c.statistic.reduce == "sum"] if mended else []
+    return all(count.inside for c in found for count in c.counts)
 
 
 def _under(tree: Tree, c: Computation, e: Eps) -> Place | ast.Call | None:

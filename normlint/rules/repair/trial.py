@@ -54,11 +54,15 @@ class Trial:
         `left`: how often it may still speak.
         """
         before, after = _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits)
-        mended = _counterpart(self.norm, before, after)
+        mended = self.mended(edits)
         if mended is None or not _alike(self, mended) or list(_codes(mended)).count(self.code) > left:
             return False
         said, says = _said(before), _said(after)
         return all(count <= said[key] for key, count in says.items())
+
+    def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
+        """The norm as it is after the edits."""
+        return _counterpart(self.norm, _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits))
 
 
 @lru_cache(maxsize=32)

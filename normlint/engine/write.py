@@ -1,4 +1,4 @@
-"""Writing a user's file: all of it or nothing, with its mode, through its links."""
+"""Writing a user's file: all of it or nothing, with its mode and owner, through its links."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(real):
+            _copy_owner(real, temporary)
             shutil.copymode(real, temporary)
         if known is not None:
             _refuse_changed(real, known)
@@ -34,6 +35,14 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _copy_owner(real: str, temporary: str) -> None:
+    """Where one may: a file that root mends stays its owner's."""
+    status = os.stat(real)
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        with contextlib.suppress(OSError):
+            os.chown(temporary, status.st_uid, status.st_gid)
 
 
 def _refuse_read_only(real: str) -> None:

@@ -191,7 +191,7 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: 
 def _summed_up(report: Report) -> str:
     from normlint.faces.render.concise import mended
 
-    return f"{mended(report.fixed or (), report, 'Would fix')}\n"
+    return f"{mended(report.fixed or (), report, would=True)}\n"
 
 
 def _write(text: str | bytes, options: Namespace) -> int:

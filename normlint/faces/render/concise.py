@@ -47,7 +47,7 @@ def _fixable(report: Report) -> str:
     return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
 
 
-def mended(fixed: Sequence[Diagnostic], report: Report, verb: str = "Fixed") -> str:
+def mended(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) -> str:
     """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
     left, more = len(report.findings), _more(report)
     if not fixed and not left:
@@ -56,9 +56,9 @@ def mended(fixed: Sequence[Diagnostic], report: Report, verb: str = "Fixed") -> 
     codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
     files = len({one.path for one in fixed})
     what = f"{_several(len(fixed), 'finding')} in {_several(files, 'file')} ({codes})" if fixed else "nothing"
-    remain = f"{left or 'none'} remain{'s' if left == 1 else ''}"
-    rest = f"; {more} of them can be fixed with --unsafe-fixes" if more else ""
-    return f"{verb} {what}; {remain}{rest}."
+    verb, remain = ("Would fix", "would remain") if would else ("Fixed", f"remain{'s' if left == 1 else ''}")
+    rest = f"; {more} can be fixed with --unsafe-fixes" if more else ""
+    return f"{verb} {what}; {left or 'none'} {remain}{rest}."
 
 
 def _made(report: Report) -> int:

@@ -123,6 +123,18 @@ MENDED = [
         (("keepdim=True)", "keepdim=True) + 1e-6"),),
     ),
     Case(
+        "what is compiled from annotations would take an eps for a tensor: a number does",
+        "NRM301",
+        "@torch.jit.script\n" + function("", H, NO_ROOT.replace("self.", "")),
+        (("keepdim=True)", "keepdim=True) + 1e-6"),),
+    ),
+    Case(
+        "a type comment counts the parameters: a number does",
+        "NRM301",
+        module(DIM, "", H, NO_ROOT).replace("dim):\n", "dim):\n        # type: (int) -> None\n"),
+        (("keepdim=True)", "keepdim=True) + 1e-6"),),
+    ),
+    Case(
         "what a layer norm takes is torch's own 1e-5",
         "NRM301",
         "def layer_norm(x):\n    c = x.float() - x.float().mean(-1, True)\n"

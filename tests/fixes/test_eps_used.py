@@ -94,10 +94,18 @@ MOVED = [
         ),
     ),
     Case(
-        "parentheses over several lines stay",
+        "parentheses over several lines go, too",
         "NRM302",
-        function(EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms + eps", ") * weight"),
-        (("keepdim=True)", "keepdim=True) + eps"), ("rms + eps", "rms")),
+        function(EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms", "    + eps", ") * weight"),
+        (("keepdim=True)", "keepdim=True) + eps"), ("(\n        rms\n        + eps\n    )", "rms")),
+    ),
+    Case(
+        "but not where comments stand in them",
+        "NRM302",
+        function(
+            EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms  # root", "    + eps  # floor", ") * weight"
+        ),
+        (("keepdim=True)", "keepdim=True) + eps"), ("        + eps  # floor", "          # floor")),
     ),
 ]
 

@@ -116,17 +116,23 @@ def _other(node: ast.expr | None, eps: ast.expr) -> ast.expr | None:
 
 
 def _reduced(tree: Tree, node: ast.expr, kept: ast.expr) -> tuple[Edit, ...]:
-    """Only `kept` of the node; parentheses around it that have become idle go, too."""
+    """Only `kept` of the node; parentheses around it that have become idle go, too, and comments stay."""
     inner, own, whole = tree.with_parentheses(kept), tree.span(node), tree.with_parentheses(node)
     tight = ATOM if inner != tree.span(kept) else binding(kept)
-    parent = tree.parent(node)
-    needed = not fits(tight, node, parent)
-    one_line = "\n" not in tree.text[whole.start : whole.end]
-    if whole != own and not needed and one_line:
-        own = whole
+    needed = not fits(tight, node, tree.parent(node))
+    idle = whole != own and not needed and not _spread(tree, whole, inner)
     wrapped = ("(", ")") if whole == own and needed and isinstance(node, ast.Call) else ("", "")
-    edits = Edit(Span(own.start, inner.start), wrapped[0]), Edit(Span(inner.end, own.end), wrapped[1])
+    own = whole if idle else own
+    start = inner.end
+    if "#" in tree.text[inner.end : own.end]:  # behind what is kept
+        start = max(start, tree.text.rfind("+", inner.end, own.end))
+    edits = Edit(Span(own.start, inner.start), wrapped[0]), Edit(Span(start, own.end), wrapped[1])
     return tuple(edit for edit in edits if edit.text or edit.span.start < edit.span.end)
+
+
+def _spread(tree: Tree, whole: Span, inner: Span) -> bool:
+    """What is kept needs the parentheses for its lines, or comments stand within them."""
+    return "\n" in tree.text[inner.start : inner.end] or "#" in tree.text[whole.start : whole.end]
 
 
 def _line(tree: Tree, stmt: ast.stmt) -> Edit | None:

@@ -27,7 +27,7 @@ from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Edit, Span
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "script", "compile", "script_method", "autocast"}
+_TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "compile", "autocast"}
 _DEEP = 3
 
 
@@ -76,7 +76,7 @@ def _seen(tree: Tree, node: ast.AST, source: Source) -> str | None:
 
 def _through(tree: Tree, function: FunctionNode, source: Source, value: str, depth: int) -> Reached | None:
     """The function takes eps; every call that can see one hands it over."""
-    if not _may_take_more(function) and not _own(function):
+    if not _may_take_more(tree, function) and not _own(function):
         return None
     name = _own(function) or _free_name(function, source)
     calls = calls_of(tree, function)
@@ -150,8 +150,10 @@ def to_base(tree: Tree, cls: ast.ClassDef, text: str) -> Edit | None:
 # --- a parameter more ------------------------------------------------------------------------------------------------
 
 
-def _may_take_more(function: FunctionNode) -> bool:
+def _may_take_more(tree: Tree, function: FunctionNode) -> bool:
     """Its signature is its own affair: no protocol, no wrapper, nothing that swallows what it doesn't know."""
+    if "# type:" in tree.text[tree.span(function).start : tree.span(function.body[0]).start]:
+        return False
     dunder = function.name.startswith("__") and function.name != "__init__"
     bare = not dunder and function.name not in ("forward", "backward", "main") and not function.args.vararg
     return bare and decorators(function) <= _TRANSPARENT and not _forwards(function)
@@ -162,9 +164,11 @@ def _forwards(function: FunctionNode) -> bool:
     return kwargs is not None and any(isinstance(n, ast.Name) and n.id == kwargs.arg for n in ast.walk(function))
 
 
-def may_take_eps(function: FunctionNode) -> bool:
+def may_take_eps(tree: Tree, function: FunctionNode) -> bool:
     """A parameter `eps` can be added."""
-    return _may_take_more(function) and not any(isinstance(n, ast.Name) and n.id == "eps" for n in ast.walk(function))
+    return _may_take_more(tree, function) and not any(
+        isinstance(n, ast.Name) and n.id == "eps" for n in ast.walk(function)
+    )
 
 
 def _last(scope: Scope) -> ast.arg | None:
@@ -231,7 +235,7 @@ def new_parameter(tree: Tree, node: ast.AST, value: str) -> Reached | None:
     innermost = next((s for s in scopes(tree, node) if not isinstance(s, ast.Lambda)), None)
     if function is None or function is not innermost or "norm" not in function.name.lower():
         return None
-    if not may_take_eps(function) or _first_only(function):
+    if not may_take_eps(tree, function) or _first_only(function):
         return None
     return Reached("eps", (taken(tree, function, "eps", value),))
 
@@ -244,7 +248,7 @@ def _first_only(function: FunctionNode) -> bool:
 def _of_class(tree: Tree, cls: ast.ClassDef, me: str, value: str) -> Reached | None:
     init = next((found for one in lineage(tree, cls) if (found := constructor(one)) is not None), None)
     owner = tree.parent(init) if init is not None else None
-    if init is None or not isinstance(owner, ast.ClassDef) or not may_take_eps(init):
+    if init is None or not isinstance(owner, ast.ClassDef) or not may_take_eps(tree, init):
         return None
     taking = any(
         "eps" in (getattr(n, "attr", None), getattr(n, "name", None))

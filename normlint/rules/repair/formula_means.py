@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from normlint.rules.repair.formula_flow import called, names_of
-from normlint.rules.repair.formula_text import tight
+from normlint.rules.repair.formula_text import function, tight
 from normlint.rules.repair.tree import SUM, Function, Tree
 from normlint.text.finding import Edit, Span
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
 _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
-_TORCH: Final = ("torch", "t", "th", "pt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +65,16 @@ def subtrahend(node: ast.expr) -> ast.expr | None:
     return node.args[-1] if isinstance(node, ast.Call) and node.args else None
 
 
-def by_method(call: ast.Call) -> bool:
+def by_method(tree: Tree, call: ast.Call) -> bool:
     """A method of a tensor, not a function of torch."""
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return receiver is not None and not (isinstance(receiver, ast.Name) and receiver.id in _TORCH)
+    torch = function(tree, "mean").removesuffix(".mean")
+    return receiver is not None and tree.source(receiver) != torch
 
 
 def arguments_of(tree: Tree, call: ast.Call) -> list[str]:
     """The arguments of a reduction that a mean takes as well, without the tensor."""
-    given = call.args if by_method(call) else call.args[1:]
+    given = call.args if by_method(tree, call) else call.args[1:]
     keywords = [tree.source(k) for k in call.keywords if k.arg not in _OF_VARIANCES]
     return [*(tree.source(a) for a in given), *keywords]
 
@@ -86,10 +86,10 @@ def mean_of(tree: Tree, target: ast.expr, statistic: ast.expr) -> str:
     arguments = arguments_of(tree, statistic)
     if not any("keepdim" in a for a in arguments) and "True" not in arguments:
         arguments.append("keepdim=True")
-    if by_method(statistic):
+    if by_method(tree, statistic):
         return f"{tight(tree, target)}.mean({', '.join(arguments)})"
-    function = tree.source(statistic.func)
-    name = function[: len(function) - len(called(statistic))] + "mean"
+    spelled = tree.source(statistic.func)
+    name = spelled[: len(spelled) - len(called(statistic))] + "mean"
     return f"{name}({', '.join([tree.source(target), *arguments])})" if "." in name else ""
 
 

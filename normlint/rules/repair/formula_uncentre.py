@@ -40,7 +40,7 @@ def _mean_square(tree: Tree, node: ast.expr) -> Iterator[Edits]:
     if not isinstance(node, ast.Call) or name not in ("var", "std"):
         return
     arguments, end = arguments_of(tree, node), ".sqrt()" if name == "std" else ""
-    if by_method(node) and isinstance(node.func, ast.Attribute):
+    if by_method(tree, node) and isinstance(node.func, ast.Attribute):
         text = f"{tight(tree, node.func.value)}.pow(2).mean({', '.join(arguments)}){end}"
     elif node.args and (mean := function(tree, "mean")):
         text = f"{mean}({', '.join([f'{tight(tree, node.args[0])}.pow(2)', *arguments])}){end}"

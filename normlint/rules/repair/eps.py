@@ -9,6 +9,7 @@ from typing import Final
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.repair.eps_scope import (
     constructor,
+    default,
     has_attribute,
     known,
     origin,
@@ -125,8 +126,24 @@ def _used(norm: Norm, tree: Tree, source: Source, edits: list[Edit]) -> Fix | No
             return None
         text = text or found.text
         edits += found.edits
-    gained = not norm.main.eps
-    return _tried(Trial(tree, norm, "NRM304", gained=gained), f"Use `{text}`", edits, SAFE)
+    trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps)
+    fix = _tried(trial, f"Use `{text}`", edits, SAFE)
+    return fix or _tried(trial, f"Use `{text}`", [*edits, *_in_range(tree, norm, source)], UNSAFE)
+
+
+def _in_range(tree: Tree, norm: Norm, source: Source) -> list[Edit]:
+    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
+    if isinstance(source.holder, ast.ClassDef):
+        given = stores(tree, source.holder, source.name) or _taken_as(source)
+    else:
+        given = [default(source.holder, source.name)]
+    numbers = origin(tree, given[0]) if len(given) == 1 else []
+    return [tree.replace(one, usual(norm)) for one in numbers if not 0 < (number(one) or 0) < 1e-2]
+
+
+def _taken_as(source: Source) -> list[ast.expr | None]:
+    init = constructor(source.holder) if isinstance(source.holder, ast.ClassDef) else None
+    return [default(init, source.name)] if init else []
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:

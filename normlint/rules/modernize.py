@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import modern
+from normlint.rules.repair import modern, modern_fused
 from normlint.text.finding import Applicability
 
 
@@ -40,7 +40,7 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
                 yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 
-@rule("NRM602", name="hand-written-norm", default=False)
+@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE)
 def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """Writes out what torch has as one fused operation.
 
@@ -65,7 +65,7 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """
     if norm.computations and all(_plain(c) for c in norm.computations):
         name = "F.rms_norm" if norm.kind == "rms" else "F.layer_norm"
-        yield Problem(norm.main.span, f"{name} computes this in one kernel")
+        yield Problem(norm.main.span, f"{name} computes this in one kernel", partial(modern_fused.fused, norm))
 
 
 def _plain(c: Computation) -> bool:

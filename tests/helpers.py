@@ -55,6 +55,7 @@ class FakeNorm:
     qualname: str
     span: Span
     spine: str
+    helper: bool = False
 
 
 def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:

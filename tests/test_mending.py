@@ -8,10 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from normlint.engine.baseline import Acceptance, dump, load
-from normlint.engine.fix import MOST_ROUNDS, Fixed, Wish, fix_bytes
+from normlint.engine.fix import fix_bytes
 from normlint.engine.linter import Demand, check_bytes
 from normlint.engine.report import Failure
+from normlint.engine.rounds import MOST_ROUNDS
 from normlint.engine.selection import Safety, Selection
+from normlint.engine.wish import Fixed, Wish
 from tests.mending import MENDS, SAFE, UNSAFE, Mend, use
 
 Using = Callable[..., None]
@@ -321,7 +323,7 @@ def test_an_error_while_fixing_leaves_the_file_and_its_findings(using: Using, mo
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by nought")
 
-    monkeypatch.setattr("normlint.engine.fix.edited", fail)
+    monkeypatch.setattr("normlint.engine.rounds.edited", fail)
     done = mended("wide\n")
     assert not done.changed
     assert done.report.errors == (Failure("a.py", None, "not fixed: internal error: ZeroDivisionError: by nought"),)

@@ -195,16 +195,16 @@ def test_a_file_that_can_not_be_written_is_told_and_the_others_are_fixed(run: Ru
 
 
 def test_a_file_that_changes_meanwhile_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from normlint.engine import fix
+    from normlint.engine import rounds
 
     write(a__py="wide\n")
-    real = fix.edited
+    real = rounds.edited
 
     def meanwhile(*arguments):
         write(a__py="wide, theirs\n")
         return real(*arguments)
 
-    monkeypatch.setattr(fix, "edited", meanwhile)
+    monkeypatch.setattr(rounds, "edited", meanwhile)
     ran = run("--fix")
     assert (ran.status, ran.err) == (2, "normlint: a.py: not written: it was changed in the meantime; run again\n")
     assert Path("a.py").read_text() == "wide, theirs\n"

@@ -12,7 +12,7 @@ from normlint.engine.report import Failure, Report
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
-    from normlint.engine.fix import Fixed, Wish
+    from normlint.engine.wish import Fixed, Wish
 
 ENOUGH_TO_FORK: Final = 200
 _CHUNK: Final = 16

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from normlint.engine.fix import Fixed, Wish, fix_bytes
+from normlint.engine.fix import fix_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import fix_all
+from normlint.engine.wish import Fixed, Wish
 from normlint.engine.write import write_atomically
 from normlint.faces.progress import watched
 from normlint.faces.proof import proved

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from normlint.engine.fix import Fixed, Key, Wish, fix
+from normlint.engine.fix import fix
 from normlint.engine.report import Failure, Report
+from normlint.engine.wish import Fixed, Key, Wish
 from normlint.faces.render.verdicts import told
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, Verdict
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from normlint.engine.fix import Wish
 from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic, ListedNorm, Report
 from normlint.engine.selection import ConfigError
+from normlint.engine.wish import Wish
 from normlint.faces.progress import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome

@@ -9,6 +9,7 @@ from normlint.evaluate.context import Note
 from normlint.evaluate.dtypes import HALVES, DType
 from normlint.evaluate.monomial import (
     ALL,
+    NOWHERE,
     TRAILING,
     Atom,
     Mono,
@@ -85,6 +86,7 @@ class Computation:
     grad: bool
     notes: tuple[Note, ...]
     span: Span
+    joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
 
     @property
     def feature_power(self) -> Fraction | None:

@@ -10,6 +10,7 @@ from normlint.norm.norm import Computation
 from normlint.rules.repair.casts_edits import (
     asks,
     behind,
+    lines_above,
     receiver,
     scope,
     without_cast,
@@ -59,10 +60,11 @@ def _entered(
 ) -> tuple[Edit, ...] | None:
     lacking = [c for c in several if not c.output.wide and not _cast_back(c) and not _cast_later(tree, c)]
     top = one_line(tree, entry, made, up)
-    backs = cast_back(tree, lacking, entry, top)
-    if backs is None:
-        return None
-    return backs if top else casting(tree, entry, up) + backs
+    backs = cast_back(tree, lacking, entry)
+    lines = cast_back(tree, lacking, entry, top) if top else None
+    if lines and (len(entry.nodes) > 2 or not lacking or not backs or len(lines) < len(entry.nodes) + len(backs)):
+        return lines
+    return casting(tree, entry, up) + backs if backs is not None else None
 
 
 def _cast_later(tree: Tree, c: Computation) -> bool:
@@ -85,40 +87,53 @@ def _is_name(node: ast.expr | None, name: str) -> bool:
 def cast_back(
     tree: Tree, several: Iterable[Computation], entry: Entry | None = None, top: Top | None = None
 ) -> tuple[Edit, ...] | None:
-    """Each of these products cast back where it is given back; None where it isn't clear to what.
+    """Each of these products cast back where it is made or given back; None where it isn't clear to what.
 
     The lines that this takes are among the edits, and that of `top`.
     """
-    wrapped: dict[Span, tuple[Edit, ...]] = {}
+    wrapped: dict[ast.expr, tuple[Edit, ...]] = {}
     lines: dict[tuple[ast.stmt, str], None] = {}
     for c in several:
-        found = _backwards(tree, c, entry, top)
-        node = tree.at(c.span)
+        node, found = _backwards(tree, c, entry, top) or (None, None)
         if found is None or node is None:
             return None
-        wrapped[c.span] = behind(tree, node, found.suffix)
+        wrapped[node] = behind(tree, node, found.suffix)
         lines |= {(found.line_at, found.line): None} if found.line_at else {}
     lines |= {(top.stmt, top.line): None} if top else {}
     places = dict.fromkeys(stmt for stmt, _ in lines)
-    put = [tree.line_before(place, *(line for stmt, line in lines if stmt is place)) for place in places]
+    put = [lines_above(tree, place, *(line for stmt, line in lines if stmt is place)) for place in places]
     return (*put, *(edit for edits in wrapped.values() for edit in edits))
 
 
-def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None) -> Back | None:
-    node = tree.at(c.span)
-    if node is None or c.span not in (tree.with_parentheses(node), tree.span(node)):
-        return None
+def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None) -> tuple[ast.expr, Back] | None:
+    """What is cast back and how: where it takes no line of its own, and in the function that makes the product."""
     if any(not isinstance(f.atom, Param) for f in (c.shift.factors if c.shift else ())):
         return None  # a residual joined: whose dtype counts isn't clear
+    given, made = _exactly(tree, c.span), _exactly(tree, c.joined) if entry else None
+    helper = made is not None and given is not None and scope(tree, made) is not scope(tree, given)
+    if made is not None and not any(scope(tree, n) is scope(tree, made) for n in (entry.nodes if entry else [])):
+        made = None  # what comes in there may be in fp32 already
+    ways = [
+        (node, found)
+        for node in ((made, given) if helper else (given, made))
+        if node is not None and (found := _to_input(tree, c, node, entry, top)) is not None
+    ]
+    return min(ways, key=lambda way: bool(way[1].line), default=None)
+
+
+def _exactly(tree: Tree, span: Span) -> ast.expr | None:
+    node = tree.at(span)
+    return node if node is not None and span in (tree.with_parentheses(node), tree.span(node)) else None
+
+
+def _to_input(tree: Tree, c: Computation, node: ast.expr, entry: Entry | None, top: Top | None) -> Back | None:
     function = scope(tree, node)
     if top is not None and top.function is function:
         return back(tree, node, (top.name,), rebound=top.stmt)
     local = [n for n in (entry.nodes if entry else []) if isinstance(n, ast.Name) and scope(tree, n) is function]
-    for one in local:
-        found = back(tree, node, (one.id,), since=tree.span(one).start)
-        if found is not None:
-            return found
-    return back(tree, node, _names(c))
+    found = [back(tree, node, (one.id,), since=tree.span(one).start) for one in local]
+    found.append(back(tree, node, _names(c)))
+    return min((one for one in found if one is not None), key=lambda one: bool(one.line), default=None)
 
 
 # --- NRM202 ---
@@ -139,7 +154,7 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
         up = up or taken[1]
     up = up or upwards(tree)
     top = one_line(tree, entry, made, up)
-    put = (tree.line_before(top.stmt, top.line),) if top else casting(tree, entry, up, gone)
+    put = (lines_above(tree, top.stmt, top.line),) if top else casting(tree, entry, up, gone)
     return Fix(f"Upcast before the square: `{up}`", (*gone, *put), Applicability.SAFE) if put else None
 
 
@@ -195,6 +210,6 @@ def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | No
     found = back(tree, node, tuple(dict.fromkeys(name for c in several for name in _names(c))))
     if found is None:
         return None
-    line = (tree.line_before(found.line_at, found.line),) if found.line_at else ()
+    line = (lines_above(tree, found.line_at, found.line),) if found.line_at else ()
     edit = Edit(Span(tree.with_parentheses(operand).end, tree.span(node).end), found.suffix)
     return Fix(f"Cast to the input's dtype: `{found.suffix}`", (*line, edit), Applicability.UNSAFE)

@@ -53,6 +53,18 @@ def starts_its_line(tree: Tree, stmt: ast.stmt) -> bool:
     return not tree.text[tree.text.rfind("\n", 0, start) + 1 : start].strip(" \t\f")
 
 
+def lines_above(tree: Tree, stmt: ast.stmt, *lines: str) -> Edit:
+    """New lines in front of a statement that starts its line, and of the comments directly above it."""
+    start = tree.text.rfind("\n", 0, tree.span(stmt).start) + 1
+    indent = tree.indent(stmt)
+    while start:
+        above = tree.text.rfind("\n", 0, start - 1) + 1
+        if not tree.text[above:start].startswith(f"{indent}#"):
+            break
+        start = above
+    return Edit(Span(start, start), "".join(f"{indent}{line}{tree.newline}" for line in lines))
+
+
 # --- operands --------------------------------------------------------------------------------------------------------
 
 

@@ -105,22 +105,29 @@ def _at_the_top(tree: Tree, entry: Entry, end: int, up: str) -> Top | None:
     inside = [any(one in tree.above(n) for one in later) for n in nodes]
     if function is None or not all(inside) or not starts_its_line(tree, first):
         return None
-    if isinstance(function, ast.Lambda) or not _only_there(tree, function, name, tree.span(first).start, end):
+    anew = (tree.span(one).end for one in later if _binds(one, name))
+    stretch = Span(tree.span(first).start, end)
+    if isinstance(function, ast.Lambda) or not _only_there(tree, function, name, stretch, next(anew, len(tree.text))):
         return None
     return Top(first, name, up, function)
 
 
-def _only_there(tree: Tree, function: ast.AST, name: str, start: int, end: int) -> bool:
-    """Between the places nobody asks for the dtype, and behind the end nobody needs the tensor itself."""
+def _binds(stmt: ast.stmt, name: str) -> bool:
+    return isinstance(stmt, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in stmt.targets)
+
+
+def _only_there(tree: Tree, function: ast.AST, name: str, stretch: Span, anew: int) -> bool:
+    """From there on nobody asks for the dtype, and behind it nobody needs the tensor, until the name is bound `anew`."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            at, holder = tree.span(node).start, tree.parent(node)
-            if at < start or (isinstance(holder, ast.Attribute) and holder.attr in _LOOKS):
-                continue
-            if at >= end or (isinstance(holder, ast.Attribute) and holder.attr == "dtype"):
-                return False
-            if isinstance(holder, ast.Call) and node in holder.args and asks(holder):
-                return False
+        if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
+            continue
+        at, holder = tree.span(node).start, tree.parent(node)
+        if at < stretch.start or (isinstance(holder, ast.Attribute) and holder.attr in _LOOKS):
+            continue
+        if isinstance(holder, ast.Attribute) and holder.attr == "dtype":
+            return False
+        if (isinstance(holder, ast.Call) and node in holder.args and asks(holder)) or stretch.end <= at < anew:
+            return False
     return True
 
 
@@ -139,4 +146,5 @@ def one_line(tree: Tree, entry: Entry, made: Span, up: str) -> Top | None:
 def _centres(c: Computation) -> list[Stat]:
     """The means that are subtracted, where they are reductions of their own."""
     inner = [f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred)]
-    return [s for s in dict.fromkeys((*inner, *([c.centre] if c.centre else []))) if s.span != c.statistic.span]
+    found = {s.span: s for s in (*inner, *([c.centre] if c.centre else []))}
+    return [s for s in found.values() if s.span != c.statistic.span]

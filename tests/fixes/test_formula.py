@@ -55,7 +55,8 @@ def test_line_ends_stay_what_they_are() -> None:
 def test_a_helper_that_another_norm_uses_rightly_stays_what_it_is() -> None:
     more = (
         "    def root(self, h):\n        return torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)\n\n"
-        "    def native(self, x):\n        h = x.float()\n        return (h / self.root(h)).type_as(x) * self.weight\n\n"
+        "    def native(self, x):\n        h = x.float()\n"
+        "        return (h / self.root(h)).type_as(x) * self.weight\n\n"
     )
     text = norm("return (h * self.root(h)).type_as(x) * self.weight", more=more)
     assert mended(text).text == norm("return (h / self.root(h)).type_as(x) * self.weight", more=more)

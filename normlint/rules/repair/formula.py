@@ -62,7 +62,7 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Candidate]:
     factor = -HALF / c.power
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     steps = _steps(c)
-    if factor == 2 and c.statistic.spelled.startswith("std"):
+    if factor == 2 and c.statistic.spelled.startswith("std") and all(e.power == HALF for e in c.eps):
         yield from (("Take the variance under the root", e) for e in _variances(c, tree))
     yield from ((message, e) for s in sorted(steps, key=partial(_keeps, tree)) for e in scaled(tree, s, factor))
     yield from ((message, e) for e in _put_in(c, tree, factor))

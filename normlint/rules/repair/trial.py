@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from normlint.norm.norm import Norm
+from normlint.norm.norm import HALF, Norm
 from normlint.rules.registry import RULES
 from normlint.rules.repair.tree import Tree
 from normlint.text.edit import apply
@@ -97,7 +97,8 @@ def _alike(trial: Trial, mended: Norm) -> bool:
     was, now = norm.main, mended.main
     named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains}
     kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others)
-    return named and kept and len(norm.computations) <= len(mended.computations)
+    joined = {abs(e.power) for e in now.eps} <= {abs(e.power) for e in was.eps} | {HALF, 1}
+    return named and kept and joined and len(norm.computations) <= len(mended.computations)
 
 
 def _said(norms: tuple[Norm, ...]) -> Counter[tuple[str, str]]:

@@ -63,8 +63,8 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    Fix safety: safe where a name or a gain says that a norm over the features is meant; in an L2 norm, which may be
-    one of a single vector, it is unsafe. Nothing is offered where the gain lies along another axis than the last.
+    Fix safety: safe. Nothing is offered where the gain lies along another axis than the last, or where the one number
+    is made to fit by other means.
     """
     for c in norm.computations:
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and t.rank != 1), None)

@@ -19,7 +19,9 @@ PARAMETERS: Final = {
 }
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "p": "ord", "self": "input", "A": "input", "x": "input"}
 _MODULES: Final = frozenset(("torch", "F", "nn", "np", "math", "einops"))
-_RESHAPES: Final = frozenset("unsqueeze squeeze view reshape expand flatten item rearrange repeat tolist".split())
+_RESHAPES: Final = frozenset(
+    "unsqueeze squeeze view reshape expand expand_as flatten item rearrange repeat tolist".split()
+)
 _MEETINGS: Final = frozenset("add sub mul div add_ sub_ mul_ div_ subtract multiply divide".split())
 
 

@@ -24,15 +24,13 @@ def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
         return None
     axis = _axis_of_other(norm, stat, call) or "-1"
     again = _put_back(tree, call.node)
-    if not again and (_called_on_result(tree, call.node) or reshaped(tree, call.node)):
+    if not again and reshaped(tree, call.node):
         return None
     lengths = _lengths(norm, stat, tree)
     if lengths is None:
         return None
-    named = norm.owner.intent in ("rms", "layer", "norm") or any(c.gains for c in norm.computations)
-    sure = Applicability.SAFE if named else Applicability.UNSAFE
     edits = call.over(axis, keep=not again)
-    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths), sure)
+    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths))
 
 
 def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
@@ -139,8 +137,8 @@ def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(said: str, edits: tuple[Edit, ...], sure: Applicability = Applicability.SAFE) -> Fix | None:
-    return Fix(said, edits, sure) if edits else None
+def _fix(said: str, edits: tuple[Edit, ...]) -> Fix | None:
+    return Fix(said, edits, Applicability.SAFE) if edits else None
 
 
 def _shown(call: Reduction, edits: tuple[Edit, ...]) -> str:
@@ -207,12 +205,6 @@ def _of_size(count: Count) -> bool:
 
 def _already_last(count: Count) -> bool:
     return count.text.startswith("size -1 ")
-
-
-def _called_on_result(tree: Tree, node: ast.Call) -> bool:
-    """`.item()`, `.expand(…)`: it was meant to be one number, or is made to fit by other means."""
-    holder = tree.parent(node)
-    return isinstance(holder, ast.Attribute) and holder.attr in ("item", "expand", "expand_as", "repeat", "tolist")
 
 
 def _put_back(tree: Tree, node: ast.Call) -> bool:

@@ -45,7 +45,10 @@ def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
         eps = _some(tree, where.node, usual(norm))
         text = text or eps.text
         edits += [*eps.edits, *joined(tree, where, eps.text)]
-    return _tried(Trial(tree, norm, "NRM301", gained=1), f"Add eps: `{text}`", edits, SAFE)
+    made = tuple(dict.fromkeys(edits))
+    mended = Trial(tree, norm, "NRM301").mended(made) if made else None
+    protected = mended is not None and mended.judged and all(c.eps for c in mended.judged)
+    return Fix(f"Add eps: `{text}`", made, SAFE) if protected else None  # what comes to light now is the next round's
 
 
 def _some(tree: Tree, node: ast.AST, value: str) -> Reached:

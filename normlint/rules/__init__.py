@@ -6,12 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from normlint.norm.norm import Norm
-from normlint.rules import count, downcast, epsilon, formula, modernize, module, precision, reduction, runtime, training
+from normlint.rules import (
+    count,
+    downcast,
+    epsilon,
+    formula,
+    gains,
+    modernize,
+    module,
+    precision,
+    reduction,
+    runtime,
+    training,
+)
 from normlint.rules.registry import RULES, Problem, Repair
 from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
 
-FAMILIES = (reduction, count, precision, downcast, epsilon, formula, training, module, modernize, runtime)
+FAMILIES = (reduction, count, precision, downcast, epsilon, formula, training, module, gains, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)

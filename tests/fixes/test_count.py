@@ -20,6 +20,11 @@ STAYS = [
         module("y = F.normalize(h, dim=-1) * self.scale * math.sqrt(h.shape[-1])", init="self.scale = dim**0.5"),
     ),
     Case(
+        "a statement that only divides is all there is in its block",
+        "NRM104",
+        module("ms = h.pow(2).mean(-1, keepdim=True)", "if True:", "    ms /= h.shape[-1]", Y),
+    ),
+    Case(
         "a correction is kept elsewhere",
         "NRM105",
         module(
@@ -49,6 +54,14 @@ NEVER = [
         "NRM104",
         module("square_sum = (h * h).sum(-1, keepdim=True)", "y = h * torch.rsqrt(square_sum + self.eps)"),
         (("rsqrt(square_sum", "rsqrt(square_sum / h.shape[-1]"),),
+    ),
+    Case(
+        "what was squared by a function of another name is seen through",
+        "NRM104",
+        module("total_sum = t.sum(t.square(h), -1, True)", "y = h * torch.rsqrt(total_sum + self.eps)").replace(
+            "import torch\n", "import torch\nimport torch as t\n"
+        ),
+        (("rsqrt(total_sum", "rsqrt(total_sum / h.shape[-1]"),),
     ),
     Case(
         "a norm is scaled by the length of its input",
@@ -110,6 +123,12 @@ TWICE = [
         (("torch.div(", ""), (", h.size(-1))", "")),
     ),
     Case(
+        "a statement that only divides goes with its line",
+        "NRM104",
+        module("ms = h.pow(2).mean(-1, keepdim=True)", "ms /= h.shape[-1]", Y),
+        (("        ms /= h.shape[-1]\n", ""),),
+    ),
+    Case(
         "a count on the left goes with its sign",
         "NRM104",
         module("ms = h.shape[-1] * h.pow(2).mean(-1, keepdim=True)", Y),
@@ -156,6 +175,14 @@ OTHERS = [
         "a scale on the wrong side is turned round where it is made",
         "NRM104",
         module("y = F.normalize(h, dim=-1) * self.scale", init="self.scale = dim ** -0.5"),
+        (("dim ** -0.5", "dim ** 0.5"),),
+    ),
+    Case(
+        "another class's scale of that name stays",
+        "NRM104",
+        module("y = F.normalize(h, dim=-1) * self.scale", init="self.scale = dim ** -0.5")
+        + "\n\nclass Attention(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n"
+        "        self.scale = width**-0.5\n\n    def forward(self, q, k):\n        return q @ k * self.scale\n",
         (("dim ** -0.5", "dim ** 0.5"),),
     ),
     Case(

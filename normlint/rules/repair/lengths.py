@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.rules.repair.calls import called
+from normlint.rules.repair.calls import called, is_module
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Edit
 
@@ -19,25 +19,25 @@ _CASTS: Final = frozenset("float double to type type_as contiguous square pow".s
 # --- what stands in an operand ---------------------------------------------------------------------------------------
 
 
-def power_of(tree: Tree, node: ast.expr) -> Fraction | None:
+def power_of(tree: Tree, node: ast.expr, *, inner: bool = False) -> Fraction | None:
     """The power of the length in an expression that is nothing else, as x.shape[-1] ** -0.5; None where unsure."""
     match node:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return times(power_of(tree, left), number(right))
+            return times(power_of(tree, left, inner=inner), number(right))
         case ast.BinOp(left=left, op=ast.Div(), right=right) if number(left) == 1:
-            return times(power_of(tree, right), Fraction(-1))
+            return times(power_of(tree, right, inner=inner), Fraction(-1))
         case ast.Call(args=[one]) if called(node) in ("sqrt", "rsqrt"):
-            return times(power_of(tree, one), HALF if called(node) == "sqrt" else -HALF)
+            return times(power_of(tree, one, inner=inner), HALF if called(node) == "sqrt" else -HALF)
         case ast.Call(args=[one]) if called(node) in ("float", "int"):
-            return power_of(tree, one)
+            return power_of(tree, one, inner=inner)
         case ast.Call(args=[one, exponent]) if called(node) == "pow":
-            return times(power_of(tree, one), number(exponent))
+            return times(power_of(tree, one, inner=inner), number(exponent))
         case ast.Call() if called(node) in ("size", "numel", "nelement", "len"):
             return Fraction(1)
         case ast.Subscript():
             return Fraction(1)
         case ast.Name() | ast.Attribute():
-            return _bound(tree, node)
+            return Fraction(1) if inner else _bound(tree, node)
     return None
 
 
@@ -63,7 +63,8 @@ def _bound(tree: Tree, node: ast.Name | ast.Attribute) -> Fraction | None:
     """What a name is bound to, if that is done once; a parameter is the length itself."""
     values = list(bindings(tree, node))
     if len(values) == 1 and values[0] is not None:
-        return power_of(tree, values[0])
+        plain = isinstance(values[0], ast.Name | ast.Attribute)  # followed no further: names may go round in circles
+        return Fraction(1) if plain else power_of(tree, values[0], inner=True)
     return Fraction(1) if not values or values == [None] else None
 
 
@@ -128,7 +129,7 @@ def raised(text: str, node: ast.expr | None, power: Fraction, tree: Tree) -> str
 
 def last_of(tree: Tree, tensor: ast.expr | None) -> str | None:
     """The length of a tensor's last axis, where the tensor, or what it is the square or a cast of, has a name."""
-    while (inner := _unwrapped(tensor)) is not None:
+    while (inner := _unwrapped(tree, tensor)) is not None:
         tensor = inner
     if not isinstance(tensor, ast.Name | ast.Attribute):
         return None
@@ -136,11 +137,11 @@ def last_of(tree: Tree, tensor: ast.expr | None) -> str | None:
     return f"{tree.source(tensor)}.size(-1)" if by_call else f"{tree.source(tensor)}.shape[-1]"
 
 
-def _unwrapped(tensor: ast.expr | None) -> ast.expr | None:
+def _unwrapped(tree: Tree, tensor: ast.expr | None) -> ast.expr | None:
     match tensor:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="square" | "pow"), args=[one, *_]):
-            return one
-        case ast.Call(func=ast.Attribute(value=one)) if called(tensor) in _CASTS:
+        case ast.Call(func=ast.Attribute(value=one), args=args) if called(tensor) in _CASTS:
+            return (args[0] if args else None) if is_module(tree, one) else one
+        case ast.Call(func=ast.Name(), args=[one, *_]) if called(tensor) in ("square", "pow"):
             return one
         case ast.BinOp(left=one, op=ast.Pow()):
             return one

@@ -38,7 +38,7 @@ class Operand:
             return None if left and isinstance(holder.op, ast.Div) else Operand.of(tree, node, holder, other)
         if isinstance(holder, ast.AugAssign) and isinstance(holder.op, ast.Mult | ast.Div):
             return Operand.of(tree, node, holder, None)
-        if isinstance(holder, ast.Call) and called(holder) in _PRODUCTS and node is holder.args[-1:][0]:
+        if isinstance(holder, ast.Call) and called(holder) in _PRODUCTS and holder.args[-1:] == [node]:
             return Operand._called(tree, node, holder)
         return None
 
@@ -67,7 +67,7 @@ class Operand:
         """The tensor alone."""
         tree, holder, other = self.tree, self.holder, self.other
         if other is None:
-            return None
+            return _without_line(tree, holder) if isinstance(holder, ast.AugAssign) else None
         whole, kept = tree.span(holder), tree.with_parentheses(other)
         around = tree.with_parentheses(holder)
         text = tree.text[around.start : around.end]
@@ -108,7 +108,7 @@ class Operand:
             return (Edit(Span(start, start), "-"),)
         if isinstance(node, ast.Name | ast.Attribute) and uses(tree, node) == 1:
             values = list(bindings(tree, node))
-            return self._negated(values[0]) if len(values) == 1 and values[0] is not None else None
+            return self._negated(values[0]) if len(values) == 1 and isinstance(values[0], ast.BinOp) else None
         return None
 
     def _operator(self) -> tuple[Edit, ...] | None:
@@ -138,3 +138,12 @@ class Operand:
                 end = tree.with_parentheses(node).end
                 return (Edit(Span(end, end), raised("", node, power, tree)),)
         return None
+
+
+def _without_line(tree: Tree, stmt: ast.stmt) -> tuple[Edit, ...] | None:
+    """The statement's line goes, if it has the line to itself and is not all there is."""
+    start, end = tree.span(stmt)
+    line = tree.text.rfind("\n", 0, start) + 1
+    after = tree.text.find("\n", end) + 1
+    alone = after and not tree.text[line:start].strip() and not tree.text[end:after].strip()
+    return (Edit(Span(line, after), ""),) if alone and len(tree.body_of(stmt)) > 1 else None

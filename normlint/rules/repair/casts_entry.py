@@ -117,7 +117,7 @@ def _binds(stmt: ast.stmt, name: str) -> bool:
 
 
 def _only_there(tree: Tree, function: ast.AST, name: str, stretch: Span, anew: int) -> bool:
-    """From there on nobody asks for the dtype, and behind it nobody needs the tensor, until the name is bound `anew`."""
+    """From there on nobody asks for the dtype, and behind it nobody reads the tensor until its name is bound `anew`."""
     for node in ast.walk(function):
         if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
             continue

@@ -55,9 +55,10 @@ class FakeNorm:
     qualname: str
     span: Span
     spine: str
+    helper: bool = False
 
 
-def fake_analyse(text: str, *, snippet: bool = False) -> rules.Analysis:
+def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
     """Findings wherever a mark stands in the text, and one norm if there is any."""
     findings = [
         Finding(code, FAKE_RULES[code].name, MESSAGES[code], Span(*found.span()), "RMSNorm.forward", _fix(code, found))

@@ -27,6 +27,20 @@ def test_each_option_is_named() -> None:
     assert {option for option in options if option not in README} == {"--help"}
 
 
+def run(*arguments: str, cwd: Path = HERE) -> str:
+    command = [sys.executable, "-m", "normlint", "--isolated", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False).stdout
+
+
+def test_the_first_finding_is_what_the_command_says() -> None:
+    first, _, _ = run("rmsnorm.py", cwd=HERE / "fixtures" / "demo").partition("\n\n")
+    assert f"```\n{first}\n```\n" in README
+
+
+def test_the_diff_is_what_the_command_shows() -> None:
+    assert f"````diff\n{run('--diff', 'fixtures/seeds/review.md')}````\n" in README
+
+
 def test_the_constraints_pin_what_the_tests_need() -> None:
     if sys.version_info < (3, 11):
         pytest.skip("tomllib came with 3.11")

@@ -115,9 +115,13 @@ a.py:1:7: NRM302 eps joins after the root
   |       ^^^^^^^^^^^^ NRM302
   |
   = eps-outside-sqrt: Reduces over everything.
-  = help: Put eps under the root
+  = help: Put eps under the root (unsafe: with --unsafe-fixes)
+  |
+1 - y = x.sqrt() + eps
+  + y = x.sqrt()
+  |
 
-Found 1 error.
+Found 1 error. 1 can be fixed with --fix --unsafe-fixes.
 """,
     ),
 }

@@ -14,8 +14,11 @@ import pytest
 
 from normlint.rules import analyse
 from normlint.rules.registry import RULES, Rule
+from normlint.text.edit import apply, overlap
+from normlint.text.finding import Applicability, Edit, Finding
 
-FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```py\n(.*?)^```$(?:\n^```fix\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+FIX_FENCE = re.compile(r"^```fix$", re.MULTILINE)
 ERROR = re.compile(r"# error: \[([\w, -]+)\]")
 
 
@@ -24,6 +27,7 @@ class Example:
     rule: Rule
     number: int
     text: str
+    fixed: str | None = None
 
     @property
     def expected(self) -> list[tuple[int, str]]:
@@ -39,7 +43,7 @@ RUN = [rule for rule in RULES.values() if rule.told]
 def examples(rules: list[Rule]) -> Iterator[Example]:
     for rule in rules:
         for number, match in enumerate(FENCE.finditer(rule.doc), 1):
-            yield Example(rule, number, match[1])
+            yield Example(rule, number, match[1], match[2])
 
 
 def reported(example: Example) -> list[tuple[int, str]]:
@@ -52,7 +56,28 @@ def reported(example: Example) -> list[tuple[int, str]]:
     ]
 
 
-@pytest.mark.parametrize("example", list(examples(READ)), ids=lambda e: f"{e.rule.name} example {e.number}")
+def named(example: Example) -> str:
+    return f"{example.rule.name} example {example.number}"
+
+
+def of_rule(text: str, rule: Rule) -> list[Finding]:
+    return [f for f in analyse(text).findings if f.code == rule.code]
+
+
+def mended(text: str, rule: Rule) -> str:
+    """The text after a round of the rule's fixes; what overlaps waits for another round."""
+    edits: list[Edit] = []
+    for finding in of_rule(text, rule):
+        if finding.fix is not None and not overlap(edits, finding.fix.edits):
+            edits += finding.fix.edits
+    return apply(text, edits)
+
+
+WITH_FIX = [example for example in examples(READ) if example.fixed is not None]
+BEST_FIRST = [Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
+
+
+@pytest.mark.parametrize("example", list(examples(READ)), ids=named)
 def test_an_example_gets_the_findings_it_announces(example: Example) -> None:
     assert reported(example) == example.expected
 
@@ -64,6 +89,28 @@ def test_a_rule_shows_what_it_finds_and_what_is_fine(rule: Rule) -> None:
     assert any(not e.expected for e in own)
 
 
+@pytest.mark.parametrize("example", WITH_FIX, ids=named)
+def test_the_fix_of_an_example_is_the_block_below_it_and_a_second_run_changes_nothing(example: Example) -> None:
+    assert mended(example.text, example.rule) == example.fixed
+    assert of_rule(example.fixed, example.rule) == []
+
+
+@pytest.mark.parametrize("example", list(examples(READ)), ids=named)
+def test_no_fix_claims_to_be_safer_than_its_rule_says(example: Example) -> None:
+    for finding in analyse(example.text).findings:
+        if finding.fix is not None:
+            best = RULES[finding.code].fix
+            assert best is not None, f"{finding.code} has a fix"
+            assert BEST_FIRST.index(finding.fix.applicability) >= BEST_FIRST.index(best)
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
+def test_a_rule_with_a_fix_shows_it_and_says_how_far_it_may_be_trusted(rule: Rule) -> None:
+    shown = [example for example in examples([rule]) if example.fixed is not None]
+    assert len(shown) == len(FIX_FENCE.findall(rule.doc)), "a fix block stands directly below what it mends"
+    assert bool(shown) == (rule.fix is not None) == ("Fix safety: " in rule.doc)
+
+
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
 def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule) -> None:
     assert re.fullmatch(r"NRM[1-9]\d\d", rule.code)
@@ -72,7 +119,7 @@ def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule
     assert set(rule.unless) <= set(RULES)
 
 
-@pytest.mark.parametrize("example", list(examples(RUN)), ids=lambda e: f"{e.rule.name} example {e.number}")
+@pytest.mark.parametrize("example", list(examples(RUN)), ids=named)
 def test_reading_finds_nothing_where_only_running_does(example: Example) -> None:
     assert [f.code for f in analyse(example.text).findings if RULES[f.code].default] == []
 

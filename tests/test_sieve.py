@@ -40,7 +40,7 @@ def test_a_text_without_both_marks_does_not(text: str) -> None:
 def test_a_block_without_the_marks_is_not_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def analyse(text: str, *, snippet: bool) -> object:
+    def analyse(text: str, *, snippet: bool, fixes: bool) -> object:
         seen.append(text)
         raise SyntaxError
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from normlint.engine.report import Diagnostic, Report
@@ -17,11 +17,11 @@ Key = tuple[str, int, str, str, str]
 Baseline = Counter[Key]
 
 
-def load(file: str) -> Baseline:
+def load(file: str) -> Acceptance:
     """The accepted findings in a baseline file; ConfigError if it's none."""
     try:
         with open(file, encoding="utf-8") as opened:
-            return Counter(dict(map(_entry, json.load(opened)["findings"])))
+            return Acceptance(Counter(dict(map(_entry, json.load(opened)["findings"]))), file)
     except OSError as error:
         hint = "; write it with --write-baseline" if isinstance(error, FileNotFoundError) else ""
         raise ConfigError(f"baseline {file}: {error.strerror}{hint}") from None
@@ -37,17 +37,28 @@ def dump(findings: Iterable[Diagnostic], file: str) -> str:
     return json.dumps({"version": VERSION, "findings": entries}, indent=2, ensure_ascii=False) + "\n"
 
 
-def without(report: Report, baseline: Baseline, file: str) -> Report:
-    """The report less what the baseline accepts; of equal findings as many as were counted, the first ones."""
-    left = baseline.copy()
-    findings = []
-    for finding in report.findings:
-        key = _key(finding, file)
-        if left[key] > 0:
-            left[key] -= 1
-        else:
-            findings.append(finding)
-    return replace(report, findings=tuple(findings))
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A baseline and the file it was read from, which its paths are relative to."""
+
+    counts: Baseline
+    file: str
+
+    def left(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Findings that aren't accepted; of equal ones as many are as were counted, the first ones."""
+        counts = self.counts.copy()
+        kept = []
+        for finding in findings:
+            key = _key(finding, self.file)
+            if counts[key] > 0:
+                counts[key] -= 1
+            else:
+                kept.append(finding)
+        return tuple(kept)
+
+    def without(self, report: Report) -> Report:
+        """The report less what is accepted."""
+        return replace(report, findings=self.left(report.findings))
 
 
 def _key(finding: Diagnostic, file: str) -> Key:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from normlint.engine.linter import Demand
-from normlint.engine.selection import ConfigError, Selection, checked_codes
+from normlint.engine.selection import ConfigError, Safety, Selection, checked_codes
 
 __all__ = ["ConfigError", "Configs", "Settings", "load", "parse"]
 
@@ -31,6 +31,9 @@ class Settings:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    unsafe_fixes: bool = False
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
@@ -42,7 +45,8 @@ class Settings:
         """What these settings want of the file at `path`."""
         selection = Selection(self.select, self.ignore, self.extend_select)
         ignored = (codes for pattern, codes in self.per_file_ignores if self.fits(path, (pattern,)))
-        return Demand(selection, tuple(code for codes in ignored for code in codes), noqa)
+        safety = Safety(self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
+        return Demand(selection, tuple(code for codes in ignored for code in codes), noqa, safety=safety)
 
     def excludes(self, path: str) -> bool:
         """Does one of the exclude patterns fit this path itself (its parents are asked by themselves)?"""
@@ -180,6 +184,9 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "select": _codes,
     "ignore": _codes,
     "extend-select": _codes,
+    "unsafe-fixes": _flag,
+    "extend-safe-fixes": _codes,
+    "extend-unsafe-fixes": _codes,
     "per-file-ignores": _per_file,
     "exclude": _strings,
     "extend-exclude": _strings,

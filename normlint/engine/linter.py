@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedEdit, PlacedFix, Report, merged
-from normlint.engine.selection import Selection, matches
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, merged
+from normlint.engine.selection import Safety, Selection, matches
 from normlint.engine.sieve import may_hold_norm
 from normlint.text.source import PYTHON, BadSourceError, Source, Unit
 from normlint.text.syntax import check_syntax
@@ -15,9 +15,10 @@ from normlint.text.syntax import check_syntax
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm
     from normlint.rules import Analysis
-    from normlint.text.finding import Finding, Fix, Span
+    from normlint.text.finding import Finding, Span
     from normlint.text.suppress import Suppressions
 
+Done = TypeVar("Done")
 CONTEXT: Final = 2
 STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
 
@@ -26,12 +27,15 @@ STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
 class Demand:
     """What is wanted of a file: which codes, which not in this one, and whether comments may silence them.
 
+    `fixes`: with the fixes of the findings, trusted as `safety` says.
     `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
     """
 
     selection: Selection = field(default_factory=Selection)
     ignored: tuple[str, ...] = ()
     noqa: bool = True
+    fixes: bool = True
+    safety: Safety = field(default_factory=Safety)
     prepare: Callable[[Source, Unit, Norm], Any] | None = None
 
     def chooses(self, code: str) -> bool:
@@ -43,19 +47,19 @@ def check_path(path: str, demand: Demand) -> Report:
     """Lint the file at `path`."""
     from normlint.text.read import read
 
-    return _guarded(path, lambda wanted: _check(read(path), wanted), demand)
+    return _guarded(path, lambda wanted: report_of(survey(read(path), wanted)), demand)
 
 
 def check_bytes(path: str, data: bytes, demand: Demand) -> Report:
     """Lint bytes that are already here, as if they had been read from `path`."""
     from normlint.text.read import decode
 
-    return _guarded(path, lambda wanted: _check(decode(path, data), wanted), demand)
+    return _guarded(path, lambda wanted: report_of(survey(decode(path, data), wanted)), demand)
 
 
 def check_checked_text(path: str, text: str, demand: Demand) -> Report:
     """Lint the text of a Python file that is known to parse (flake8 has done so)."""
-    return _guarded(path, lambda wanted: _search(Source(path, text), wanted), demand)
+    return _guarded(path, lambda wanted: report_of(_search(Source(path, text), wanted)), demand)
 
 
 def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
@@ -68,50 +72,65 @@ def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Rep
 
 
 def _attempted(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
+    done = attempt(path, lambda: work(demand))
+    return Report(errors=(done,)) if isinstance(done, Failure) else done
+
+
+def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
+    """What the work on one file gives, or what went wrong in it."""
     try:
-        return work(demand)
+        return work()
     except BadSourceError as bad:
-        return Report(errors=(Failure(path, bad.line, bad.message),))
+        return Failure(path, bad.line, bad.message)
     except (RecursionError, MemoryError):
-        return Report(errors=(Failure(path, None, "nested too deeply to be analysed"),))
+        return Failure(path, None, "nested too deeply to be analysed")
     except Exception as error:  # noqa: BLE001 - the one place: a bug of ours must not cost the other files
-        said = f"internal error: {type(error).__name__}: {error}"
-        return Report(errors=(Failure(path, None, said),))
+        return Failure(path, None, f"internal error: {type(error).__name__}: {error}")
 
 
-def _check(source: Source, demand: Demand) -> Report:
+def survey(source: Source, demand: Demand) -> list[View]:
+    """The pieces of Python in a file, read; BadSourceError if it's none."""
     if source.kind == PYTHON:
         check_syntax(source.text)
     return _search(source, demand)
 
 
-def _search(source: Source, demand: Demand) -> Report:
+def report_of(views: Sequence[View]) -> Report:
+    """All that was found in a file."""
+    return Report(findings_of(views), tuple(norm for view in views for norm in view.norms()))
+
+
+def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
+    """The findings alone, each once."""
+    return tuple(dict.fromkeys(diagnostic for view in views for _, diagnostic in view.found()))
+
+
+def _search(source: Source, demand: Demand) -> list[View]:
     """Sieve first: nothing is imported for a file that can't hold a norm."""
     if not may_hold_norm(source.text):
-        return Report()
+        return []
     from normlint.text.suppress import skips_file
     from normlint.text.units import units_of
 
     units = units_of(source)
     if demand.noqa and (skips_file(source.text) or any(skips_file(code) for _, code in source.cells)):
-        return Report()
-    findings: list[Diagnostic] = []
-    norms: list[ListedNorm] = []
-    for unit in units:
-        analysis = _analysed(unit)
-        view = _View(source, unit, demand, _silent(unit, analysis, demand), len(norms))
-        findings += view.findings(analysis)
-        norms += view.norms(analysis)
-    return Report(tuple(dict.fromkeys(findings)), tuple(norms))
+        return []
+    views: list[View] = []
+    before = 0
+    for number, unit in enumerate(units):
+        analysis = _analysed(unit, demand)
+        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number))
+        before += len(analysis.norms)
+    return views
 
 
-def _analysed(unit: Unit) -> Analysis:
+def _analysed(unit: Unit, demand: Demand) -> Analysis:
     from normlint import rules
 
     if unit.text and not may_hold_norm(unit.text):
         return rules.Analysis((), ())
     try:
-        return rules.analyse(unit.text, snippet=unit.snippet)
+        return rules.analyse(unit.text, snippet=unit.snippet, fixes=demand.fixes)
     except SyntaxError as error:
         if unit.snippet:
             return rules.Analysis((), ())
@@ -126,29 +145,33 @@ def _silent(unit: Unit, analysis: Analysis, demand: Demand) -> Suppressions:
 
 
 @dataclass(frozen=True, slots=True)
-class _View:
+class View:
     """One unit of a file, seen from outside: `before` norms have been listed in the units above it."""
 
     source: Source
     unit: Unit
     demand: Demand
+    analysis: Analysis
     silent: Suppressions
-    before: int
+    before: int = 0
+    number: int = 0
 
-    def findings(self, analysis: Analysis) -> Iterator[Diagnostic]:
-        """What is asked for and not silenced, in the order of the text."""
-        for finding in sorted(analysis.findings, key=lambda one: (one.span, one.code)):
+    def found(self) -> Iterator[tuple[Finding, Diagnostic]]:
+        """What is asked for and not silenced, in the order of the text; in the unit, and in the file."""
+        for finding in sorted(self.analysis.findings, key=lambda one: (one.span, one.code)):
             if self._speaks(finding.code, finding.span):
-                yield self._diagnostic(finding)
+                yield finding, self._diagnostic(finding)
 
-    def norms(self, analysis: Analysis) -> Iterator[ListedNorm]:
+    def norms(self) -> Iterator[ListedNorm]:
         """All of them."""
-        blamed = {number for one in analysis.findings if self._blames(one) for number in one.norms}
-        for number, norm in enumerate(analysis.norms):
+        blamed = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
+        for number, norm in enumerate(self.analysis.norms):
             place = self.source.place(*self.unit.origin(norm.span.start))
             pending = self._pending(norm, number, explained=number in blamed)
             at = self.before + number
-            yield ListedNorm(self.source.path, place, norm.kind, norm.qualname, norm.spine, None, at, pending)
+            yield ListedNorm(
+                self.source.path, place, norm.kind, norm.qualname, norm.spine, None, at, pending, self.number
+            )
 
     def _speaks(self, code: str, span: Span) -> bool:
         from normlint.text.suppress import unit_line
@@ -182,11 +205,13 @@ class _View:
             finding.norm,
             self.source.lines(start.cell, first, end.line + CONTEXT),
             first,
-            None if finding.fix is None else _placed(self.source, self.unit, finding.fix),
+            self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
         )
 
+    def _fix(self, finding: Finding) -> PlacedFix | None:
+        if finding.fix is None:
+            return None
+        from normlint.engine.placing import placed_fix
 
-def _placed(source: Source, unit: Unit, fix: Fix) -> PlacedFix:
-    edits = (PlacedEdit(*source.places(unit, edit.span), edit.text) for edit in fix.edits)
-    return PlacedFix(fix.applicability, fix.message, tuple(edits))
+        return placed_fix(self.source, self.unit, finding.code, finding.fix, self.demand.safety)

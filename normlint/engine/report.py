@@ -21,12 +21,24 @@ class PlacedEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines from `line` on that others take the place of; there may be none of either."""
+
+    cell: int | None
+    line: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedFix:
-    """A fix as reports show it."""
+    """A fix as reports show it. `made`: `--fix` makes it, as far as it was asked for unsafe ones."""
 
     applicability: Applicability
     message: str
     edits: tuple[PlacedEdit, ...]
+    hunks: tuple[Hunk, ...] = ()
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,7 @@ class ListedNorm:
     verdict: Verdict | None = None
     number: int = 0
     pending: Pending | None = field(default=None, compare=False)
+    unit: int = field(default=0, compare=False)  # which piece of Python of the file it stands in
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +110,16 @@ class Report:
     """All that was found, in the order of the paths and of each text.
 
     `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
+    `fixed`: the findings that were mended, as they were; None if that was not asked for. `notes`: what is told of
+    a file that is no error.
     """
 
     findings: tuple[Diagnostic, ...] = ()
     norms: tuple[ListedNorm, ...] = ()
     errors: tuple[Failure, ...] = ()
     torch: str | None = None
+    fixed: tuple[Diagnostic, ...] | None = None
+    notes: tuple[Failure, ...] = ()
 
 
 def merged(reports: Iterable[Report]) -> Report:
@@ -112,4 +129,11 @@ def merged(reports: Iterable[Report]) -> Report:
         tuple(finding for report in every for finding in report.findings),
         tuple(norm for report in every for norm in report.norms),
         tuple(error for report in every for error in report.errors),
+        fixed=_fixed(every),
+        notes=tuple(note for report in every for note in report.notes),
     )
+
+
+def _fixed(reports: Iterable[Report]) -> tuple[Diagnostic, ...] | None:
+    asked = [report.fixed for report in reports if report.fixed is not None]
+    return tuple(finding for fixed in asked for finding in fixed) if asked else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from normlint.engine.linter import Demand, check_path
 from normlint.engine.report import Failure, Report
@@ -12,50 +12,74 @@ from normlint.engine.report import Failure, Report
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
+    from normlint.engine.wish import Fixed, Wish
+
 ENOUGH_TO_FORK: Final = 200
 _CHUNK: Final = 16
 
 Task = tuple[str, Demand]
+Wished = tuple[str, "Wish"]
+Asked = TypeVar("Asked", Task, Wished)
+Answer = TypeVar("Answer")
+Work = Callable[[Asked], Answer]
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
     """One report a task, in the order of the tasks. `jobs` None: one a core, if there is enough to do."""
+    for done in _each(_check, tasks, jobs):
+        yield Report(errors=(done,)) if isinstance(done, Failure) else done
+
+
+def fix_all(tasks: Sequence[Wished], jobs: int | None = None) -> Iterator[Fixed | Failure]:
+    """The same for files that are to be fixed, in memory."""
+    return _each(_fix, tasks, jobs)
+
+
+def _check(task: Task) -> Report:
+    return check_path(*task)
+
+
+def _fix(task: Wished) -> Fixed | Failure:
+    from normlint.engine.fix import fix_path
+
+    return fix_path(*task)
+
+
+def _each(work: Work[Asked, Answer], tasks: Sequence[Asked], jobs: int | None) -> Iterator[Answer | Failure]:
     workers = jobs if jobs is not None else (os.cpu_count() or 1) if len(tasks) > ENOUGH_TO_FORK else 1
     workers = min(workers, max(len(tasks), 1))
-    if workers <= 1:
-        return (check_path(path, demand) for path, demand in tasks)
-    return _in_processes(tasks, workers)
+    return (work(task) for task in tasks) if workers <= 1 else _in_processes(work, tasks, workers)
 
 
-def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Report]:
+def _in_processes(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Failure]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     size = min(_CHUNK, -(-len(tasks) // workers))
     chunks = [tasks[at : at + size] for at in range(0, len(tasks), size)]
     with ProcessPoolExecutor(workers, _context()) as pool:
-        futures = [pool.submit(_check_chunk, chunk) for chunk in chunks]
+        futures = [pool.submit(_chunk, work, chunk) for chunk in chunks]
         for chunk, future in zip(chunks, futures, strict=True):
             try:
                 yield from future.result()
             except BrokenProcessPool:
-                yield from map(_check_apart, chunk)
+                yield from (_apart(work, task) for task in chunk)
 
 
-def _check_chunk(tasks: Sequence[Task]) -> list[Report]:
-    return [check_path(path, demand) for path, demand in tasks]
+def _chunk(work: Work[Asked, Answer], tasks: Sequence[Asked]) -> list[Answer]:
+    return [work(task) for task in tasks]
 
 
-def _check_apart(task: Task) -> Report:
+def _apart(work: Work[Asked, Answer], task: Asked) -> Answer | Failure:
     """A worker died: each file it may have died of has a process of its own, so that one file costs itself alone."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     with ProcessPoolExecutor(1, _context()) as pool:
         try:
-            return pool.submit(_check_chunk, [task]).result()[0]
+            return pool.submit(_chunk, work, [task]).result()[0]
         except BrokenProcessPool:
-            return Report(errors=(Failure(task[0], None, "the process that analysed it died"),))
+            return Failure(task[0], None, "the process that analysed it died")
 
 
 def _context() -> BaseContext:

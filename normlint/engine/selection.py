@@ -1,10 +1,12 @@
-"""Which rules are asked for: prefixes of codes, the longest one that fits decides, as in ruff."""
+"""Which rules are asked for, and how far their fixes are trusted: the longest prefix decides, as in ruff."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from normlint.text.finding import Applicability
 
 if TYPE_CHECKING:
     from normlint.rules.registry import Rule
@@ -35,6 +37,26 @@ class Selection:
     def _asked(self, code: str) -> int:
         asked = max(_longest(self.select or (), code), _longest(self.extend_select, code))
         return max(asked, 0) if self.select is None and _on_by_default(code) else asked
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """Which fixes are made: the safe ones, with `unsafe` those as well, and whose safety is judged otherwise."""
+
+    unsafe: bool = False
+    extend_safe: tuple[str, ...] = ()
+    extend_unsafe: tuple[str, ...] = ()
+
+    def judged(self, code: str, applicability: Applicability) -> Applicability:
+        """How far a fix of this rule is trusted here; what is only shown stays so."""
+        safe, unsafe = _longest(self.extend_safe, code), _longest(self.extend_unsafe, code)
+        if applicability is Applicability.DISPLAY or max(safe, unsafe) < 0:
+            return applicability
+        return Applicability.SAFE if safe > unsafe else Applicability.UNSAFE
+
+    def makes(self, applicability: Applicability) -> bool:
+        """Is such a fix made, where fixes are asked for?"""
+        return applicability is Applicability.SAFE or (self.unsafe and applicability is Applicability.UNSAFE)
 
 
 def known_rules() -> dict[str, Rule]:

@@ -89,12 +89,22 @@ def _frame(left: Product, right: Product) -> Product:
 
 
 def multiply(left: Product, right: Product, span: Span) -> Product:
+    left, right = _joining(left, right), _joining(right, left)
     frame = _frame(left, right)
     mono = _note_square(left, right, left.mono.times(right.mono), span)
     shape = frame.shape if left.tensor != right.tensor else None
     return Product(
         mono, promoted((left, right)), left.tensor or right.tensor, frame.layout, shape, _alias(left, right), span
     )
+
+
+def _joining(one: Product, other: Product) -> Product:
+    """A number that joins a tensor: its counts remember the operand they came in."""
+    if one.tensor or not other.tensor or one.span == NOWHERE:
+        return one
+    if any(s.op == "join" for f in one.mono.factors for s in f.steps):
+        return one
+    return replace(one, mono=one.mono.stepped(Step("join", one.span)))
 
 
 def _alias(left: Product, right: Product) -> str:
@@ -109,6 +119,7 @@ def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
 
 
 def divide(left: Product, right: Product, span: Span) -> Product:
+    right = _joining(right, left)
     inverse = power(right, Fraction(-1), "recip", span)
     if inverse is None:
         return apply("/", (left, right), span)

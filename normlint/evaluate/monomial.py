@@ -25,7 +25,7 @@ Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views sin
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something done to a factor: sqrt, rsqrt, recip, pow, cast, detach, item, no_grad."""
+    """Something done to a factor: sqrt, rsqrt, recip, pow, cast, detach, item, no_grad; join: a number met a tensor."""
 
     op: str
     span: Span
@@ -38,6 +38,11 @@ class Factor:
     power: Fraction
     steps: tuple[Step, ...] = field(default=(), compare=False)
     span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def operands(self) -> tuple[Span, ...]:
+        """Where a number was multiplied into tensors, or divided them: as it is written there."""
+        return tuple(step.span for step in self.steps if step.op == "join")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from normlint.engine.config import ConfigError, Configs, Settings, load_given
-from normlint.engine.discovery import Found, discover
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.faces.options import adjuster, parse
 from normlint.faces.progress import watched
+from normlint.faces.targets import STDIN, Targets, discovered, targets
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-STDIN: Final = "-"
+    from normlint.engine.baseline import Acceptance
+
 CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -72,7 +73,7 @@ def _run(options: Namespace) -> int:
         here = os.path.abspath(options.stdin_filename or os.curdir if first == STDIN else first)
         return _write(settings_text(configs.of_directory(here) if os.path.isdir(here) else configs.of(here)), options)
     if options.show_files:
-        found = _discover(options.paths, configs)
+        found = discovered(options.paths, configs)
         status = _write("".join(f"{path}\n" for path in found.paths), options)
         return _tell(found.errors) or status
     return _lint(options, configs)
@@ -89,67 +90,67 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs) -> int:
-    accept = _accepting(options.baseline)
-    report, paths = _checked(options, configs)
-    report = accept(_with_config_errors(report, configs))
+    accepted = _accepted(options.baseline)
+    if options.fix or options.diff:
+        return _mend(options, configs, accepted)
+    chosen = targets(options, configs)
+    report = _checked(options, chosen)
+    report = _with_config_errors(accepted.without(report) if accepted else report, configs)
     trouble = _tell(report.errors)
     if options.write_baseline:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
         return _add_noqa(report) or trouble
-    settings = configs.of_directory(os.getcwd())
-    _write(_shown(options, report, paths, settings.output_format), options)
-    if trouble:
-        return trouble
-    return FOUND if report.findings and not options.exit_zero and not options.show_norms else CLEAN
+    _write(_shown(options, report, chosen.paths, configs), options)
+    return trouble or _status(options, bool(report.findings) and not options.show_norms)
 
 
-def _accepting(file: str | None) -> Callable[[Report], Report]:
-    """Leaves out what the baseline accepts; a bad baseline is told before the work begins."""
+def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
+    """`--fix` and `--diff`. A filter's text goes to standard output, and what is said about it does not."""
+    from normlint.faces.fixing import mended
+
+    chosen = targets(options, configs)
+    report, text = mended(options, chosen, accepted)
+    report = _with_config_errors(report, configs)
+    trouble = _tell(report.errors)
+    _tell(report.notes)
+    if text is not None:
+        _write(text, options)
+        said = _summed_up(report) if options.diff else _shown(options, report, chosen.paths, configs)
+        sys.stderr.write(said)
+    else:
+        _write(_shown(options, report, chosen.paths, configs), options)
+    return trouble or _status(options, bool(report.fixed if options.diff else report.findings))
+
+
+def _status(options: Namespace, found: bool) -> int:
+    return FOUND if found and not options.exit_zero else CLEAN
+
+
+def _accepted(file: str | None) -> Acceptance | None:
+    """What the baseline accepts; a bad one is told before the work begins."""
     if file is None:
-        return lambda report: report
+        return None
     from normlint.engine import baseline
 
-    accepted = baseline.load(file)
-    return lambda report: baseline.without(report, accepted, file)
+    return baseline.load(file)
 
 
-def _checked(options: Namespace, configs: Configs) -> tuple[Report, tuple[str, ...]]:
+def _checked(options: Namespace, chosen: Targets) -> Report:
     if not options.verify:
-        return _linted(options, configs, lambda demand: demand)
+        return _linted(options, chosen)
     from normlint.faces.verifying import preparing, verifying
 
-    with verifying(options.device, options.verify_timeout) as verified:
-        report, paths = _linted(options, configs, preparing)
-        return verified(report), paths
+    prepared = replace(chosen, tasks=tuple((path, preparing(demand)) for path, demand in chosen.tasks))
+    with verifying(options.device, options.verify_timeout) as bench:
+        return bench.verified(_linted(options, prepared))
 
 
-def _linted(options: Namespace, configs: Configs, adjust: Callable[[Demand], Demand]) -> tuple[Report, tuple[str, ...]]:
-    def demand(path: str) -> Demand:
-        return adjust(configs.of(path).demand(path, noqa=not options.ignore_noqa))
-
-    if STDIN in options.paths:
-        if len(options.paths) > 1:
-            raise ConfigError('"-" stands alone: give either paths or standard input')
-        name = options.stdin_filename or "<stdin>"
-        if options.add_noqa:
-            raise ConfigError("--add-noqa writes files: it can't take standard input")
-        if _is_excluded(name, configs):
-            return Report(), (name,)
-        return check_bytes(name, sys.stdin.buffer.read(), demand(name)), (name,)
-    found = _discover(options.paths, configs)
-    tasks = [(path, demand(path)) for path in found.paths]
-    reports = watched(check_all(tasks, options.jobs), len(tasks))
-    return merged((Report(errors=found.errors), *reports)), found.paths
-
-
-def _is_excluded(name: str, configs: Configs) -> bool:
-    settings = configs.of(name)
-    return settings.force_exclude and settings.excludes(os.path.abspath(name))
-
-
-def _discover(paths: Sequence[str], configs: Configs) -> Found:
-    return discover(paths or [os.curdir], configs)
+def _linted(options: Namespace, chosen: Targets) -> Report:
+    if chosen.data is not None:
+        return merged(check_bytes(path, chosen.data, demand) for path, demand in chosen.tasks)
+    reports = watched(check_all(chosen.tasks, options.jobs), len(chosen.tasks))
+    return merged((Report(errors=chosen.errors), *reports))
 
 
 def _with_config_errors(report: Report, configs: Configs) -> Report:
@@ -170,10 +171,11 @@ def _tell(errors: Sequence[Failure]) -> int:
     return TROUBLE if errors else CLEAN
 
 
-def _shown(options: Namespace, report: Report, paths: tuple[str, ...], output_format: str) -> str:
+def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: Configs) -> str:
     from normlint.faces.render import View, render
     from normlint.faces.render.style import wants_colour
 
+    output_format = configs.of_directory(os.getcwd()).output_format
     view = View(not options.output_file and wants_colour(sys.stdout), paths)
     if options.show_norms and output_format in ("full", "concise"):
         from normlint.faces.shows import norms_text
@@ -186,14 +188,25 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], output_fo
     return render(report, output_format, view)
 
 
-def _write(text: str, options: Namespace) -> int:
-    """To the file that was asked for, else to standard output."""
+def _summed_up(report: Report) -> str:
+    from normlint.faces.render.concise import mended
+
+    return f"{mended(report.fixed or (), report, would=True)}\n"
+
+
+def _write(text: str | bytes, options: Namespace) -> int:
+    """To the file that was asked for, else to standard output; bytes as they are."""
     if not options.output_file:
-        sys.stdout.write(text)
+        if isinstance(text, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text)
+        else:
+            sys.stdout.write(text)
         return CLEAN
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     try:
-        with open(options.output_file, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        with open(options.output_file, "wb") as file:
+            file.write(data)
     except (OSError, ValueError) as error:
         raise ConfigError(f"--output-file {options.output_file}: {getattr(error, 'strerror', None) or error}") from None
     return CLEAN

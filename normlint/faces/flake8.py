@@ -22,7 +22,7 @@ class Plugin:
 
     name = "normlint"
     version = __version__
-    demand: ClassVar[Demand] = Demand(noqa=True)
+    demand: ClassVar[Demand] = Demand(noqa=True, fixes=False)
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         del tree  # asked for so that flake8 calls the plugin once, for files that parse
@@ -58,7 +58,7 @@ class Plugin:
             raise ExecutionError(f"normlint: {error}") from None
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
         # flake8 applies `# noqa` too; it is applied here as well so that case and commas mean what they mean to us.
-        cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False))
+        cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""

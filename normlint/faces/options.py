@@ -29,6 +29,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")
+    if options.fix and options.diff:
+        raise ConfigError("--fix writes what --diff only shows; give one of them")
+    for option in ("add_noqa", "write_baseline", "show_norms", "show_settings", "show_files"):
+        if (options.fix or options.diff) and getattr(options, option):
+            asked = "--fix" if options.fix else "--diff"
+            raise ConfigError(f"{asked} mends findings: --{option.replace('_', '-')} does something else with them")
     return options
 
 
@@ -46,6 +52,7 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
             select=settings.select if select is None else select,
             ignore=settings.ignore if ignore is None else ignore,
             extend_select=settings.extend_select + extend,
+            unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
             extend_exclude=settings.extend_exclude + tuple(options.extend_exclude or ()),
             exclude=tuple(options.exclude) if options.exclude is not None else settings.exclude,
             force_exclude=settings.force_exclude or options.force_exclude,
@@ -91,12 +98,24 @@ def _parser() -> _Parser:
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help='.py, .pyi, .ipynb, .md, or directories; default "."')
     parser.add_argument("--version", action="version", version=f"normlint {__version__}")
+    _add_fixing(parser)
     _add_verification(parser)
     _add_selection(parser)
     _add_files(parser)
     _add_output(parser)
     _add_modes(parser)
     return parser
+
+
+def _add_fixing(parser: _Parser) -> None:
+    group = parser.add_argument_group("fixing")
+    group.add_argument("--fix", action="store_true", help="mend what can be mended safely, and write the files")
+    group.add_argument(
+        "--unsafe-fixes",
+        action=argparse.BooleanOptionalAction,
+        help="also fixes that move a trained model's numbers or lose a comment",
+    )
+    group.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
 
 
 def _add_verification(parser: _Parser) -> None:

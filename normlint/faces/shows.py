@@ -8,6 +8,7 @@ from dataclasses import fields
 from normlint.engine.config import Settings
 from normlint.engine.report import Report
 from normlint.faces.render import View, verdicts
+from normlint.faces.render.concise import mended
 from normlint.faces.render.style import Style, harmless
 from normlint.faces.rules import all_rules, fix_of
 
@@ -45,9 +46,9 @@ def statistics_text(report: Report) -> str:
     width = len(str(counts[0][1])) if counts else 1
     lines = [f"{count:{width}}  {code}  {names[code]}  ({fixes.get(code, '-')} fix)" for code, count in counts]
     total = len(report.findings)
-    return "".join(
-        f"{line}\n" for line in (*lines, f"Found {total} error{'' if total == 1 else 's'}.", *verdicts.closing(report))
-    )
+    found = f"Found {total} error{'' if total == 1 else 's'}."
+    last = found if report.fixed is None else mended(report.fixed, report)
+    return "".join(f"{line}\n" for line in (*lines, last, *verdicts.closing(report)))
 
 
 def _shown(value: object) -> str:

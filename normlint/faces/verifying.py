@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -10,12 +10,14 @@ from typing import Final
 from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic, ListedNorm, Report
 from normlint.engine.selection import ConfigError
+from normlint.engine.wish import Wish
 from normlint.faces.progress import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
-from normlint.verify.program.prepare import prepare
+from normlint.verify.job import Job
+from normlint.verify.program.prepare import prepare, prepare_rewritten
 
 TIMEOUT: Final = 10.0
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
@@ -23,12 +25,33 @@ Answers = Iterable[tuple[int, Verdict]]
 Key = tuple[str, int]
 
 
+class Bench:
+    """A verifier, and what it has said: nothing is run twice."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        self._known: dict[Job, Verdict] = {}
+
+    def verdicts(self, jobs: Sequence[Job]) -> list[Verdict]:
+        """The verdict on each job, in their order."""
+        new = list({job.key: job for job in jobs if job.key not in self._known}.values())
+        for at, verdict in watched(self._verifier.verdicts(new), len(new), "Verifying"):
+            self._known[new[at].key] = _in_one_line(verdict)
+        return [self._known[job.key] for job in jobs]
+
+    def verified(self, report: Report) -> Report:
+        """The report with the verdicts in it."""
+        jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
+        answers = enumerate(self.verdicts(jobs))
+        return verified(report, answers, self._verifier.torch_version if jobs else "")
+
+
 @contextmanager
-def verifying(device: str | None, timeout: float | None) -> Iterator[Callable[[Report], Report]]:
+def verifying(device: str | None, timeout: float | None) -> Iterator[Bench]:
     """What adds the verdicts to a report. Torch is imported in another process while this one goes on."""
     try:
         with Verifier(device or "auto", timeout or TIMEOUT) as verifier:
-            yield lambda report: _verified_by(verifier, report)
+            yield Bench(verifier)
     except VerifierError as error:
         raise ConfigError(str(error)) from None
 
@@ -38,10 +61,9 @@ def preparing(demand: Demand) -> Demand:
     return replace(demand, prepare=prepare)
 
 
-def _verified_by(verifier: Verifier, report: Report) -> Report:
-    jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
-    answers = list(watched(verifier.verdicts(jobs), len(jobs), "Verifying"))
-    return verified(report, answers, verifier.torch_version if jobs else "")
+def proving(wish: Wish) -> Wish:
+    """The same, and each norm made ready to be run, also one that a fix has made another thing."""
+    return replace(wish, demand=preparing(wish.demand), again=prepare_rewritten)
 
 
 def verified(report: Report, answers: Answers, torch: str) -> Report:

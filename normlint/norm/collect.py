@@ -136,7 +136,8 @@ def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> 
 
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
-    kept = _unique(_intended(f.computation, owner) for f in group if is_feature_norm(f.computation, owner))
+    meant = (f for f in group if is_feature_norm(f.computation, owner))
+    kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span) for f in meant)
     if not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains for c in kept):
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from normlint.evaluate.context import Note
 from normlint.evaluate.dtypes import HALVES, DType
 from normlint.evaluate.monomial import (
     ALL,
+    NOWHERE,
     TRAILING,
     Atom,
     Mono,
@@ -54,6 +55,7 @@ class Count:
     of_features: bool | None
     span: Span
     inside: bool = False  # it joined the statistic before the root
+    operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Computation:
     grad: bool
     notes: tuple[Note, ...]
     span: Span
+    joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
 
     @property
     def feature_power(self) -> Fraction | None:

@@ -246,7 +246,9 @@ def _counts(sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: flo
     inside = {id(f) for f in root.beside}
     ratio, sizes = _ratio(sizes)
     found = list(ratio) + [
-        Count(describe(_mono(f)), f.power, _of_features(f.atom, root.stat, lengths), f.span, id(f) in inside)
+        Count(
+            describe(_mono(f)), f.power, _of_features(f.atom, root.stat, lengths), f.span, id(f) in inside, f.operands
+        )
         for f in sizes
     ]
     if coef != 1 or root.coef != 1:

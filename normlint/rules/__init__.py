@@ -6,12 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from normlint.norm.norm import Norm
-from normlint.rules import count, epsilon, formula, modernize, module, precision, reduction, runtime
+from normlint.rules import (
+    count,
+    downcast,
+    epsilon,
+    formula,
+    gains,
+    modernize,
+    module,
+    precision,
+    reduction,
+    runtime,
+    training,
+)
 from normlint.rules.registry import RULES, Problem, Repair
 from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
 
-FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize, runtime)
+FAMILIES = (reduction, count, precision, downcast, epsilon, formula, training, module, gains, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> Analysis
             findings[f.span, f.code] = replace(f, norms=(*old.norms, numbers[_key(norm)]))
             repairs.setdefault((f.span, f.code), []).append(repair)
     if fixes and any(any(several) for several in repairs.values()):
-        mender = Mender(text, tuple(listed.values()), judged)
+        mender = Mender(text, tuple(listed.values()), judged, snippet=snippet)
         findings = {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in findings.items()}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import count as repair
+from normlint.text.finding import Applicability
 
 
-@rule("NRM104", name="wrong-element-count", unless=("NRM101", "NRM103", "NRM106"))
+@rule("NRM104", name="wrong-element-count", fix=Applicability.SAFE, unless=("NRM101", "NRM103", "NRM106"))
 def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     """Divides by something that isn't the number of reduced elements, or not at all.
 
@@ -31,6 +34,21 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
             ms = h.pow(2).sum(-1, keepdim=True)  # error: [wrong-element-count]
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
     ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            ms = h.pow(2).mean(-1, keepdim=True)  # error: [wrong-element-count]
+            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+    ```
 
     ```py
     import torch
@@ -49,6 +67,8 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     ```
 
     An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported.
+
+    Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """
     for c in norm.computations:
         power = c.feature_power
@@ -57,7 +77,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         foreign = any(n.of_features is False for n in c.counts)
         message = _miscounted(norm, c, power, foreign)
         if message:
-            yield Problem(c.statistic.span, message)
+            yield Problem(c.statistic.span, message, partial(repair.counted_once, c))
 
 
 def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:
@@ -79,7 +99,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
 
 
-@rule("NRM105", name="unbiased-variance")
+@rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE)
 def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """Uses Bessel's correction, which LayerNorm does not have.
 
@@ -103,6 +123,23 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             var = h.var(-1, keepdim=True)  # error: [unbiased-variance]
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class LayerNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.bias = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            h = x.float()
+            mean = h.mean(-1, keepdim=True)
+            var = h.var(-1, keepdim=True, correction=0)  # error: [unbiased-variance]
+            return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
+    ```
 
     ```py
     import torch
@@ -120,7 +157,10 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             var, mean = torch.var_mean(h, dim=-1, correction=0, keepdim=True)
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
+
+    Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
         if not c.statistic.biased and all(c.centred):
-            yield Problem(c.statistic.span, f"`{c.statistic.spelled}` divides by D − 1: pass correction=0")
+            message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
+            yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))

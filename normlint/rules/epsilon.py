@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import eps as repair
+from normlint.rules.repair.eps_move import move
+from normlint.rules.repair.together import Part
+from normlint.text.finding import Applicability
 
 SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
 
 
-@rule("NRM301", name="missing-eps", unless=("NRM304",))
+@rule("NRM301", name="missing-eps", fix=Applicability.SAFE, unless=("NRM304",))
 def missing_eps(norm: Norm) -> Iterator[Problem]:
     """Has nothing that keeps the root from zero.
 
@@ -26,6 +31,46 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
         return (h * torch.rsqrt(ms)).type_as(x) * weight
     ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
+        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```
+
+    A module that has no eps yet takes one, and keeps it:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim: int):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
+            return (h / rms).type_as(x) * self.weight
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim: int, eps: float = 1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
+            return (h / rms.clamp(min=self.eps)).type_as(x) * self.weight
+    ```
 
     A floor does as well as a sum:
 
@@ -33,23 +78,26 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     import torch
 
     def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
+        ms = x.float().pow(2).mean(-1, keepdim=True)
+        return (x * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
     ```
+
+    Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
+    outputs change by no more than that eps does.
     """
     if norm.judged and not any(c.eps for c in norm.computations):
         for c in norm.judged:
             if c.power < 0:
-                yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN")
+                adding = partial(repair.add, norm, c.statistic.span)
+                yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 
 
-@rule("NRM302", name="eps-outside-sqrt")
+@rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE)
 def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
-    The gradient of a square root at 0 is infinite, so a row of zeros gets a NaN gradient although the output is
-    finite. The outputs differ for small rows: by 0.5 % at a scale of 1e-2, by 39 % at 1e-3.
+    The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite output. For small
+    rows the outputs differ: by 0.5 % at a scale of 1e-2, by 39 % at 1e-3.
 
     ```py
     import torch
@@ -59,22 +107,32 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         rms = h.pow(2).mean(-1, keepdim=True).sqrt()
         return (h / (rms + eps)).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        rms = (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()
+        return (h / rms).type_as(x) * weight  # error: [eps-outside-sqrt]
+    ```
 
     ```py
     import torch
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
-        rms = (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()
-        return (h / rms).type_as(x) * weight
+        return (h / (h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps)).type_as(x) * weight
     ```
 
     torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
+
+    Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """
     for c in norm.judged if norm.meant else ():
         for e in c.eps:
             if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
-                yield Problem(e.span, f"eps is added after the root: {_consequence(c)}")
+                message = f"eps is added after the root: {_consequence(c)}"
+                yield Problem(e.span, message, partial(move, norm, c, e))
 
 
 def _consequence(c: Computation) -> str:
@@ -88,7 +146,7 @@ def _beside_norm(c: Computation) -> bool:
     return any(s.op == "norm" for s in c.trail)
 
 
-@rule("NRM303", name="eps-out-of-range")
+@rule("NRM303", name="eps-out-of-range", fix=Applicability.SAFE)
 def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
     """Has an eps that does nothing, or too much.
 
@@ -103,15 +161,24 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight  # error: [eps-out-of-range]
     ```
-
-    ```py
+    ```fix
     import torch
 
     def rms_norm(x, weight):
         h = x.float()
         ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
+        return (h * torch.rsqrt(ms + 1e-6)).type_as(x) * weight  # error: [eps-out-of-range]
     ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight):
+        ms = x.float().pow(2).mean(-1, keepdim=True)
+        return (x * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
+    ```
+
+    Fix safety: safe for 0 and less. Unsafe for other numbers: a model may have been trained with them.
     """
     for c in norm.judged:
         for e in c.eps:
@@ -119,7 +186,7 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
                 continue  # a floor of 0 under another eps keeps rounding from going negative
             why = _out_of_range(c, e)
             if why:
-                yield Problem(e.at, why)
+                yield Problem(e.at, why, partial(repair.put_right, norm, e))
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:
@@ -134,7 +201,7 @@ def _out_of_range(c: Computation, e: Eps) -> str:
     return f"eps {value:g} is 0 in fp16, where it is added" if half and value < SMALLEST_HALF else ""
 
 
-@rule("NRM304", name="unused-eps")
+@rule("NRM304", name="unused-eps", fix=Applicability.SAFE)
 def unused_eps(norm: Norm) -> Iterator[Problem]:
     """Accepts or stores an eps that nothing uses.
 
@@ -154,31 +221,39 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
     ```
-
-    ```py
+    ```fix
     import torch
     from torch import nn
 
     class RMSNorm(nn.Module):
         def __init__(self, dim, eps=1e-6):
             super().__init__()
-            self.eps = eps
+            self.eps = eps  # error: [unused-eps]
             self.weight = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    ```
+
+    Fix safety: safe, for whoever passes an eps gets it.
     """
     if norm.owner.unused_eps is not None and norm.meant:
-        yield Problem(norm.owner.unused_eps, "eps is taken but never used")
+        unused = norm.owner.unused_eps
+        yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
 
 
-@rule("NRM305", name="normalize-default-eps", default=False)
+@rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE)
 def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
-    """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16.
-
-    A row of zeros in fp16 then gives NaN.
+    """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16: a row of zeros gives NaN.
 
     ```py
     import torch
@@ -194,8 +269,7 @@ def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-eps]
     ```
-
-    ```py
+    ```fix
     import torch
     import torch.nn.functional as F
     from torch import nn
@@ -207,9 +281,19 @@ def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
             self.gamma = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
-            return F.normalize(x, dim=-1, eps=1e-5) * self.scale * self.gamma
+            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [normalize-default-eps]
     ```
+
+    ```py
+    import torch.nn.functional as F
+
+    def rms_norm(x, gamma):
+        return F.normalize(x, dim=-1, eps=1e-5) * x.shape[-1] ** 0.5 * gamma
+    ```
+
+    Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.
     """
     for c in norm.computations:
         if c.statistic.default_eps and c.sees_half and c.statistic.square in (DType.INPUT, DType.PARAM):
-            yield Problem(c.statistic.span, "F.normalize's eps of 1e-12 is 0 in fp16: a row of zeros gives NaN")
+            message = "F.normalize's eps of 1e-12 is 0 in fp16: a row of zeros gives NaN"
+            yield Problem(c.statistic.span, message, partial(repair.given_to_normalize, c.statistic.span))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import modern, modern_fused
+from normlint.text.finding import Applicability
 
 
-@rule("NRM601", name="sqrt-then-divide", default=False)
+@rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE)
 def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     """Takes a square root and divides by it, where `rsqrt` is one operation.
 
@@ -20,6 +23,14 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
         rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)  # error: [sqrt-then-divide]
         return (h / rms).type_as(x) * weight
     ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        inv_rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)  # error: [sqrt-then-divide]
+        return (h * inv_rms).type_as(x) * weight
+    ```
 
     ```py
     import torch
@@ -29,14 +40,17 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
         scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
         return (h * scale).type_as(x) * weight
     ```
+
+    Fix safety: safe: the result is the same but for the last rounding. A name for the root gets `inv_` in front.
     """
     for c in norm.computations:
         for one, two in zip(c.trail, c.trail[1:], strict=False):
             if one.op == "sqrt" and two.op == "recip" and c.power == -HALF:
-                yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation")
+                repair = partial(modern.one_root, one.span, two.span)
+                yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 
-@rule("NRM602", name="hand-written-norm", default=False)
+@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE)
 def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """Writes out what torch has as one fused operation.
 
@@ -45,23 +59,38 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
 
     ```py
     import torch
+    import torch.nn.functional as F
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
         scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
         return (h * scale).type_as(x) * weight  # error: [hand-written-norm]
     ```
-
-    ```py
+    ```fix
+    import torch
     import torch.nn.functional as F
 
     def rms_norm(x, weight, eps=1e-6):
-        return F.rms_norm(x, weight.shape, weight, eps)
+        return F.rms_norm(x, weight.shape, weight, eps)  # error: [hand-written-norm]
     ```
+
+    Over another axis than the last, torch has no such operation:
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        scale = torch.rsqrt(h.pow(2).mean(1, keepdim=True) + eps)
+        return (h * scale).type_as(x) * weight[:, None]
+    ```
+
+    Fix safety: unsafe: the cast order may be another, and `F.rms_norm` needs torch 2.4. Nothing is offered where the
+    function does more than the norm.
     """
     if norm.computations and all(_plain(c) for c in norm.computations):
         name = "F.rms_norm" if norm.kind == "rms" else "F.layer_norm"
-        yield Problem(norm.main.span, f"{name} computes this in one kernel")
+        yield Problem(norm.main.span, f"{name} computes this in one kernel", partial(modern_fused.fused, norm))
 
 
 def _plain(c: Computation) -> bool:

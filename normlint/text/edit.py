@@ -10,12 +10,21 @@ from normlint.text.finding import Edit
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """The text with the edits made; ValueError where two of them overlap. Insertions at one place keep their order."""
     done, at = [], 0
-    for edit in sorted(edits, key=lambda one: one.span):
-        if edit.span.start < at:
-            raise ValueError(f"edits overlap at {edit.span.start}")
+    for edit in checked(edits):
         done += [text[at : edit.span.start], edit.text]
         at = edit.span.end
     return "".join([*done, text[at:]])
+
+
+def checked(edits: Iterable[Edit]) -> list[Edit]:
+    """The edits in order of place; ValueError where two of them overlap."""
+    ordered = sorted(edits, key=lambda one: one.span)
+    at = 0
+    for edit in ordered:
+        if edit.span.start < at:
+            raise ValueError(f"edits overlap at {edit.span.start}")
+        at = edit.span.end
+    return ordered
 
 
 def overlap(one: Iterable[Edit], two: Iterable[Edit]) -> bool:

@@ -9,6 +9,7 @@ from normlint.text.depth import too_deep
 from normlint.text.source import BadSourceError
 
 _ONLY_AST: Final = 0x400
+_TOP_LEVEL_AWAIT: Final = 0x2000  # as notebooks have it
 _TOO_DEEP: Final = "nested too deeply to be analysed"
 _LIMITS: Final = ("too many nested parentheses", "too many levels of indentation", "too many statically nested blocks")
 
@@ -46,11 +47,20 @@ def is_python(text: str) -> bool:
     return not too_deep(text) and syntax_error_line(text) is None
 
 
-def _compile(text: str) -> None:
+def compiles(text: str) -> bool:
+    """Does this interpreter make a program of `text`? That asks for more than its grammar; nothing is run."""
+    try:
+        _compile(text, _TOP_LEVEL_AWAIT)
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return False
+    return True
+
+
+def _compile(text: str, flags: int = _ONLY_AST) -> None:
     # A foreign file's invalid escapes are no business of ours: they must not reach standard error.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compile(text, "<source>", "exec", _ONLY_AST, dont_inherit=True)
+        compile(text, "<source>", "exec", flags, dont_inherit=True)
 
 
 def _is_limit(error: SyntaxError) -> bool:

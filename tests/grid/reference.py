@@ -39,7 +39,7 @@ class Reference:
     def spread(self, x: Tensor, y: Tensor, w: Tensor | None, b: Tensor | None) -> Tensor:
         """What an error is measured against: the value itself, for a layer norm with its conditioning."""
         if self.kind != "layer":
-            return y.abs()
+            return y.abs() if b is None else (y - b).abs() + b.abs()
         mean = x.mean(-1, keepdim=True)
         c = x - mean
         inverse = self._scale(c.square().mean(-1, keepdim=True), x.shape[-1])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import View, verdicts
 from normlint.faces.render.style import Style, harmless
+from normlint.text.finding import Applicability
 
 
 def render(report: Report, view: View) -> str:
@@ -12,23 +16,63 @@ def render(report: Report, view: View) -> str:
     style = Style(view.colour)
     lines = [header(finding, style) for finding in report.findings]
     lines += verdicts.lines(report, style, lambda finding: finding.code.startswith(verdicts.RUNTIME))
-    return "".join(f"{line}\n" for line in (*lines, closing(report), *verdicts.closing(report)))
+    return "".join(f"{line}\n" for line in (*lines, *closing(report)))
 
 
 def header(finding: Diagnostic, style: Style) -> str:
-    """Where it is and what it says."""
+    """Where it is and what it says; `[*]` if `--fix` mends it."""
     where = style.bold(finding.path) + style.dim(":" + place(finding) + ":")
-    return f"{where} {style.alarm(finding.code)} {harmless(finding.message)}"
+    mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
+    return f"{where} {style.alarm(finding.code)}{mark} {harmless(finding.message)}"
 
 
-def closing(report: Report) -> str:
-    """The last line: how many were found; files that failed are told apart on standard error."""
+def closing(report: Report) -> list[str]:
+    """The last lines: what was found or fixed, what can be; files that failed are told apart on standard error."""
+    return [_counted(report) if report.fixed is None else mended(report.fixed, report), *verdicts.closing(report)]
+
+
+def _counted(report: Report) -> str:
     count = len(report.findings)
     if count:
-        return f"Found {count} error{'s' if count > 1 else ''}."
+        return f"Found {count} error{'s' if count > 1 else ''}.{_fixable(report)}"
     if report.errors:
         return "Found nothing in the files that could be read."
     return "All checks passed!"
+
+
+def _fixable(report: Report) -> str:
+    safe, more = _made(report), _more(report)
+    if not safe:
+        return f" {more} can be fixed with --fix --unsafe-fixes." if more else ""
+    return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
+
+
+def mended(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) -> str:
+    """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
+    left, more = len(report.findings), _more(report)
+    if not fixed and not left:
+        return _counted(report)
+    by_code = sorted(Counter(one.code for one in fixed).items())
+    codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
+    files = len({one.path for one in fixed})
+    what = f"{_several(len(fixed), 'finding')} in {_several(files, 'file')} ({codes})" if fixed else "nothing"
+    verb, remain = ("Would fix", "would remain") if would else ("Fixed", f"remain{'s' if left == 1 else ''}")
+    rest = f"; {more} can be fixed with --unsafe-fixes" if more else ""
+    return f"{verb} {what}; {left or 'none'} {remain}{rest}."
+
+
+def _made(report: Report) -> int:
+    return sum(one.fix is not None and one.fix.made for one in report.findings)
+
+
+def _more(report: Report) -> int:
+    """Findings that only unsafe fixes mend, where these weren't asked for."""
+    unsafe = (one.fix for one in report.findings if one.fix is not None and not one.fix.made)
+    return sum(fix.applicability is Applicability.UNSAFE for fix in unsafe)
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def place(finding: Diagnostic) -> str:

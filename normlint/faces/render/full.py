@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
-from normlint.engine.report import Diagnostic, Report
+from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import View, verdicts
 from normlint.faces.render.concise import closing, header
 from normlint.faces.render.style import Style, harmless
 from normlint.faces.rules import summary_of
+from normlint.text.finding import Applicability
 
 _TAB: Final = 4
 _WIDEST: Final = 160
@@ -23,7 +25,7 @@ def render(report: Report, view: View) -> str:
     blocks = [f"{header(finding, style)}\n{frame(finding, style)}\n" for finding in report.findings]
     rest = list(verdicts.lines(report, style, lambda _: True))
     rest += [""] if rest else []
-    return "".join(f"{line}\n" for line in (*blocks, *rest, closing(report), *verdicts.closing(report)))
+    return "".join(f"{line}\n" for line in (*blocks, *rest, *closing(report)))
 
 
 def frame(finding: Diagnostic, style: Style) -> str:
@@ -46,16 +48,40 @@ def frame(finding: Diagnostic, style: Style) -> str:
             out.append(f"{'':{width}} {bar} {style.alarm(marks + name)}")
     out.append(f"{'':{width}} {bar}")
     out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding)]
+    if finding.fix is not None:
+        out += _mended(finding.fix, width, style)
     return "\n".join(out)
 
 
 def _told(finding: Diagnostic) -> list[str]:
     told = [f"{finding.name}: {summary_of(finding.code)}".removesuffix(": ")]
-    if finding.fix is not None:
-        told.append(f"help: {finding.fix.message}")
     if finding.verdict is not None:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
+    if finding.fix is not None:
+        told.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
     return told
+
+
+def _trust(fix: PlacedFix) -> str:
+    if fix.applicability is Applicability.UNSAFE:
+        return " (unsafe)" if fix.made else " (unsafe: with --unsafe-fixes)"
+    return " (shown only)" if fix.applicability is Applicability.DISPLAY else ""
+
+
+def _mended(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
+    """The lines that the fix changes, before and after, with the numbers they have before."""
+    yield f"{'':{width}} {style.dim('|')}"
+    for hunk in fix.hunks:
+        for number, line in enumerate(hunk.old, hunk.line):
+            yield f"{style.dim(f'{number:{width}}')} {style.gone(f'- {_cut(line)}'.rstrip())}"
+        for line in hunk.new:
+            yield f"{'':{width}} {style.new(f'+ {_cut(line)}'.rstrip())}"
+    yield f"{'':{width}} {style.dim('|')}"
+
+
+def _cut(line: str) -> str:
+    shown = harmless(_expanded(line))
+    return shown if len(shown) <= _WIDEST else shown[: _WIDEST - 1] + "…"
 
 
 def _in_the_middle(finding: Diagnostic, number: int) -> bool:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from normlint import __version__
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedFix, Report
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedEdit, PlacedFix, Report
 from normlint.faces.render import View
 from normlint.faces.rules import url_of
 from normlint.text.verdict import Probe, Verdict
@@ -47,17 +47,19 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
 
 
 def _fix(fix: PlacedFix) -> dict[str, Any]:
-    edits = [
-        {
-            "line": edit.start.line,
-            "column": edit.start.column,
-            "end_line": edit.end.line,
-            "end_column": edit.end.column,
-            "content": edit.text,
-        }
-        for edit in fix.edits
-    ]
+    edits = [_edit(edit) for edit in fix.edits]
     return {"applicability": fix.applicability.value, "message": fix.message, "edits": edits}
+
+
+def _edit(edit: PlacedEdit) -> dict[str, Any]:
+    placed = {
+        "line": edit.start.line,
+        "column": edit.start.column,
+        "end_line": edit.end.line,
+        "end_column": edit.end.column,
+        "content": edit.text,
+    }
+    return placed if edit.start.cell is None else {"cell": edit.start.cell, **placed}
 
 
 def _norm(norm: ListedNorm) -> dict[str, Any]:

@@ -30,6 +30,14 @@ class Style:
         """Frames and places."""
         return self._wrap("36", text)
 
+    def gone(self, text: str) -> str:
+        """Lines that a fix takes away."""
+        return self._wrap("31", text)
+
+    def new(self, text: str) -> str:
+        """Lines that it puts there."""
+        return self._wrap("32", text)
+
     def _wrap(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 

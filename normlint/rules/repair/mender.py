@@ -8,6 +8,7 @@ from functools import cached_property
 
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Repair
+from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Applicability, Finding, Fix
 
@@ -15,15 +16,16 @@ from normlint.text.finding import Applicability, Finding, Fix
 class Mender:
     """One unit's text, parsed when the first repair asks for it."""
 
-    def __init__(self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...]) -> None:
+    def __init__(self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...], *, snippet: bool = False) -> None:
         self._text = text
+        self._snippet = snippet
         self._norms = norms
         self._judged = judged
 
     @cached_property
     def _tree(self) -> Tree | None:
         try:
-            return Tree(self._text)
+            return Tree(self._text, snippet=self._snippet)
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # newer than this Python: found, but not mended
             return None
 
@@ -32,6 +34,8 @@ class Mender:
         if self._tree is None:
             return None
         fixes = {repair(self._tree) if repair else None for repair in repairs}
+        if all(isinstance(repair, Part) for repair in repairs):
+            fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None

@@ -35,8 +35,9 @@ ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0
 class Tree:
     """A unit's text, parsed, with the way from spans to nodes and back."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, snippet: bool = False) -> None:
         self.text = text
+        self.snippet = snippet
         self.root = ast.parse(text)
 
     @cached_property

@@ -49,6 +49,28 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
 
 
+def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
+    """What to run where a norm of the unit `old` is no norm in `unit` any more, but what it was is still meant."""
+    meant = meaning(norm, old.text)
+    before, after = page_of(old.text), page_of(unit.text)
+    place = _moved(norm, before, after) if before and after else None
+    if after is None or place is None or not any(c.returned for c in norm.computations):
+        return Job(norm.qualname, meant, needs="a definition of its own")
+    file = _File(after, scope_of(after.tree.body, _path(source), snippet=unit.snippet))
+    moved = replace(norm, span=place, owner=replace(norm.owner, span=place))
+    return _whole(file, moved, meant) or Job(norm.qualname, meant, needs="a definition of its own")
+
+
+def _moved(norm: Norm, before: Page, after: Page) -> Span | None:
+    """Where the function that holds the norm stands now: of those with its name the one with its number."""
+    name = norm.qualname.rpartition(".")[2]
+    was, now = (
+        [n for n in definitions(page.tree) if isinstance(n, FUNCTIONS) and n.name == name] for page in (before, after)
+    )
+    held = [at for at, n in enumerate(was) if _holds(before.span(n), norm.span)]
+    return after.span(now[held[-1]]) if held and len(was) == len(now) else None
+
+
 def _path(source: Source) -> str:
     """Where imports count from; nothing for text that has no file."""
     return source.path if source.path.endswith((".py", ".pyi", ".ipynb", ".md")) else ""

@@ -1,0 +1,60 @@
+"""`--fix`: one file mended in memory, all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from normlint.engine.linter import attempt, survey
+from normlint.engine.report import Failure
+from normlint.engine.rounds import Rounds
+from normlint.engine.wish import Fixed, Wish
+from normlint.text.read import decode, read
+from normlint.text.source import BadSourceError, Source
+
+
+def fix_path(path: str, wish: Wish) -> Fixed | Failure:
+    """The file at `path`, fixed in memory: nothing is written here."""
+    return _guarded(path, lambda wanted: fix(read(path), wanted), wish)
+
+
+def fix_bytes(path: str, data: bytes, wish: Wish) -> Fixed | Failure:
+    """The same for bytes that are already here."""
+    return _guarded(path, lambda wanted: fix(decode(path, data), wanted), wish)
+
+
+def _guarded(path: str, work: Callable[[Wish], Fixed], wish: Wish) -> Fixed | Failure:
+    """Where norms can't be prepared for running, nothing is fixed, but the file is still linted."""
+    done = attempt(path, lambda: work(wish))
+    if wish.demand.prepare is None or not isinstance(done, Failure):
+        return done
+    plain = replace(wish, demand=replace(wish.demand, prepare=None, fixes=False))
+    linted = attempt(path, lambda: work(plain))
+    if isinstance(linted, Failure):
+        return linted
+    told = replace(linted.report, errors=(*linted.report.errors, done))
+    return replace(linted, unfixed=told, report=told)
+
+
+def fix(source: Source, wish: Wish) -> Fixed:
+    """The source with all fixes made, to a fixpoint; as it was, and told, where that can't be had."""
+    views = survey(source, wish.demand)
+    rounds = Rounds(wish)
+    before = rounds.report(views)
+    settled = attempt(source.path, lambda: _writable(rounds.run(source, views)))
+    if isinstance(settled, Failure):
+        told = replace(before, errors=(replace(settled, message=f"not fixed: {settled.message}"),))
+        return Fixed(source, source, told, told)
+    return replace(settled, unfixed=before)
+
+
+def _writable(fixed: Fixed) -> Fixed:
+    if not fixed.changed:
+        return fixed
+    if not fixed.before.faithful:
+        raise BadSourceError(f"{fixed.before.encoding} would not give the same bytes back")
+    try:
+        fixed.after.encode(fixed.after.text)
+    except UnicodeEncodeError as error:
+        raise BadSourceError(f"{fixed.before.encoding} has no {error.object[error.start]!r}") from None
+    return fixed

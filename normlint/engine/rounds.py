@@ -1,0 +1,213 @@
+"""Rounds of edits until nothing is left to mend.
+
+A round makes the fixes whose places don't interlock, in the order of the text; the others wait for the next one, which
+reads the file anew. What is written back is read back: a fix after which a unit doesn't parse, or can't be found in
+the file as it was meant, is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from normlint.engine.linter import View, findings_of, report_of, survey
+from normlint.engine.placing import HomeEdit, edited, home_edits, with_line_ends
+from normlint.engine.report import Diagnostic, Failure, Report
+from normlint.engine.wish import Fixed, Key, Wish
+from normlint.text.edit import apply
+from normlint.text.finding import Applicability, Edit, Span
+from normlint.text.source import BadSourceError, Source, Unit
+from normlint.text.syntax import compiles, is_python
+from normlint.text.units import units_of
+
+MOST_ROUNDS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A fix that is to be made: its edits in the unit, and in the file."""
+
+    view: View
+    diagnostic: Diagnostic
+    edits: tuple[Edit, ...]
+    homes: tuple[HomeEdit, ...]
+
+    @property
+    def hull(self) -> Span:
+        """From its first edit to its last."""
+        return Span(min(edit.span.start for edit in self.edits), max(edit.span.end for edit in self.edits))
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The state of one file's rounds."""
+
+    wish: Wish
+    pardoned: Counter[tuple[object, ...]] = field(default_factory=Counter)
+    seen: set[str] = field(default_factory=set)
+    dropped: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
+    fixed: list[Diagnostic] = field(default_factory=list)
+    touched: set[Key] = field(default_factory=set)
+
+    def run(self, source: Source, views: Sequence[View]) -> Fixed:
+        """BadSourceError if it doesn't settle."""
+        now, old = source, views
+        for _ in range(MOST_ROUNDS):
+            now, made = self._round(now, views)
+            if not made:
+                break
+            views = self._next(now, views, made)
+        else:
+            if self._chosen(views):
+                raise _unsettled(self.fixed)
+        rewritten = tuple(self._rewritten(old, views))
+        report = _left_alone(self.report(views))
+        return Fixed(source, now, Report(), report, tuple(self.fixed), frozenset(self.touched), rewritten)
+
+    def _rewritten(self, old: Sequence[View], new: Sequence[View]) -> Iterator[tuple[Key, Any]]:
+        there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
+        for before, after in zip(old, new, strict=False):
+            for norm in before.analysis.norms:
+                key = before.number, norm.qualname
+                if self.wish.again and key in self.touched - there and not norm.helper:
+                    yield key, self.wish.again(after.source, after.unit, norm, before.unit)
+
+    def report(self, views: Sequence[View]) -> Report:
+        """What is found, less what is accepted."""
+        report = report_of(views)
+        findings = self._left(report.findings)
+        there = {_about(one) for one in findings}
+        notes = tuple(_note(one) for key, one in self.dropped.items() if key in there)
+        return replace(report, findings=findings, notes=notes)
+
+    def _left(self, findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """A finding whose line a fix has changed stays accepted."""
+        if self.wish.accepted is None:
+            return tuple(findings)
+        exactly = self.wish.accepted.left(findings)
+        accepted = Counter(map(_about, findings)) - Counter(map(_about, exactly))
+        self.pardoned |= accepted
+        more = self.pardoned - accepted
+        left = []
+        for one in exactly:
+            if more[_about(one)] > 0:
+                more[_about(one)] -= 1
+            else:
+                left.append(one)
+        return tuple(left)
+
+    def _round(self, source: Source, views: Sequence[View]) -> tuple[Source, list[_Chosen]]:
+        """All at once if that is sound, else one by one."""
+        self.seen.add(source.text)
+        chosen = self._chosen(views)
+        after = _attempt(source, views, chosen)
+        if after is not None:
+            return after, chosen
+        after = source
+        made: list[_Chosen] = []
+        for one in chosen:
+            tried = _attempt(source, views, [*made, one])
+            if tried is not None:
+                after = tried
+                made.append(one)
+            else:
+                self.dropped[_about(one.diagnostic)] = one.diagnostic
+        return after, made
+
+    def _next(self, now: Source, views: Sequence[View], made: Sequence[_Chosen]) -> list[View]:
+        """The file read anew; nothing that was mended may be there again."""
+        mended = [one.diagnostic for one in made]
+        self.fixed += mended
+        self.touched.update(key for one in made for key in _norms(one.view, one.diagnostic))
+        after = survey(now, self.wish.demand)
+        if now.text in self.seen:
+            raise _unsettled(self.fixed)
+        if _reappear(findings_of(views), mended, findings_of(after)):
+            raise _unsettled(mended)
+        return after
+
+    def _chosen(self, views: Sequence[View]) -> list[_Chosen]:
+        """Fixes that are to be made and don't interlock, in the order of the text."""
+        left = Counter(self._left(findings_of(views)))
+        chosen: list[_Chosen] = []
+        for view in views:
+            end = -1
+            for one in sorted(_candidates(view), key=lambda one: one.hull):
+                if left[one.diagnostic] < 1 or self.wish.spared.intersection(_norms(view, one.diagnostic)):
+                    continue
+                if one.hull.start > end:
+                    chosen.append(one)
+                    end = one.hull.end
+        return chosen
+
+
+def _left_alone(report: Report) -> Report:
+    """A fix that wasn't made, although it was asked for, can only be looked at."""
+    return replace(report, findings=tuple(map(_only_shown, report.findings)))
+
+
+def _only_shown(one: Diagnostic) -> Diagnostic:
+    if one.fix is None or not one.fix.made:
+        return one
+    return replace(one, fix=replace(one.fix, made=False, applicability=Applicability.DISPLAY))
+
+
+def _candidates(view: View) -> Iterable[_Chosen]:
+    for finding, diagnostic in view.found():
+        if finding.fix is not None and diagnostic.fix is not None and diagnostic.fix.made:
+            edits = with_line_ends(view.unit.text, finding.fix.edits)
+            yield _Chosen(view, diagnostic, edits, home_edits(view.source, view.unit, edits) or ())
+
+
+def _norms(view: View, diagnostic: Diagnostic) -> Iterable[Key]:
+    """The norms a finding is about, by names that hold from one round to the next."""
+    return ((view.number, view.analysis.norms[number - view.before].qualname) for number in diagnostic.norms)
+
+
+def _attempt(source: Source, views: Sequence[View], chosen: Sequence[_Chosen]) -> Source | None:
+    """The source with these fixes made, if each unit then is what the edits make of it, and Python."""
+    if not chosen:
+        return source
+    try:
+        meant = [
+            _meant(view.unit, [edit for one in chosen if one.view is view for edit in one.edits]) for view in views
+        ]
+        after = edited(source, [home for one in chosen for home in one.homes])
+        found = [unit.text for unit in units_of(after)]
+    except (ValueError, BadSourceError):
+        return None
+    sound = all(_is_sound(view.unit.text, text) for view, text in zip(views, meant, strict=True))
+    return after if sound and found == meant else None
+
+
+def _meant(unit: Unit, edits: Sequence[Edit]) -> str:
+    return apply(unit.text, edits) if edits else unit.text
+
+
+def _is_sound(before: str, after: str) -> bool:
+    return before == after or (is_python(after) and (compiles(after) or not compiles(before)))
+
+
+def _reappear(before: Iterable[Diagnostic], mended: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
+    """Is something that was mended found again in the same words, in the same line?"""
+    was, gone, there = (Counter(map(_words, found)) for found in (before, mended, after))
+    return any(there[key] > was[key] - count for key, count in gone.items())
+
+
+def _words(one: Diagnostic) -> tuple[object, ...]:
+    return one.start.cell, one.code, one.norm, one.message, one.line_text
+
+
+def _about(one: Diagnostic) -> tuple[object, ...]:
+    return one.start.cell, one.code, one.norm
+
+
+def _note(one: Diagnostic) -> Failure:
+    return Failure(one.path, one.start.line, f"the fix of {one.code} is left out: its result would not be sound")
+
+
+def _unsettled(fixed: Iterable[Diagnostic]) -> BadSourceError:
+    codes = ", ".join(sorted({one.code for one in fixed}))
+    return BadSourceError(f"the fixes don't settle ({codes}); please report this")

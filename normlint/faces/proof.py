@@ -1,0 +1,98 @@
+"""`--fix --verify`: each norm that a fix touched is run before and after, and keeps the fix only if it gained by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from normlint.engine.fix import fix
+from normlint.engine.report import Failure, Report
+from normlint.engine.wish import Fixed, Key, Wish
+from normlint.faces.render.verdicts import told
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, Verdict
+
+if TYPE_CHECKING:
+    from normlint.faces.verifying import Bench
+    from normlint.verify.job import Job
+
+Result: TypeAlias = "Fixed | Failure"
+
+
+def proved(results: list[Result], wishes: Mapping[str, Wish], bench: Bench) -> list[Result]:
+    """The files with the fixes that proved themselves; of the others is told why they were put back.
+
+    A norm whose fixes are put back is spared, and its file fixed anew: so it goes until nothing more is put back.
+    """
+    cases = {at: _Case(one, wishes[one.before.path]) for at, one in enumerate(results) if isinstance(one, Fixed)}
+    waiting = [case for case in cases.values() if case.fixed.changed]
+    while waiting:
+        bench.verdicts([job for case in waiting for job in case.jobs()])  # all at once; from here on they are known
+        waiting = [case for case in waiting if case.goes_on(bench)]
+    return [cases[at].result if at in cases else one for at, one in enumerate(results)]
+
+
+@dataclass(slots=True)
+class _Case:
+    """One file on its way: which norms are spared, and why; which could not be run, and why."""
+
+    fixed: Fixed
+    wish: Wish
+    spared: dict[Key, str] = field(default_factory=dict)
+    unproved: dict[Key, str] = field(default_factory=dict)
+
+    def jobs(self) -> list[Job]:
+        """All that is to be run."""
+        return [job for key in self.fixed.touched for jobs in self._pair(key) for job in jobs]
+
+    def goes_on(self, bench: Bench) -> bool:
+        """Put back what didn't prove itself; is there something left that is to be run again?"""
+        pairs = {key: self._pair(key) for key in self.fixed.touched}
+        verdicts = {
+            key: (_worst(bench.verdicts(old)), _worst(bench.verdicts(new))) for key, (old, new) in pairs.items()
+        }
+        refused = {key: told(after) for key, (before, after) in verdicts.items() if not _gains(before, after)}
+        self.unproved = {key: after.reason for key, (_, after) in verdicts.items() if after.status == SKIPPED}
+        if not refused:
+            return False
+        self.spared |= refused
+        self.fixed = fix(self.fixed.before, replace(self.wish, spared=frozenset(self.spared)))
+        return self.fixed.changed
+
+    @property
+    def result(self) -> Fixed:
+        """The file as it is to be written, with what is to be told."""
+        if not (self.spared or self.unproved):
+            return self.fixed
+        back = (self._note(key, f"fixes put back: with them it is {why}") for key, why in self.spared.items())
+        kept = (self._note(key, f"fixed, but not proved: {why}") for key, why in self.unproved.items())
+        unproved = kept if self.fixed.changed else ()
+        report = self.fixed.report
+        return replace(self.fixed, report=replace(report, notes=(*report.notes, *back, *unproved)))
+
+    def _pair(self, key: Key) -> tuple[list[Job], list[Job]]:
+        """The norms of this name before and after; what is no norm any more is run as what it was meant to be."""
+        after = _jobs(self.fixed.report, key) or [job for other, job in self.fixed.rewritten if other == key]
+        return _jobs(self.fixed.unfixed, key), after
+
+    def _note(self, key: Key, message: str) -> Failure:
+        at = next((norm.place.line for norm in self.fixed.unfixed.norms if (norm.unit, norm.qualname) == key), None)
+        return Failure(self.fixed.before.path, at, f"{key[1]}: {message}")
+
+
+def _jobs(report: Report, key: Key) -> list[Job]:
+    return [norm.pending.job for norm in report.norms if norm.pending and (norm.unit, norm.qualname) == key]
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    from normlint.faces.verifying import WEIGHT
+
+    nothing = Verdict(SKIPPED, "needs a definition of its own")
+    return max(verdicts, key=lambda verdict: WEIGHT[verdict.status], default=nothing)
+
+
+def _gains(before: Verdict, after: Verdict) -> bool:
+    """Right after it, and no less precise than before; or never known."""
+    if after.status == SKIPPED:
+        return before.status == SKIPPED
+    return after.status == MATCH or (after.status == PRECISION and before.status != MATCH)

@@ -1,0 +1,58 @@
+"""What the command works on: files, or standard input, and what is demanded of each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from normlint.engine.config import ConfigError, Configs
+from normlint.engine.discovery import Found, discover
+from normlint.engine.linter import Demand
+from normlint.engine.report import Failure
+
+STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Files, or `data` that came from standard input under the name of the one path.
+
+    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name.
+    """
+
+    paths: tuple[str, ...]
+    tasks: tuple[tuple[str, Demand], ...]
+    errors: tuple[Failure, ...] = ()
+    data: bytes | None = None
+
+
+def targets(options: Namespace, configs: Configs) -> Targets:
+    """What the paths of the command line are."""
+    if STDIN not in options.paths:
+        found = discovered(options.paths, configs)
+        return Targets(found.paths, _tasks(found.paths, options, configs), found.errors)
+    if len(options.paths) > 1:
+        raise ConfigError('"-" stands alone: give either paths or standard input')
+    if options.add_noqa:
+        raise ConfigError("--add-noqa writes files: it can't take standard input")
+    name = options.stdin_filename or "<stdin>"
+    chosen = () if _is_excluded(name, configs) else (name,)
+    return Targets((name,), _tasks(chosen, options, configs), data=sys.stdin.buffer.read())
+
+
+def discovered(paths: Sequence[str], configs: Configs) -> Found:
+    """The files that the paths are or hold."""
+    return discover(paths or [os.curdir], configs)
+
+
+def _tasks(paths: Sequence[str], options: Namespace, configs: Configs) -> tuple[tuple[str, Demand], ...]:
+    return tuple((path, configs.of(path).demand(path, noqa=not options.ignore_noqa)) for path in paths)
+
+
+def _is_excluded(name: str, configs: Configs) -> bool:
+    settings = configs.of(name)
+    return settings.force_exclude and settings.excludes(os.path.abspath(name))

@@ -1,0 +1,146 @@
+"""NRM203 and NRM205: where fp32 ends, for the output and for the statistic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Step
+from normlint.norm.norm import Computation, Norm
+from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import casts
+from normlint.text.finding import Applicability
+
+_OPEN = (DType.INPUT, DType.PARAM)
+_HALF = (DType.FP16, DType.BF16)
+
+
+@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, unless=("NRM205",))
+def missing_downcast(norm: Norm) -> Iterator[Problem]:
+    """Returns fp32 for a half input.
+
+    Everything behind the layer then runs in fp32, at twice the memory and a fraction of the speed, or fails at the
+    next matrix product: "expected mat1 and mat2 to have the same dtype".
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h * self.weight  # error: [missing-downcast]
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return (h * self.weight).type_as(x)  # error: [missing-downcast]
+    ```
+
+    A gain in fp32 that promotes the product is LLaMA's way, and fine:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+    ```
+
+    Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
+    """
+    meant = norm.meant and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE)
+    wide = tuple(c for c in norm.judged if meant and _returned_wide(c))
+    for c in wide:
+        message = "the output stays fp32 for a half input: cast it back"
+        yield Problem(c.span, message, partial(casts.downcast, wide))
+
+
+def _returned_wide(c: Computation) -> bool:
+    return c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial
+
+
+@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, unless=("NRM201", "NRM202"))
+def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
+    """Casts the statistic to half before the root or the product, or fixes a half dtype.
+
+    A scale rounded to bf16 has a relative error of up to 0.4 %, the same for every feature of the token; the product
+    in fp32 would have kept it. A hard-coded half also breaks the layer for every other dtype.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+        return x * scale.to(x.dtype) * weight  # error: [half-precision-statistic]
+    ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+        return (x * scale * weight).to(x.dtype)  # error: [half-precision-statistic]
+    ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+        return (x * scale).to(x.dtype) * weight
+    ```
+
+    Fix safety: safe where the statistic stays in fp32 until the product. A hard-coded half dtype gives way to the
+    input's by an unsafe fix: a caller who passes fp32 may count on the half.
+    """
+    for c in norm.judged:
+        if (step := _narrowed(c)) is not None:
+            several = tuple(other for other in norm.judged if _narrowed(other) == step)
+            repair = partial(casts.widen, several, step.span)
+            yield Problem(step.span, "the statistic is rounded to half before the product", repair)
+        elif (fixed := _fixed(c)) is not None:
+            several = tuple(other for other in norm.judged if _fixed(other) == fixed)
+            repair = partial(casts.follow, several, fixed.span)
+            yield Problem(fixed.span, "a hard-coded half dtype, whatever the input's was", repair)
+
+
+def _narrowed(c: Computation) -> Step | None:
+    """A cast of the statistic alone to half."""
+    step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
+    return step if step is not None and (c.statistic.accumulate.wide or step.dtype in _HALF) else None
+
+
+def _fixed(c: Computation) -> Step | None:
+    """A cast of the input or of the whole product to one half dtype that the input need not have."""
+    steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
+    open_ = c.returned and c.entered is DType.INPUT
+    return next((s for s in steps if s.dtype is not None and open_ and c.possible != {s.dtype.value}), None)
+
+
+def _narrows(c: Computation, dtype: DType | None) -> bool:
+    return dtype in _HALF or (dtype in _OPEN and c.sees_half and not c.partial)

@@ -1,0 +1,144 @@
+"""NRM504 and NRM505: gains and biases that the module makes, but not as it should, or for nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from normlint.evaluate.monomial import Mono, Param
+from normlint.norm.norm import Norm
+from normlint.rules.module import applied
+from normlint.rules.registry import Problem, rule
+from normlint.rules.repair import parameters, parameters_applied
+from normlint.text.finding import Applicability
+
+
+@rule("NRM504", name="gain-shape", fix=Applicability.SAFE)
+def gain_shape(norm: Norm) -> Iterator[Problem]:
+    """Has a gain of one element, or one that is never filled.
+
+    `torch.Tensor([dim])` is a tensor of one element whose value is dim; broadcasting hides it. `torch.empty` holds
+    whatever was in memory.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.Tensor([dim]))  # error: [gain-shape]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-shape]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.empty(dim))
+            nn.init.ones_(self.weight)
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    ScaleNorm's gain is one number by design.
+
+    Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
+    """
+    for gain in applied(norm) if norm.judged else ():
+        param = gain.param
+        shaped, filled = partial(parameters.of_features, gain), partial(parameters.filled, gain)
+        if param.maker == "Tensor-list":
+            yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature", shaped)
+        elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones":
+            yield Problem(param.span, "one gain for all features", shaped)
+        elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
+            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
+
+
+def _filled_elsewhere(norm: Norm, param: Param) -> bool:
+    return norm.owner.reinitialised or param.name in norm.owner.filled
+
+
+@rule("NRM505", name="unused-gain", fix=Applicability.SAFE)
+def unused_gain(norm: Norm) -> Iterator[Problem]:
+    """Makes a gain or bias that is never applied.
+
+    It sits in the checkpoint, gets no gradient, and distributed training stops with "parameters that were not used".
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))  # error: [unused-gain]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))  # error: [unused-gain]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, affine=True):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim)) if affine else None
+
+        def forward(self, x):
+            h = x.float()
+            h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+            return h if self.weight is None else h * self.weight
+    ```
+
+    Fix safety: safe where the gain begins at one and the bias at zero: without a gradient they are still there.
+    Otherwise unsafe.
+    """
+    if any(c.returned for c in norm.computations):
+        for param in norm.owner.unused_params:
+            repair = partial(parameters_applied.applied, norm, norm.owner.unused_params)
+            yield Problem(param.span, f"`{param.name}` is a parameter that is never applied", repair)

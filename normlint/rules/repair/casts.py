@@ -1,0 +1,132 @@
+"""Repairs of NRM201 to NRM206: a cast put in, taken out or moved, in the spelling that the text already uses."""
+
+from __future__ import annotations
+
+import ast
+
+from normlint.norm.norm import Computation
+from normlint.rules.repair.casts_back import cast_back, lacks, names_of, shared_casts
+from normlint.rules.repair.casts_caller import at_the_call
+from normlint.rules.repair.casts_edits import (
+    lines_above,
+    receiver,
+    scope,
+    without_cast,
+    without_keyword,
+)
+from normlint.rules.repair.casts_entry import Entry, casting, entry_of, one_line
+from normlint.rules.repair.casts_words import back, upwards
+from normlint.rules.repair.tree import Tree
+from normlint.text.finding import Applicability, Edit, Fix, Span
+
+# --- NRM201, NRM206 ---
+
+
+def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
+    """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
+    if any(c.statistic.spelled == "one-pass" for c in several):
+        return None  # first it must be centred
+    up = upwards(tree)
+    entry = entry_of(tree, several)
+    edits = _entered(tree, several, made, entry, up) if entry else None
+    if not edits:
+        return None
+    return Fix(f"Upcast before the square: `{up}`", edits, Applicability.SAFE)
+
+
+def _entered(
+    tree: Tree, several: tuple[Computation, ...], made: Span, entry: Entry, up: str
+) -> tuple[Edit, ...] | None:
+    lacking = [c for c in several if not c.output.wide and lacks(tree, c)]
+    called = at_the_call(tree, entry, several, lacking, up)
+    if called:
+        return called
+    top = one_line(tree, entry, made, up)
+    backs = cast_back(tree, lacking, entry)
+    lines = cast_back(tree, lacking, entry, top) if top else None
+    if lines and (len(entry.nodes) > 2 or not lacking or not backs or len(lines) < len(entry.nodes) + len(backs)):
+        return lines
+    return casting(tree, entry, up) + backs if backs is not None else None
+
+
+# --- NRM202 ---
+
+
+def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
+    """The upcast moved from behind the square to the input."""
+    entry = entry_of(tree, several)
+    if entry is None or not entry.nodes:
+        return None
+    here = scope(tree, entry.nodes[0])
+    gone: dict[Edit, None] = {}
+    up = ""
+    for c in several:
+        late = tree.at(_late_span(c))
+        taken = _late(tree, c, late)
+        if taken is None or late is None:
+            continue
+        gone |= dict.fromkeys(taken[0])
+        up = up or (taken[1] if scope(tree, late) is here else "")
+    up = up or upwards(tree)
+    top = one_line(tree, entry, made, up)
+    put = (lines_above(tree, top.stmt, top.line),) if top else casting(tree, entry, up, gone)
+    return Fix(f"Upcast before the square: `{up}`", (*gone, *put), Applicability.SAFE) if put else None
+
+
+def _late_span(c: Computation) -> Span:
+    """The late cast, or the reduction that casts what it is given."""
+    inner = [s for f in c.statistic.inner.factors for s in f.steps]
+    squared = max((n for n, s in enumerate(inner) if s.op == "square"), default=-1)
+    shared = {s.span for s in shared_casts(c)}
+    own = [s for s in (*inner[squared + 1 :], *c.trail) if s.op == "cast" and s.span not in shared]
+    return next((s.span for s in own if s.dtype is not None and s.dtype.wide), c.statistic.span)
+
+
+def _late(tree: Tree, c: Computation, node: ast.expr | None) -> tuple[tuple[Edit, ...], str] | None:
+    """The edits that take the late cast away, and how it was spelled."""
+    if not isinstance(node, ast.Call):
+        return None
+    if _late_span(c) != c.statistic.span:
+        edits = without_cast(tree, node)
+        return (edits, _suffix(tree, node)) if edits else None
+    wide = next((k.value for k in node.keywords if k.arg == "dtype"), None)
+    edits = without_keyword(tree, node, "dtype") if wide is not None else None
+    return (edits, f".to({tree.source(wide)})") if edits and wide is not None else None
+
+
+def _suffix(tree: Tree, call: ast.expr) -> str:
+    """What stands behind the operand of a cast."""
+    operand = receiver(tree, call) if isinstance(call, ast.Call) else None
+    return tree.text[tree.with_parentheses(operand).end : tree.span(call).end] if operand is not None else ""
+
+
+# --- NRM203, NRM205 ---
+
+
+def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
+    """The output cast back to the dtype that came in."""
+    edits = cast_back(tree, several)
+    return Fix("Cast the output back to the input's dtype", edits, Applicability.SAFE) if edits else None
+
+
+def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
+    """The statistic left in fp32, and the product cast back where nothing does it yet."""
+    edits = without_cast(tree, tree.at(span))
+    backs = cast_back(tree, [c for c in several if lacks(tree, c)])
+    if edits is None or backs is None or any(c.partial for c in several):
+        return None
+    return Fix("Leave the statistic in fp32 until the product", (*edits, *backs), Applicability.SAFE)
+
+
+def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
+    """The product in the dtype that came in, whatever it was."""
+    node = tree.at(span)
+    operand = receiver(tree, node) if isinstance(node, ast.Call) else None
+    if node is None or operand is None or not all(span in {s.span for s in shared_casts(c)} for c in several):
+        return None
+    found = back(tree, node, tuple(dict.fromkeys(name for c in several for name in names_of(c))))
+    if found is None:
+        return None
+    line = (lines_above(tree, found.line_at, found.line),) if found.line_at else ()
+    edit = Edit(Span(tree.with_parentheses(operand).end, tree.span(node).end), found.suffix)
+    return Fix(f"Cast to the input's dtype: `{found.suffix}`", (*line, edit), Applicability.UNSAFE)

@@ -1,0 +1,208 @@
+"""Parameters made as they should be: registered, of the features' shape, filled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from normlint.evaluate.attributes import SIZES
+from normlint.evaluate.monomial import Param
+from normlint.norm.norm import Gain
+from normlint.rules.repair.spelled import spelled
+from normlint.rules.repair.tree import Tree
+from normlint.text.finding import Applicability, Edit, Fix, Span
+
+_EMPTY: Final = {"empty": "{}", "Tensor": "{}", "FloatTensor": "{}", "empty_like": "{}_like"}
+_MAKERS: Final = ("ones", "Tensor", "FloatTensor", "tensor", "full")
+
+
+# --- a plain tensor becomes a parameter ------------------------------------------------------------------------------
+
+
+def as_parameter(param: Param, tree: Tree) -> Fix | None:
+    """`self.weight = torch.ones(dim)`: in nn.Parameter."""
+    made = tree.at(param.span)
+    assigned = _assigned(tree, made, param.name) if made is not None else None
+    owner = tree.enclosing_class(made) if made is not None else None
+    called = _parameter_class(tree, owner) if owner is not None else None
+    if assigned is None or owner is None or called is None or _set_again(tree, owner, param.name, assigned):
+        return None
+    removed, grad = _without_grad(tree, assigned)
+    start, end = tree.span(assigned)
+    closing = ")" if grad else ", requires_grad=False)"
+    edits = (Edit(Span(start, start), f"{called}("), *removed, Edit(Span(end, end), closing))
+    return Fix(f"Make it a parameter: `{called}(…)`", edits, Applicability.UNSAFE)
+
+
+def _assigned(tree: Tree, made: ast.expr, name: str) -> ast.expr | None:
+    """What `self.name` is given: the expression around the tensor, or the local that carries it there."""
+    here: ast.AST = made
+    while isinstance(above := tree.parent(here), ast.Call | ast.Attribute | ast.BinOp | ast.UnaryOp):
+        here = above
+    value = here
+    while isinstance(above, ast.IfExp):  # the branch alone: the other may be None
+        above = tree.parent(above)
+    if not isinstance(value, ast.expr) or not isinstance(above, ast.Assign | ast.AnnAssign):
+        return None
+    targets = above.targets if isinstance(above, ast.Assign) else [above.target]
+    if len(targets) == 1 and _is_own(targets[0], name):
+        return value
+    return _carried(tree, above, name) if isinstance(above, ast.Assign) else None
+
+
+def _carried(tree: Tree, first: ast.Assign, name: str) -> ast.expr | None:
+    """`w = torch.ones(d)`, then `self.name = w`."""
+    local = first.targets[0]
+    function = tree.function(first)
+    if not isinstance(local, ast.Name) or function is None:
+        return None
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_own(node.targets[0], name):
+            given = node.value
+            return given if isinstance(given, ast.Name) and given.id == local.id else None
+    return None
+
+
+def _is_own(target: ast.AST, name: str) -> bool:
+    own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+    return own and isinstance(target, ast.Attribute) and target.attr == name
+
+
+def _set_again(tree: Tree, owner: ast.ClassDef, name: str, assigned: ast.expr) -> bool:
+    """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
+    for node in ast.walk(owner):
+        if isinstance(node, ast.AugAssign) and _is_own(node.target, name):
+            return True
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node is not tree.statement(assigned):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            empty = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+            if any(_is_own(target, name) for target in targets) and not empty:
+                return True
+    return False
+
+
+def _without_grad(tree: Tree, value: ast.expr) -> tuple[tuple[Edit, ...], bool]:
+    """A parameter requires its gradient anyway: what said so goes. And whether it shall."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "requires_grad_":
+        base = tree.with_parentheses(value.func.value)
+        return (Edit(Span(base.end, tree.span(value).end), ""),), not (value.args or value.keywords)
+    for node in ast.walk(value):
+        if isinstance(node, ast.keyword) and node.arg == "requires_grad":
+            grad = not (isinstance(node.value, ast.Constant) and node.value.value is False)
+            return (_without_keyword(tree, node),), grad
+    return (), True
+
+
+def _without_keyword(tree: Tree, keyword: ast.keyword) -> Edit:
+    """The keyword with the comma in front of it, or behind it where it is the first."""
+    start, end = tree.span(keyword)
+    before = len(tree.text[:start].rstrip())
+    if tree.text[before - 1] == ",":
+        return Edit(Span(before - 1, end), "")
+    comma = tree.text.find(",", end)
+    return Edit(Span(start, comma + 1 if comma >= 0 and not tree.text[end:comma].strip() else end), "")
+
+
+def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
+    """How the text calls nn.Parameter: as it does elsewhere, by its imports, or by the base class's name."""
+    for scope in (owner, tree.root):
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Call) and tree.source(node.func).rpartition(".")[2] == "Parameter":
+                return tree.source(node.func)
+    for base in owner.bases:
+        if isinstance(base, ast.Attribute) and base.attr == "Module":
+            return f"{tree.source(base.value)}.Parameter"
+    return spelled(tree, "torch.nn.Parameter")
+
+
+# --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
+
+
+def filled(gain: Gain, tree: Tree) -> Fix | None:
+    """`torch.empty(dim)` becomes `torch.ones(dim)`; of zeros for the gain of 1 + w."""
+    maker = next(_made_by(tree, gain.param.span, tuple(_EMPTY)), None)
+    if maker is None:
+        return None
+    init = "zeros" if gain.offset else "ones"
+    called = _EMPTY[_name(maker)].format(init)
+    func = _renamed(tree, maker, called)
+    return Fix(f"Fill it: `torch.{called}(…)`", (func,), Applicability.SAFE) if func else None
+
+
+def of_features(gain: Gain, tree: Tree) -> Fix | None:
+    """`torch.Tensor([dim])` and `torch.ones(1)` become `torch.ones(dim)`."""
+    maker = next(_made_by(tree, gain.param.span, _MAKERS), None)
+    if maker is None or len(maker.args) < 1:
+        return None
+    init = "zeros" if gain.offset else "ones"
+    edits = _shaped(tree, maker, init)
+    return Fix(f"Make one gain for each feature: `torch.{init}(…)`", edits, Applicability.UNSAFE) if edits else None
+
+
+def _shaped(tree: Tree, maker: ast.Call, init: str) -> tuple[Edit, ...]:
+    """The call's name and its size, edited as little as may be."""
+    sole = _sole(maker.args[0])
+    written = sole is not None and _name(maker) in ("Tensor", "FloatTensor") and not isinstance(sole, ast.Constant)
+    length = tree.source(sole) if written and sole is not None else _length(tree, maker)
+    if sole is None or length is None:
+        return ()
+    if _name(maker) == "full":
+        return (tree.replace(sole, length),)
+    if _name(maker) == "ones":
+        return (tree.replace(sole, length),) if len(maker.args) == 1 else ()
+    func = _renamed(tree, maker, init)
+    return (func, tree.replace(maker.args[0], length)) if func and len(maker.args) == 1 else ()
+
+
+def _sole(size: ast.expr) -> ast.expr | None:
+    """The one item of a list or tuple, or the number itself."""
+    if isinstance(size, ast.List | ast.Tuple):
+        return size.elts[0] if len(size.elts) == 1 else None
+    return size
+
+
+def _renamed(tree: Tree, call: ast.Call, name: str) -> Edit | None:
+    """The call of another of torch's functions."""
+    if isinstance(call.func, ast.Attribute):
+        end = tree.span(call.func).end
+        owner = tree.source(call.func.value)
+        if owner == spelled(tree, "torch"):
+            return Edit(Span(end - len(call.func.attr), end), name)
+    written = spelled(tree, f"torch.{name}")
+    return tree.replace(call.func, written) if written else None
+
+
+def _made_by(tree: Tree, span: Span, makers: tuple[str, ...]) -> Iterator[ast.Call]:
+    whole = tree.at(span)
+    nodes: list[ast.AST] = list(ast.walk(whole)) if whole is not None else []
+    for node in nodes:
+        if isinstance(node, ast.Call) and _name(node) in makers:
+            yield node
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _length(tree: Tree, maker: ast.Call) -> str | None:
+    """What the class calls its number of features: a parameter of the constructor, or a config's attribute."""
+    init, owner = tree.function(maker), tree.enclosing_class(maker)
+    if init is None or owner is None:
+        return None
+    arguments = (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs)
+    named = [a.arg for a in arguments if a.arg.lower() in SIZES]
+    if named:
+        return named[0] if len(named) == 1 else None
+    own = {a.arg for a in arguments}
+    for scope in (owner, tree.root):
+        sizes = dict.fromkeys(tree.source(n) for n in ast.walk(scope) if _is_size(n, own))
+        if sizes:
+            return next(iter(sizes)) if len(sizes) == 1 else None
+    return None
+
+
+def _is_size(node: ast.AST, owners: set[str]) -> bool:
+    """`config.hidden_size`, `self.dim`."""
+    named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
+    return named and isinstance(node, ast.Attribute) and node.attr in SIZES and node.value.id in owners - {"self"}  # type: ignore[attr-defined]

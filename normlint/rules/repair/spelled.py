@@ -1,0 +1,46 @@
+"""How the text calls what torch has: by the names it imports, or those it can be seen to use."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from normlint.rules.repair.tree import Tree
+
+_FUNCTIONAL: Final = "torch.nn.functional"
+
+
+def imported(tree: Tree) -> dict[str, str]:
+    """Local names by the dotted path they stand for: {"torch.nn": "nn"}."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree.root):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                found[one.name if one.asname else one.name.partition(".")[0]] = one.asname or one.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for one in node.names:
+                found[f"{node.module}.{one.name}"] = one.asname or one.name
+    return found
+
+
+def spelled(tree: Tree, dotted: str) -> str | None:
+    """`dotted` (torch.nn.Parameter) by the shortest name that the text has for it; None where it has none."""
+    names = imported(tree)
+    if tree.snippet or not names:
+        names = _assumed(tree) | names
+    rest = ""
+    while dotted:
+        if dotted in names:
+            return names[dotted] + rest
+        dotted, _, last = dotted.rpartition(".")
+        rest = f".{last}{rest}"
+    return None
+
+
+def _assumed(tree: Tree) -> dict[str, str]:
+    """Usual names that a text without imports uses as everybody does."""
+    used = {n.id for n in ast.walk(tree.root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {path: name for path, name in _USUAL.items() if name in used}
+
+
+_USUAL: Final = {"torch": "torch", "torch.nn": "nn", _FUNCTIONAL: "F", "torch.nn.Parameter": "Parameter"}

@@ -1,0 +1,34 @@
+"""A repair that several norms share: each has a part in it, and all parts are made together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from normlint.rules.registry import Repair
+from normlint.rules.repair.tree import Tree
+from normlint.text.edit import overlap
+from normlint.text.finding import Fix
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one norm needs; the norms of a finding need different edits, and none of them is enough."""
+
+    repair: Repair
+
+    def __call__(self, tree: Tree) -> Fix | None:
+        """The part alone."""
+        return self.repair(tree)
+
+
+def together(fixes: Sequence[Fix | None]) -> Fix | None:
+    """One fix of all parts; None where one is missing, they differ in what they promise, or they overlap."""
+    parts = [fix for fix in fixes if fix is not None]
+    if len(parts) != len(fixes) or len({fix.applicability for fix in parts}) != 1:
+        return None
+    edits = tuple(dict.fromkeys(edit for fix in parts for edit in fix.edits))
+    if any(overlap([one], [two]) for one, two in combinations(edits, 2)):
+        return None
+    return Fix(parts[0].message, edits, parts[0].applicability)

@@ -1,0 +1,143 @@
+"""NRM405 and NRM406, what training meets: the gradient through the statistic, and the gain's first value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from normlint.evaluate.monomial import Step
+from normlint.norm.norm import Computation, Gain, Norm
+from normlint.norm.recognise import deep_steps
+from normlint.rules.registry import Problem, rule
+from normlint.rules.repair.formula_gain import start_at_one
+from normlint.rules.repair.formula_gradient import attach
+from normlint.text.finding import Applicability
+
+
+@rule("NRM405", name="detached-statistic", fix=Applicability.SAFE)
+def detached_statistic(norm: Norm) -> Iterator[Problem]:
+    """Takes the statistic out of the gradient.
+
+    The forward is right and the backward is not: without the statistic's part, the gradient keeps the component along
+    x that a norm removes, and training drifts.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True).detach()  # error: [detached-statistic]
+        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)  # error: [detached-statistic]
+        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        ms = h.pow(2).mean(-1, keepdim=True)
+        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```
+
+    Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
+    than give names to values is left alone.
+    """
+    for c in norm.judged if norm.meant else ():
+        step = _detaching(c)
+        if step is not None:
+            yield Problem(step.span, "no gradient flows through the statistic", partial(attach, norm, c))
+
+
+def _detaching(c: Computation) -> Step | None:
+    step = next((s for s in c.own_steps() if s.op in ("detach", "item")), None)
+    inner = [s for s in deep_steps(c.statistic.inner.factors) if s.op == "detach"]
+    shared = {s.span for s in c.input_steps}
+    if step is None and inner and inner[0].span not in shared:
+        step = inner[0]
+    if step is None and c.statistic.no_grad and c.grad:
+        return Step("no_grad", c.statistic.span)
+    return step
+
+
+@rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)
+def gain_offset(norm: Norm) -> Iterator[Problem]:
+    """Starts with a gain of 2, or of 0.
+
+    `1 + weight` wants a weight that starts at zeros; a plain weight wants ones.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * (1 + self.weight)
+    ```
+
+    A gain that is computed from a condition (adaLN-zero) may well start at 0.
+
+    Fix safety: unsafe, since training that starts elsewhere ends elsewhere. Only the first value is changed, so a
+    checkpoint loads and computes what it did; in a norm that is called after Gemma, or zero-centred, the `1 +` is
+    added instead, and a checkpoint computes something else.
+    """
+    for c in norm.judged if not norm.owner.reinitialised else ():
+        for g in c.gains:
+            message = _starts_wrong(g)
+            if message:
+                yield Problem(g.span if g.offset else g.param.span, message, partial(start_at_one, norm, g))
+
+
+def _starts_wrong(g: Gain) -> str:
+    if g.param.role != "parameter":
+        return ""
+    if g.offset == 1 and g.param.init == "ones":
+        return "1 + a weight of ones: the gain starts at 2"
+    return (
+        "a weight of zeros without 1 +: the output starts at 0" if g.offset is None and g.param.init == "zeros" else ""
+    )

@@ -1,0 +1,280 @@
+"""Norms whose formula is wrong: those that must stay as they are, and the others with what they become."""
+
+from __future__ import annotations
+
+
+def norm(body: str, name: str = "RMSNorm", init: str = "ones", more: str = "") -> str:
+    """A module whose forward has these lines."""
+    lines = "".join(f"        {line}\n" if line else "\n" for line in body.strip("\n").split("\n"))
+    return (
+        f"import torch\nfrom torch import nn\n\n\nclass {name}(nn.Module):\n    def __init__(self, dim, eps=1e-6):\n"
+        f"        super().__init__()\n        self.eps = eps\n        self.weight = nn.Parameter(torch.{init}(dim))\n\n"
+        f"{more}    def forward(self, x):\n        h = x.float()\n{lines}"
+    )
+
+
+SHARED = """import torch
+from torch import nn
+
+
+class Base(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+
+class PlainRMSNorm(Base):
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+
+class OffsetRMSNorm(Base):
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * (1 + self.weight)
+"""
+DECORATED = """    @torch.no_grad()
+    def scale(self, h):
+        {line}return torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+
+"""
+UNCHANGED = {
+    "under no_grad a buffer is written as well": norm("""
+with torch.no_grad():
+    self.seen += 1
+    ms = h.pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
+    "a helper without gradient writes a buffer": norm(
+        "return (h * self.scale(h)).type_as(x) * self.weight",
+        more=DECORATED.format(line="self.seen.add_(1)\n        "),
+    ),
+    "the weight of ones belongs to another norm, too": SHARED,
+    "a fused path takes the weight without 1 +": norm("""
+if self.fused:
+    return nn.functional.rms_norm(x, (8,), self.weight, self.eps)
+return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * (1 + self.weight)"""),
+    "an RMS norm with a bias may be a layer norm after all": norm("""
+var = h.var(-1, keepdim=True, unbiased=False)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias"""),
+    "the mean absolute value comes from an L1 norm": norm("""
+return (h / (h.norm(p=1, dim=-1, keepdim=True) / h.shape[-1] + self.eps)).type_as(x) * self.weight"""),
+}
+CASES = {
+    "NRM401 a product with an inverse root for a division by it": norm("""
+return (h / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight  # one scale per row
+---
+return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight  # one scale per row"""),
+    "NRM401 what is called rms is the root": norm("""
+rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight
+---
+rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight"""),
+    "NRM401 what is given back as well stays what it is": norm("""
+rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight, rms
+---
+rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * rms).type_as(x) * self.weight, rms"""),
+    "NRM401 a division by sigma for a product with it": norm("""
+sigma = (h.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+return (h * sigma * self.weight).type_as(x)
+---
+sigma = (h.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+return (h / sigma * self.weight).type_as(x)"""),
+    "NRM401 a scale is the inverse root": norm("""
+scale = (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 0.5
+return (scale * h).type_as(x) * self.weight
+---
+scale = (h.pow(2).mean(-1, keepdim=True) + self.eps) ** -0.5
+return (scale * h).type_as(x) * self.weight"""),
+    "NRM401 one over an inverse root is the inverse root": norm("""
+inv = 1.0 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * inv).type_as(x) * self.weight
+---
+inv = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * inv).type_as(x) * self.weight"""),
+    "NRM401 on both branches": norm("""
+ms = h.pow(2).mean(-1, keepdim=True) + self.eps
+if self.training:
+    out = h * ms.sqrt()
+else:
+    out = h * ms.sqrt()
+return out.type_as(x) * self.weight
+---
+ms = h.pow(2).mean(-1, keepdim=True) + self.eps
+if self.training:
+    out = h * ms.rsqrt()
+else:
+    out = h * ms.rsqrt()
+return out.type_as(x) * self.weight"""),
+    "NRM402 a root around the sum, in its parentheses": norm("""
+return (h / (h.pow(2).mean(-1, keepdim=True)
+             + self.eps)).type_as(x) * self.weight
+---
+return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True)
+             + self.eps)).type_as(x) * self.weight"""),
+    "NRM402 by a method where roots are methods": norm("""
+total = h.abs().sqrt().sum()
+ms = h.pow(2).mean(-1, keepdim=True) + self.eps
+return (h / ms).type_as(x) * self.weight + 0 * total
+---
+total = h.abs().sqrt().sum()
+ms = h.pow(2).mean(-1, keepdim=True) + self.eps
+return (h / ms.sqrt()).type_as(x) * self.weight + 0 * total"""),
+    "NRM402 a power of two becomes one half": norm("""
+return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 2).type_as(x) * self.weight
+---
+return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 0.5).type_as(x) * self.weight"""),
+    "NRM402 of two roots the one called rms stays": norm("""
+rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * torch.rsqrt(rms)).type_as(x) * self.weight
+---
+rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight"""),
+    "NRM402 a variance under the root, and in its name": norm(
+        """
+std = h.std(-1, keepdim=True, unbiased=False)
+return ((h - h.mean(-1, keepdim=True)) / torch.sqrt(std + self.eps)).type_as(x) * self.weight
+---
+var = h.var(-1, keepdim=True, unbiased=False)
+return ((h - h.mean(-1, keepdim=True)) / torch.sqrt(var + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
+    "NRM403 squares as they are written elsewhere": norm("""
+energy = (h ** 2).sum()
+ms = torch.mean(h, dim=-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+---
+energy = (h ** 2).sum()
+ms = torch.mean(h ** 2, dim=-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
+    "NRM403 squares for absolute values": norm("""
+ms = torch.abs(h).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+---
+ms = torch.square(h).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
+    "NRM403 a mean of absolute values divided by wants a root, too": norm("""
+return (h / (h.abs().mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+---
+return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight"""),
+    "NRM404 by the name of what is centred": norm(
+        """
+c = h - h.mean(-1, keepdim=True)
+var = (c * c).mean(-1, keepdim=True)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+---
+c = h - h.mean(-1, keepdim=True)
+var = (c * c).mean(-1, keepdim=True)
+return (c * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
+    "NRM404 both factors of the square": norm(
+        """
+mean = h.mean(-1, keepdim=True)
+var = (h * h).mean(-1, keepdim=True)
+return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+---
+mean = h.mean(-1, keepdim=True)
+var = ((h - mean) * (h - mean)).mean(-1, keepdim=True)
+return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
+    "NRM404 the mean that was thrown away": norm(
+        """
+var, _ = torch.var_mean(h, -1, keepdim=True, correction=0)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+---
+var, mean = torch.var_mean(h, -1, keepdim=True, correction=0)
+return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
+    "NRM404 a mean in the spelling of the variance": norm(
+        """
+var = torch.var(h, dim=-1, correction=0)[..., None]
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+---
+var = torch.var(h, dim=-1, correction=0)[..., None]
+return ((h - torch.mean(h, dim=-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
+    "NRM404 centred before the squares instead of behind them": norm(
+        """
+ms = h.pow(2).mean(-1, keepdim=True)
+h = h - h.mean(-1, keepdim=True)  # centre
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+---
+h = h - h.mean(-1, keepdim=True)  # centre
+ms = h.pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
+    "NRM404 no variance in an RMS norm": norm("""
+var = h.var(-1, keepdim=True, unbiased=False)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+---
+var = h.pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight"""),
+    "NRM404 no mean in an RMS norm, and none left over": norm("""
+mean = h.mean(-1, keepdim=True)
+ms = (h - mean).pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+---
+ms = h.pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
+    "NRM405 every cut at once": norm("""
+ms = (h.detach().pow(2).mean(-1, keepdim=True) + self.eps).data
+return (h * torch.rsqrt(ms)).type_as(x) * self.weight
+---
+ms = h.pow(2).mean(-1, keepdim=True) + self.eps
+return (h * torch.rsqrt(ms)).type_as(x) * self.weight"""),
+    "NRM405 a block without gradients moves out": norm("""
+with torch.no_grad():
+    ms = h.pow(2).mean(-1, keepdim=True)
+    # then eps
+
+    r = torch.rsqrt(
+        ms + self.eps
+    )
+return (h * r).type_as(x) * self.weight
+---
+ms = h.pow(2).mean(-1, keepdim=True)
+# then eps
+
+r = torch.rsqrt(
+    ms + self.eps
+)
+return (h * r).type_as(x) * self.weight"""),
+    "NRM405 the other context managers stay": norm("""
+with torch.no_grad(), torch.autocast("cuda", enabled=False):
+    ms = h.pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+---
+with torch.autocast("cuda", enabled=False):
+    ms = h.pow(2).mean(-1, keepdim=True)
+return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
+    "NRM406 a norm called after Gemma gets its 1 +": norm(
+        """
+h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * self.weight.float()).type_as(x)
+---
+h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * (1 + self.weight.float())).type_as(x)""",
+        "GemmaRMSNorm",
+        "zeros",
+    ),
+}
+OFFSET = "return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * (1 + self.weight)"
+PLAIN = OFFSET.replace("(1 + self.weight)", "self.weight")
+RESET = "    def reset_parameters(self):\n        nn.init.{0}_(self.weight)\n\n"
+FIRST_VALUES = {
+    "zeros under 1 +": (norm(OFFSET), norm(OFFSET, init="zeros")),
+    "ones without": (norm(PLAIN, init="zeros"), norm(PLAIN)),
+    "where it is made and where it is filled": (
+        norm(OFFSET, more=RESET.format("ones")),
+        norm(OFFSET, init="zeros", more=RESET.format("zeros")),
+    ),
+}

@@ -1,0 +1,62 @@
+"""What NRM401 to NRM406 make of a norm, text by text: the cases that must stay as they are first."""
+
+from __future__ import annotations
+
+import pytest
+
+from normlint.text.finding import Applicability
+from tests.fixes.formula_cases import CASES, DECORATED, FIRST_VALUES, UNCHANGED, norm
+from tests.fixes.mend import Mended, mend, only
+
+FORMULA = tuple(f"NRM40{n}" for n in range(1, 7))
+
+
+def mended(text: str) -> Mended:
+    return mend(text, only(*FORMULA))
+
+
+@pytest.mark.parametrize("text", UNCHANGED.values(), ids=UNCHANGED)
+def test_what_cannot_be_mended_with_certainty_is_left_alone(text: str) -> None:
+    done = mended(text)
+    assert done.text == text
+    assert done.left
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_formula_is_mended_as_its_author_would_have_written_it(name: str) -> None:
+    head, _, after = CASES[name].partition("        ---\n")
+    before = head
+    top = before[: before.index("        h = x.float()\n") + len("        h = x.float()\n")]
+    done = mended(before)
+    assert done.text == top + after
+    assert {made.code for made in done.made} == {name[:6]}
+    assert done.left == ()
+    best = Applicability.UNSAFE if name.startswith("NRM406") else Applicability.SAFE
+    assert {made.fix.applicability for made in done.made} == {best}
+
+
+@pytest.mark.parametrize(("before", "after"), FIRST_VALUES.values(), ids=FIRST_VALUES)
+def test_a_gain_starts_at_one_by_its_first_value(before: str, after: str) -> None:
+    assert mended(before).text == after
+
+
+def test_a_decorator_goes_where_nothing_is_written() -> None:
+    body = "return (h * self.scale(h)).type_as(x) * self.weight"
+    more = DECORATED.format(line="")
+    assert mended(norm(body, more=more)).text == norm(body, more=more.partition("\n")[2])
+
+
+def test_line_ends_stay_what_they_are() -> None:
+    text = CASES["NRM405 a block without gradients moves out"].partition("        ---\n")[0]
+    windows = text.replace("\n", "\r\n")
+    assert mended(windows).text == mended(text).text.replace("\n", "\r\n")
+
+
+def test_a_helper_that_another_norm_uses_rightly_stays_what_it_is() -> None:
+    more = (
+        "    def root(self, h):\n        return torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)\n\n"
+        "    def native(self, x):\n        h = x.float()\n"
+        "        return (h / self.root(h)).type_as(x) * self.weight\n\n"
+    )
+    text = norm("return (h * self.root(h)).type_as(x) * self.weight", more=more)
+    assert mended(text).text == norm("return (h / self.root(h)).type_as(x) * self.weight", more=more)

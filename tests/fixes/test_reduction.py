@@ -1,0 +1,257 @@
+"""NRM101, NRM102, NRM103 and NRM106: over the last axis, which is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.axes_cases import Case, is_mended, module, stays
+
+Y = "y = h * torch.rsqrt(ms + self.eps)"
+
+STAYS = [
+    Case(
+        "channels lie first, and nothing says in how many axes",
+        "NRM101",
+        module("ms = h.pow(2).mean()", Y, gain="self.weight[:, None, None]"),
+    ),
+    Case(
+        "one number is made to fit by other means",
+        "NRM101",
+        module("y = h * torch.rsqrt(h.pow(2).mean().expand_as(h) + self.eps)"),
+    ),
+    Case(
+        "a statistic is used with its axis put back and without",
+        "NRM102",
+        module(
+            "mean = h.mean(-1)",
+            "var = (h - mean.unsqueeze(-1)).pow(2).mean(-1, keepdim=True)",
+            "y = (h - mean) / torch.sqrt(var + self.eps)",
+            name="LayerNorm",
+        ),
+    ),
+    Case(
+        "a statistic is given back beside the norm, in its shape",
+        "NRM102",
+        "import torch\n\n\ndef rms_norm(x, weight, eps=1e-6):\n    h = x.float()\n    rms = h.pow(2).mean(-1)\n"
+        "    if weight is None:\n        return x, rms\n    return (h * torch.rsqrt(rms + eps)).type_as(x) * weight\n",
+    ),
+    Case(
+        "the axis comes in as a parameter",
+        "NRM103",
+        module("ms = h.pow(2).mean(self.axis, keepdim=True)", Y)
+        .replace("eps=1e-6):", "eps=1e-6, axis=0):")
+        .replace("self.eps = eps\n", "self.eps = eps\n        self.axis = axis\n"),
+    ),
+    Case(
+        "the axis is read elsewhere, too",
+        "NRM103",
+        module("h = h.cumsum(self.axis)", "ms = h.pow(2).mean(self.axis, keepdim=True)", Y, init="self.axis = 0"),
+    ),
+    Case(
+        "arguments that are unpacked may hold an axis",
+        "NRM106",
+        module("y = F.normalize(h, **{}) * h.shape[-1] ** 0.5"),
+    ),
+]
+
+EVERYTHING = [
+    Case(
+        "a method takes its axis by place",
+        "NRM101",
+        module("ms = h.pow(2).mean()", Y),
+        (("mean()", "mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "a function takes its axis by name",
+        "NRM101",
+        module("ms = torch.mean(h * h)", Y),
+        (("h * h)", "h * h, dim=-1, keepdim=True)"),),
+    ),
+    Case(
+        "the mean shows how the file writes an axis",
+        "NRM101",
+        module(
+            "mu = torch.mean(h, axis=-1, keepdims=True)",
+            "ms = torch.mean((h - mu) ** 2)",
+            "y = (h - mu) * torch.rsqrt(ms + self.eps)",
+            name="LayerNorm",
+        ),
+        (("(h - mu) ** 2)", "(h - mu) ** 2, axis=-1, keepdims=True)"),),
+    ),
+    Case(
+        "the mean shows which name the axis has",
+        "NRM101",
+        module(
+            "mu = h.mean(self.dims, True)",
+            "y = (h - mu) * torch.rsqrt((h - mu).pow(2).mean() + self.eps)",
+            name="LayerNorm",
+            init="self.dims = (-1,)",
+        ),
+        (("mean()", "mean(self.dims, True)"),),
+    ),
+    Case(
+        "a norm takes p first, so that its axis has a name",
+        "NRM101",
+        module("y = h / (h.norm() * h.shape[-1] ** -0.5 + self.eps)"),
+        (("norm()", "norm(dim=-1, keepdim=True)"),),
+    ),
+    Case(
+        "a flag by name stays behind the axis",
+        "NRM101",
+        module("y = (h - h.mean()) / torch.sqrt(h.var(unbiased=False) + self.eps)", name="LayerNorm"),
+        (("h.mean()", "h.mean(-1, keepdim=True)"), ("var(unbiased", "var(-1, keepdim=True, unbiased")),
+    ),
+    Case(
+        "an axis that is None gives way",
+        "NRM101",
+        module("ms = torch.mean(h * h, dim=None, keepdim=True)", Y),
+        (("dim=None", "dim=-1"),),
+    ),
+    Case(
+        "a keepdim that is there is made true",
+        "NRM101",
+        module("ms = torch.mean(h * h, dim=None, keepdim=False)", Y),
+        (("dim=None, keepdim=False", "dim=-1, keepdim=True"),),
+    ),
+    Case(
+        "an axis that is put back by hand needs no keepdim",
+        "NRM101",
+        module("ms = h.pow(2).mean().unsqueeze(-1)", Y),
+        (("mean()", "mean(-1)"),),
+    ),
+    Case(
+        "a sum over all elements is divided by those of the last axis",
+        "NRM101",
+        module("ms = h.pow(2).sum() / h.numel()", Y),
+        (("sum() / h.numel()", "sum(-1, keepdim=True) / h.shape[-1]"),),
+    ),
+    Case(
+        "where each argument has a line, the new ones have theirs",
+        "NRM101",
+        module("ms = torch.mean(", "    h.square(),", ")", Y),
+        (("h.square(),", "h.square(),\n            dim=-1,\n            keepdim=True,"),),
+    ),
+    Case(
+        "a comment behind an argument stays with it",
+        "NRM101",
+        module("ms = torch.mean(", "    h.square(),  # x²", ")", Y),
+        (("h.square(),", "h.square(), dim=-1, keepdim=True,"),),
+    ),
+    Case(
+        "an einops pattern keeps all axes but the last",
+        "NRM101",
+        module("ms = reduce(h ** 2, 'b l d -> 1 1 1', 'mean')", Y).replace(
+            "import math\n", "import math\nfrom einops import reduce\n"
+        ),
+        (("-> 1 1 1", "-> b l 1"),),
+    ),
+]
+
+KEEPDIM = [
+    Case(
+        "keepdim goes to the end",
+        "NRM102",
+        module(
+            "v = h.var(-1, unbiased=False)",
+            "y = (h - h.mean(-1, keepdim=True)) * torch.rsqrt(v + self.eps)",
+            name="LayerNorm",
+        ),
+        (("unbiased=False)", "unbiased=False, keepdim=True)"),),
+    ),
+    Case(
+        "an axis is kept as numpy says it",
+        "NRM102",
+        module("ms = h.pow(2).mean(axis=-1)", Y),
+        (("axis=-1", "axis=-1, keepdims=True"),),
+    ),
+    Case(
+        "a flag without a name is what the file has",
+        "NRM102",
+        module(
+            "mu = h.mean(-1, True)",
+            "ms = (h - mu).pow(2).mean(-1)",
+            "y = (h - mu) * torch.rsqrt(ms + self.eps)",
+            name="LayerNorm",
+        ),
+        (("mean(-1)", "mean(-1, True)"),),
+    ),
+    Case(
+        "False becomes True where it stands",
+        "NRM102",
+        module("y = h / (torch.norm(h, 2, -1, False) / math.sqrt(h.shape[-1]) + self.eps)"),
+        (("False", "True"),),
+    ),
+    Case(
+        "an einsum has its axis put back",
+        "NRM102",
+        module("ms = torch.einsum('bld,bld->bl', h, h) / h.shape[-1]", Y),
+        (("h, h)", "h, h).unsqueeze(-1)"),),
+    ),
+]
+
+WRONG = [
+    Case(
+        "mean and variance move together",
+        "NRM103",
+        module(
+            "mu = h.mean(dim=(1, 2), keepdim=True)",
+            "v = h.var(dim=(0, 1), keepdim=True, correction=0)",
+            "y = (h - mu) * torch.rsqrt(v + self.eps)",
+            name="LayerNorm",
+        ),
+        (("(1, 2)", "-1"), ("(0, 1)", "-1")),
+    ),
+    Case("a list stays a list", "NRM103", module("ms = h.pow(2).mean([-2], keepdim=True)", Y), (("[-2]", "[-1]"),)),
+    Case(
+        "a lost axis is kept, now that it is the last",
+        "NRM103",
+        module("ms = h.pow(2).mean(0)", Y),
+        (("mean(0)", "mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "an axis that is put back moves along",
+        "NRM103",
+        module("ms = h.pow(2).mean(-2).unsqueeze(-2)", Y),
+        (("mean(-2).unsqueeze(-2)", "mean(-1).unsqueeze(-1)"),),
+    ),
+    Case(
+        "the count follows the axis",
+        "NRM103",
+        module("ms = h.pow(2).sum(-2, keepdim=True) / h.shape[-2]", Y),
+        (("sum(-2,", "sum(-1,"), ("shape[-2]", "shape[-1]")),
+    ),
+    Case(
+        "an attribute is put right where it is set",
+        "NRM103",
+        module("ms = h.pow(2).mean(self.axis, keepdim=True)", Y, init="self.axis = 0"),
+        (("self.axis = 0", "self.axis = -1"),),
+    ),
+    Case(
+        "a class's constant is put right where it is set",
+        "NRM103",
+        module("ms = h.pow(2).mean(self.dims, keepdim=True)", Y, more="    dims = (0, 1)\n\n"),
+        (("(0, 1)", "(-1,)"),),
+    ),
+    Case(
+        "F.normalize gets its axis before its eps",
+        "NRM106",
+        module("y = F.normalize(h, p=2.0, eps=self.eps) * h.shape[-1] ** 0.5"),
+        (("p=2.0, eps", "p=2.0, dim=-1, eps"),),
+    ),
+    Case(
+        "F.normalize and its count move together",
+        "NRM106",
+        module("y = F.normalize(h) * h.shape[1] ** 0.5"),
+        (("normalize(h) * h.shape[1]", "normalize(h, dim=-1) * h.shape[-1]"),),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", STAYS, ids=lambda case: case.says)
+def test_what_cannot_be_mended_with_certainty_is_left_alone(case: Case) -> None:
+    stays(case)
+
+
+@pytest.mark.parametrize("case", [*EVERYTHING, *KEEPDIM, *WRONG], ids=lambda case: case.says)
+def test_a_reduction_is_mended_in_the_spelling_of_the_file(case: Case) -> None:
+    is_mended(case)

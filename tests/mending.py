@@ -1,0 +1,58 @@
+"""An analysis that finds words and mends them, for tests of what makes fixes and writes files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from normlint import rules
+from normlint.engine import linter
+from normlint.rules.registry import RULES
+from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
+from tests.helpers import FAKE_RULES, FakeNorm
+
+SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
+
+
+@dataclass(frozen=True)
+class Mend:
+    """What stands in the way of `pattern` (its first group, or all of it) is replaced by `text`."""
+
+    pattern: str
+    text: str
+    applicability: Applicability = SAFE
+
+    def fix(self, found: re.Match[str]) -> Fix:
+        span = Span(*found.span(1 if found.re.groups else 0))
+        return Fix(f"Write {self.text!r}", (Edit(span, self.text),), self.applicability)
+
+
+MENDS: dict[str, Mend] = {
+    "NRM101": Mend(r"wide", "wide(-1)"),
+    "NRM302": Mend(r"outside", "inside", UNSAFE),
+    "NRM503": Mend(r"[ \t]*print\(.*\)(?:\r\n|\r|\n)?", ""),
+    "NRM601": Mend(r"shown", "never", DISPLAY),
+}
+
+
+def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
+    """These rules, each finding its pattern, instead of the real ones."""
+    for code in FAKE_RULES:
+        monkeypatch.setitem(RULES, code, FAKE_RULES[code])
+    for code in set(RULES) - set(FAKE_RULES):
+        monkeypatch.delitem(RULES, code)
+
+    def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
+        findings = [
+            Finding(code, FAKE_RULES[code].name, "said", Span(*found.span()), "N.forward", mend.fix(found), (0,))
+            for code, mend in mends.items()
+            for found in re.finditer(mend.pattern + ("" if mend.text != "wide(-1)" else r"(?!\()"), text)
+        ]
+        norm = FakeNorm("rms", "N.forward", Span(0, min(len(text), 1)), "mean")
+        return rules.Analysis(tuple(findings), (norm,))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rules, "analyse", analyse)
+    monkeypatch.setattr(linter, "may_hold_norm", lambda text: True)

@@ -1,0 +1,105 @@
+"""A few of the grid's defects, mended: nothing is left to find, and it runs. `tests.fixes.grid` does all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from normlint.text.verdict import Verdict
+from normlint.verify.guard.run import Verifier
+from tests.fixes.dress import LOOKS, bare, commented, comments, meaning, narrow
+from tests.fixes.judge import Tried, one_thread, probed, ran, tried, unread, verdicts
+from tests.fixes.mend import mend
+from tests.fixes.pairs import all_pairs
+from tests.grid.cases import Case, defect_cases
+from tests.grid.defects import DEFECTS
+
+pytest.importorskip("torch", reason="what is mended is run")
+
+NAMES = tuple(f"{defect.code} {defect.phrase}" for defect in DEFECTS)
+EACH = 3
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quiet() -> Iterator[None]:
+    with one_thread():
+        yield
+
+
+@cache
+def sample(name: str) -> tuple[Tried, ...]:
+    """A few cases of the defect, far from each other."""
+    cases = [case for case in defect_cases() if case.defect == name]
+    return tuple(tried(case) for case in cases[:: len(cases) // EACH][:EACH])
+
+
+def said(one: Tried, reasons: object) -> str:
+    return f"{one.case.id}\n{reasons}\n{one.case.text}\nbecomes\n{one.mended.text}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_defect_is_mended_and_no_finding_is_left(name: str) -> None:
+    wrong = [said(one, reasons) for one in sample(name) if (reasons := list(unread(one)))]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_mended_agrees_with_the_reference_on_every_probe(name: str) -> None:
+    wrong = [said(one, failed) for one in sample(name) if (failed := probed(one))]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, tuple[Verdict | None, Verdict | None]]:
+    several = [sample(name)[0] for name in NAMES]
+    with Verifier("cpu", workers=1) as verifier:
+        return dict(zip(NAMES, verdicts(verifier, several), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_verifier_calls_it_a_match_and_did_not_before(name: str, answers) -> None:
+    assert ran(sample(name)[0].case, *answers[name]) == "", said(sample(name)[0], answers[name])
+
+
+def looked(look: str) -> list[Case]:
+    """For each look another case of each defect."""
+    shift = list(LOOKS).index(look)
+    return [sample(name)[(shift + number) % EACH].case for number, name in enumerate(NAMES)]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_how_a_text_looks_changes_no_fix_and_no_fix_changes_the_look(look: str) -> None:
+    change = LOOKS[look]
+    for case in looked(look):
+        assert mend(change(case.text)).text == change(tried(case).mended.text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_comments_stay_and_change_no_fix(name: str) -> None:
+    for one in sample(name):
+        text = commented(one.case.text)
+        mended = mend(text).text
+        assert bare(mended) == one.mended.text
+        gone = len(one.case.text.splitlines()) - len(one.mended.text.splitlines())
+        assert len(comments(text) - comments(mended)) <= max(gone, 0), mended
+
+
+def test_a_norm_in_short_lines_is_mended_to_the_same_program(tmp_path: Path) -> None:
+    several = [sample(name)[0] for name in NAMES]
+    for one, text in zip(several, narrow([one.case.text for one in several], tmp_path), strict=True):
+        assert meaning(mend(text).text) == meaning(one.mended.text), said(one, text)
+
+
+@cache
+def paired() -> tuple[Tried, ...]:
+    return tuple(tried(case) for case in list(all_pairs(1))[::16])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("one", paired(), ids=lambda one: one.case.defect)
+def test_two_defects_are_both_mended(one: Tried) -> None:
+    assert (list(unread(one)), probed(one)) == ([], []), said(one, "")

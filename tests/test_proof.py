@@ -1,0 +1,156 @@
+"""`--fix --verify`: a fix is kept if the norm gained by it, else put back, and the rest kept."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from normlint.engine.fix import fix_bytes
+from normlint.engine.linter import Demand
+from normlint.engine.selection import Selection
+from normlint.engine.wish import Fixed, Wish
+from normlint.faces.proof import _gains, proved
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
+from normlint.verify.job import Job, Meaning
+from tests.mending import MENDS, Mend, use
+
+KEPT = {
+    (WRONG, MATCH),
+    (WRONG, PRECISION),
+    (PRECISION, MATCH),
+    (PRECISION, PRECISION),
+    (MATCH, MATCH),
+    (SKIPPED, MATCH),
+    (SKIPPED, PRECISION),
+    (SKIPPED, SKIPPED),
+}
+STATES = (MATCH, PRECISION, WRONG, SKIPPED)
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(STATES, STATES)))
+def test_a_fix_is_kept_or_put_back_when_a_norm_goes_from(before: str, after: str) -> None:
+    assert _gains(Verdict(before), Verdict(after)) == ((before, after) in KEPT)
+
+
+class FakeBench:
+    """Says of each text what it was told to."""
+
+    def __init__(self, verdicts: Mapping[str, Verdict]) -> None:
+        self.by_text = verdicts
+        self.asked: list[str] = []
+
+    def verdicts(self, jobs: Sequence[Job]) -> list[Verdict]:
+        self.asked += [job.program for job in jobs]
+        return [self.by_text[job.program] for job in jobs]
+
+
+def prepare(source, unit, norm) -> Job:
+    del norm
+    return Job("N.forward", Meaning("rms"), program=unit.text)
+
+
+DEMAND = Demand(Selection(("ALL",)), prepare=prepare)
+
+
+@pytest.fixture
+def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
+    """Fix a text and prove it, with these verdicts on what it was and on what it becomes."""
+
+    def run(text: str, verdicts: Mapping[str, Verdict], mends: Mapping[str, Mend] = MENDS, name: str = "a.py") -> Fixed:
+        use(monkeypatch, mends)
+        wish = Wish(DEMAND)
+        done = fix_bytes(name, text.encode(), wish)
+        (result,) = proved([done], {name: wish}, FakeBench(verdicts))  # type: ignore[arg-type]
+        assert isinstance(result, Fixed)
+        return result
+
+    return run
+
+
+def told(result: Fixed) -> list[str]:
+    return [note.message for note in result.report.notes]
+
+
+def test_what_matches_is_kept(prove) -> None:
+    result = prove("wide\n", {"wide\n": Verdict(WRONG), "wide(-1)\n": Verdict(MATCH)})
+    assert (result.after.text, told(result)) == ("wide(-1)\n", [])
+
+
+def test_what_does_not_match_is_put_back_with_the_reason(prove) -> None:
+    result = prove("wide\n", {"wide\n": Verdict(WRONG), "wide(-1)\n": Verdict(WRONG, "off by 3 %", "cpu")})
+    assert (result.after.text, result.fixed) == ("wide\n", ())
+    assert told(result) == ["N.forward: fixes put back: with them it is wrong on cpu: off by 3 %"]
+    assert [(one.code, one.fix and one.fix.made) for one in result.report.findings] == [("NRM101", False)]
+
+
+def test_what_can_not_be_run_before_or_after_is_kept_with_a_note(prove) -> None:
+    result = prove("wide\n", {"wide\n": Verdict(SKIPPED, "a"), "wide(-1)\n": Verdict(SKIPPED, "needs b")})
+    assert result.after.text == "wide(-1)\n"
+    assert told(result) == ["N.forward: fixed, but not proved: needs b"]
+
+
+def test_only_the_norm_that_does_not_gain_is_put_back(prove) -> None:
+    page = "```py\nwide\n```\n```py\nwide + 1\n```\n"
+    verdicts = {
+        "wide\n": Verdict(WRONG),
+        "wide(-1)\n": Verdict(MATCH),
+        "wide + 1\n": Verdict(MATCH),
+        "wide(-1) + 1\n": Verdict(WRONG, "no"),
+    }
+    result = prove(page, verdicts, name="a.md")
+    assert result.after.text == "```py\nwide(-1)\n```\n```py\nwide + 1\n```\n"
+    assert [(note.line, note.message) for note in result.report.notes] == [
+        (5, "N.forward: fixes put back: with them it is wrong: no")
+    ]
+    assert len(result.fixed) == 1
+
+
+def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, MENDS)
+    wish = Wish(DEMAND)
+    results = [fix_bytes(name, text, wish) for name, text in (("a.py", b"x\n"), ("b.py", b"f(:\n"))]
+    bench = FakeBench({})
+    assert proved(list(results), {"a.py": wish, "b.py": wish}, bench) == results  # type: ignore[arg-type]
+    assert bench.asked == []
+
+
+HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n\n\n"
+NORM = """\
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        {print}h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean({dims}keepdim=True) + self.eps)
+        return h.type_as(x) * self.weight{more}
+"""
+REAL = {
+    "a norm that becomes right is kept": (NORM.format(print="", dims="", more=""), True, ""),
+    "a norm that stays wrong is put back": (
+        NORM.format(print="print(x)\n        ", dims="-1, ", more=" * self.weight"),
+        False,
+        "RMSNorm.forward: fixes put back: with them it is wrong on cpu: fp32 input: output is off by up to",
+    ),
+    "a norm that becomes torch's own is run as what it was meant to be": (
+        NORM.format(print="", dims="-1, ", more=""),
+        True,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("norm", "kept", "said"), REAL.values(), ids=REAL)
+def test_with_torch(norm: str, kept: bool, said: str, command, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    Path("a.py").write_text(HEAD + norm)
+    ran = command("--fix", "--verify", "--unsafe-fixes", "--extend-select", "NRM602", "--device", "cpu")
+    assert (Path("a.py").read_text() != HEAD + norm) == kept
+    assert said in ran.err
+    assert bool(said) == bool(ran.err)
+    assert ran.status == (0 if kept else 1), ran.out

@@ -25,8 +25,8 @@ def made(*lines: str, forward: tuple[str, ...] = (), head: str = HEAD) -> str:
     """A module whose constructor ends in these lines."""
     body = forward or ("h = x.float()", NORM, RETURN)
     init = "".join(f"        {line}\n" for line in lines or ("self.weight = nn.Parameter(torch.ones(dim))",))
-    lines = "".join(f"        {line}".rstrip() + "\n" for line in body)
-    return f"{head}{init}\n    def forward(self, x):\n{lines}"
+    rest = "".join(f"        {line}".rstrip() + "\n" for line in body)
+    return f"{head}{init}\n    def forward(self, x):\n{rest}"
 
 
 def forward(*lines: str) -> str:

@@ -21,6 +21,7 @@ from normlint.text.finding import Applicability, Edit, Fix
 MOST: Final = 24  # candidates tried for one finding
 Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits
 _SHAPED: Final = ("rms", "layer")
+_HIDING: Final = ("NRM403",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Trial:
     code: str
     applied: frozenset[str] = frozenset()  # gains that the norm gets by the edits
     gained: int = 0  # how many eps it gets by them
-    partly: bool = False  # where nothing mends all of the norm's findings of the rule, one of them is mended
+    partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
     def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
         """The fix by the first candidate that passes."""
@@ -45,8 +46,27 @@ class Trial:
             tried[edits] = message
             if self.passes(edits):
                 return Fix(message, edits, applicability)
-        some = (e for e in tried if self.partly and self.passes(e, left=list(_codes(self.norm)).count(self.code) - 1))
-        return next((Fix(tried[edits], edits, applicability) for edits in some), None)
+        edits = next(self._in_part(tried), ()) if self.partly else ()
+        return Fix(tried[edits], edits, applicability) if edits else None
+
+    def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:
+        """Edits that mend one of several findings of the rule, or that bring out what the finding hid."""
+        most = list(_codes(self.norm)).count(self.code) - 1
+        yield from (edits for edits in tried if most and self.passes(edits, left=most))
+        yield from (edits for edits in tried if self._brings_out(edits))
+
+    def _brings_out(self, edits: tuple[Edit, ...]) -> bool:
+        """The norm is rid of the finding, and other rules see more of it: a wrong count under what was no root."""
+        mended = self.mended(edits)
+        if mended is None:
+            return False
+        codes = set(_codes(mended))
+        if self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
+            return False
+        said, says = _said(_norms(self.tree.text, self.tree.snippet)), _said(_edited(self.tree, edits))
+        new = [(name, code) for name, code in says - said]
+        hidden = self.code in _HIDING  # without squares no other rule for formulas speaks
+        return all(name == self.norm.qualname and (hidden or code[:4] != self.code[:4]) for name, code in new)
 
     def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
         """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?
@@ -89,21 +109,23 @@ def _counterpart(norm: Norm, before: tuple[Norm, ...], after: tuple[Norm, ...]) 
     return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
-def _alike(trial: Trial, mended: Norm) -> bool:
-    """Still a norm of rows by their root mean square, with the gains and the eps it had."""
+def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
+    """Still a norm of rows by their root mean square, with the gains and the eps it had; `counted`: or miscounted."""
     norm = trial.norm
-    if mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
+    if not counted and mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
     was, now = norm.main, mended.main
     named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains}
     kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others)
-    joined = {abs(e.power) for e in now.eps} <= {abs(e.power) for e in was.eps} | {HALF, 1}
+    joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     return named and kept and joined and len(norm.computations) <= len(mended.computations)
 
 
 def _said(norms: tuple[Norm, ...]) -> Counter[tuple[str, str]]:
-    """How often each rule that is on by default speaks of each name."""
-    return Counter((norm.qualname, code) for norm in norms for code in _codes(norm))
+    """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
+    places = {c.statistic.span for norm in norms if not norm.helper for c in norm.computations}
+    judged = (n for n in norms if not (n.helper and any(c.statistic.span in places for c in n.computations)))
+    return Counter((norm.qualname, code) for norm in judged for code in _codes(norm))
 
 
 def _codes(norm: Norm) -> Iterator[str]:

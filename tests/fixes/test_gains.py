@@ -1,0 +1,181 @@
+"""NRM501, NRM504 and NRM505: gains and biases are parameters, of the right shape, filled and applied."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.module_cases import NORM, RETURN, SAFE, UNSAFE, Mended, forward, is_mended, made, stays
+
+STAYS = {
+    "a gain that is set anew, which torch refuses for a parameter": (
+        "NRM501",
+        made(
+            "self.weight = torch.ones(dim)",
+            forward=("self.weight = self.weight.to(x.device)", "h = x.float()", NORM, "return h * self.weight"),
+        ),
+    ),
+    "one number, and nothing says how many features there are": (
+        "NRM504",
+        made("self.weight = nn.Parameter(torch.ones(1))").replace("dim, eps", "config, eps"),
+    ),
+    "one number, and two names that may be the features'": (
+        "NRM504",
+        made("self.weight = nn.Parameter(torch.ones(1))").replace("dim, eps", "dim, head_dim, eps"),
+    ),
+    "two gains that nobody applies": (
+        "NRM505",
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.gain = nn.Parameter(torch.ones(dim))",
+            forward=("h = x.float()", NORM, "return h.type_as(x)"),
+        ),
+    ),
+}
+
+MENDED = {
+    "a tensor is made a parameter": (
+        ("NRM501", UNSAFE),
+        made("self.weight = torch.ones(dim)"),
+        (("torch.ones(dim)", "nn.Parameter(torch.ones(dim))"),),
+    ),
+    "its gradient is asked for by being one": (
+        ("NRM501", UNSAFE),
+        made("self.weight = torch.ones(dim, requires_grad=True)"),
+        (("torch.ones(dim, requires_grad=True)", "nn.Parameter(torch.ones(dim))"),),
+    ),
+    "or refused": (
+        ("NRM501", UNSAFE),
+        made("self.weight = torch.ones(dim, requires_grad=False)"),
+        (
+            (
+                "torch.ones(dim, requires_grad=False)",
+                "nn.Parameter(torch.ones(dim), requires_grad=False)",
+            ),
+        ),
+    ),
+    "a chain of methods goes along": (
+        ("NRM501", UNSAFE),
+        made("self.weight = torch.ones(dim).cuda()  # on the card"),
+        (("torch.ones(dim).cuda()", "nn.Parameter(torch.ones(dim).cuda())"),),
+    ),
+    "only the branch that makes it": (
+        ("NRM501", UNSAFE),
+        made("self.weight = None if dim is None else torch.ones(dim)"),
+        (("else torch.ones(dim)", "else nn.Parameter(torch.ones(dim))"),),
+    ),
+    "where a local carries it, the local is wrapped": (
+        ("NRM501", UNSAFE),
+        made("w = torch.ones(dim)", "self.weight = w"),
+        (("self.weight = w", "self.weight = nn.Parameter(w)"),),
+    ),
+    "as the file calls it": (
+        ("NRM501", UNSAFE),
+        made("self.weight = torch.ones(dim)")
+        .replace("from torch import nn", "import torch.nn")
+        .replace("(nn.Module)", "(torch.nn.Module)"),
+        (("torch.ones(dim)", "torch.nn.Parameter(torch.ones(dim))"),),
+    ),
+    "a gain that is never filled": (
+        ("NRM504", SAFE),
+        made("self.weight = nn.Parameter(torch.empty(dim, dtype=torch.float32))"),
+        (("torch.empty(", "torch.ones("),),
+    ),
+    "nor by its old name": (
+        ("NRM504", SAFE),
+        made("self.weight = nn.Parameter(torch.Tensor(dim))"),
+        (("torch.Tensor(", "torch.ones("),),
+    ),
+    "the gain of 1 + w is filled with zeros": (
+        ("NRM504", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.empty(dim))",
+            forward=("h = x.float()", NORM, "return h.type_as(x) * (1 + self.weight)"),
+        ),
+        (("torch.empty(", "torch.zeros("),),
+    ),
+    "the list of one length was meant as the length": (
+        ("NRM504", UNSAFE),
+        made("self.weight = nn.Parameter(torch.Tensor([dim]))"),
+        (("torch.Tensor([dim])", "torch.ones(dim)"),),
+    ),
+    "one number for all features": (
+        ("NRM504", UNSAFE),
+        made("self.weight = nn.Parameter(torch.ones((1,)))"),
+        (("torch.ones((1,))", "torch.ones((dim,))"),),
+    ),
+    "a length that only the config has": (
+        ("NRM504", UNSAFE),
+        made("self.dim = config.hidden_size", "self.weight = nn.Parameter(torch.ones(1))").replace(
+            "dim, eps", "config, eps"
+        ),
+        (("torch.ones(1)", "torch.ones(config.hidden_size)"),),
+    ),
+    "a gain is applied to what is given back": (
+        ("NRM505", SAFE),
+        forward("h = x.float()", NORM, "return h.type_as(x)"),
+        (("return h.type_as(x)", RETURN),),
+    ),
+    "one that is zero at first is added to one": (
+        ("NRM505", UNSAFE),
+        made("self.weight = nn.Parameter(torch.zeros(dim))", forward=("h = x.float()", NORM, "return h.type_as(x)")),
+        (("return h.type_as(x)", "return h.type_as(x) * (1 + self.weight)"),),
+    ),
+    "a bias is added": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+        ),
+        (("* self.weight\n", "* self.weight + self.bias\n"),),
+    ),
+    "a gain goes in front of the bias": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "return (h + self.bias).type_as(x)"),
+        ),
+        (("(h + self.bias)", "(h * self.weight + self.bias)"),),
+    ),
+    "in a chain as one of its methods": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "return h.add(self.bias).type_as(x)"),
+        ),
+        (("h.add(self", "h.mul(self.weight).add(self"),),
+    ),
+    "both at once": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "return h.type_as(x)"),
+        ),
+        (("return h.type_as(x)", "return h.type_as(x) * self.weight + self.bias"),),
+    ),
+    "one that may be None only where it isn't": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = None if dim is None else nn.Parameter(torch.ones(dim))",
+            forward=("h = x.float()", NORM, "h = h.type_as(x)", "return h"),
+        ),
+        (
+            (
+                "        return h\n",
+                "        if self.weight is not None:\n            h = h * self.weight\n        return h\n",
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "text"), STAYS.values(), ids=STAYS)
+def test_what_cannot_be_mended_with_certainty_is_reported_and_stays(code: str, text: str) -> None:
+    stays(code, text)
+
+
+@pytest.mark.parametrize("case", MENDED.values(), ids=MENDED)
+def test_what_is_mended_reads_as_its_author_would_have_written_it(case: Mended) -> None:
+    is_mended(case)

@@ -97,7 +97,8 @@ def _late(tree: Tree, c: Computation, node: ast.expr | None) -> tuple[tuple[Edit
 def _suffix(tree: Tree, call: ast.expr) -> str:
     """What stands behind the operand of a cast."""
     operand = receiver(tree, call) if isinstance(call, ast.Call) else None
-    return tree.text[tree.with_parentheses(operand).end : tree.span(call).end] if operand is not None else ""
+    behind = tree.text[tree.with_parentheses(operand).end : tree.span(call).end] if operand is not None else ""
+    return behind.lstrip(" \t\r\n\\")
 
 
 # --- NRM203, NRM205 ---

@@ -73,10 +73,11 @@ def tight(tree: Tree, node: ast.expr, needed: int = ATOM) -> str:
 
 def instead(tree: Tree, whole: ast.expr, part: ast.expr) -> tuple[Edit, ...]:
     """Only the part is left of the whole; what stands around it is deleted, and parentheses are minded."""
-    start, end = tree.with_parentheses(whole) if binding(part) >= ATOM else tree.span(whole)
+    flat = "\n" not in tree.source(part)  # parentheses also hold lines together
+    start, end = tree.with_parentheses(whole) if flat and binding(part) >= ATOM else tree.span(whole)
     inner = tree.with_parentheses(part)
     loose = not parenthesised(tree, part) and not _may_stand(tree, whole, part)
-    bare = parenthesised(tree, part) and (_alone(tree, whole) or binding(part) >= ATOM)
+    bare = flat and parenthesised(tree, part) and (_alone(tree, whole) or binding(part) >= ATOM)
     if bare:
         inner = tree.span(part)
     before, after = ("(", ")") if loose else ("", "")

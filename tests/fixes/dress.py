@@ -31,8 +31,11 @@ def two_spaces(text: str) -> str:
 
 
 def nested(text: str) -> str:
-    """All of it in a block."""
-    return "if True:\n" + re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
+    """The class, or where there is none the function, in a block."""
+    start = re.search(r"^class ", text, re.MULTILINE) or re.search(r"^def ", text, re.MULTILINE)
+    assert start
+    at = start.start()
+    return text[:at] + "if True:\n" + re.sub(r"^(?=.)", "    ", text[at:], flags=re.MULTILINE)
 
 
 def form_feeds(text: str) -> str:
@@ -54,7 +57,7 @@ LOOKS: Final[dict[str, Look]] = {
     "lines that end in CR LF": crlf,
     "tabs": tabs,
     "an indent of two": two_spaces,
-    "all in a block": nested,
+    "the class in a block": nested,
     "form feeds": form_feeds,
     "no last line end": unended,
     "letters of several bytes": foreign,

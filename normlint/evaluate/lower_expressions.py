@@ -127,7 +127,7 @@ class Expressions:
 
     def sequence(self, node: ast.Tuple | ast.List | ast.Set) -> s.Expr:
         items = tuple(self.item(e) for e in node.elts)
-        bare = isinstance(node, ast.Tuple) and node.elts and self.in_parentheses(node)
+        bare = isinstance(node, ast.Tuple) and (not node.elts or self.in_parentheses(node))
         return s.Sequence(self.inner(node) if bare else self.at(node), type(node).__name__.lower(), items)
 
     def item(self, node: ast.expr) -> s.Expr:

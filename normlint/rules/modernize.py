@@ -85,8 +85,8 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
         return (h * scale).type_as(x) * weight[:, None]
     ```
 
-    Fix safety: unsafe: the cast order may be another, and `F.rms_norm` needs torch 2.4. Nothing is offered where the
-    function does more than the norm.
+    Fix safety: unsafe: the cast order may be another, gain and input must have one dtype, and `F.rms_norm` needs torch
+    2.4. Nothing is offered where the function does more than the norm.
     """
     if norm.computations and all(_plain(c) for c in norm.computations):
         name = "F.rms_norm" if norm.kind == "rms" else "F.layer_norm"

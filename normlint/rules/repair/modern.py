@@ -126,8 +126,9 @@ def _through_name(tree: Tree, stmt: ast.Assign, inverse: tuple[Edit, ...], divis
     if function is None or len(stmt.targets) != 1 or not isinstance(target, ast.Name):
         return ()
     uses = list(_uses(function, target))
-    new = f"inv_{target.id}"
-    if uses and all(_over(tree, use) for use in uses) and not _used(function, new):
+    inverted = target.id.lower().startswith(("inv", "rsqrt", "rstd", "rrms"))  # the name has been right all along
+    new = target.id if inverted else f"inv_{target.id}"
+    if uses and all(_over(tree, use) for use in uses) and (inverted or not _used(function, new)):
         if not any(tree.around(division, type(tree.parent(use) or use)) for use in uses):
             return ()
         edits = [*inverse, tree.replace(target, new)]

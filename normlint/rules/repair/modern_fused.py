@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from normlint.evaluate.monomial import TRAILING, Input, Mono, Param
@@ -51,8 +51,8 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
     if function is None or functional is None or norm.kind not in _FUNCTIONAL or _faulty(norm):
         return None
     body = _body(function)
-    parts = _parts(norm, function, tree) if body and _plain(body, tree) else None
-    if parts is None:
+    parts = _parts(norm, function, tree) if body else None
+    if parts is None or not all(_plain(block, tree, parts) for block in (body, *_helpers(norm, function, tree))):
         return None
     call = parts.call(f"{functional}.{_FUNCTIONAL[norm.kind]}", layer=norm.kind == "layer")
     whole = Span(tree.span(body[0]).start, tree.span(body[-1]).end)
@@ -82,27 +82,38 @@ def _body(function: Function) -> list[ast.stmt]:
     return body if body and isinstance(body[-1], ast.Return) else []
 
 
-def _plain(body: Sequence[ast.stmt], tree: Tree) -> bool:
-    """Nothing but names given values, and casts that hang on the dtype."""
+def _helpers(norm: Norm, function: Function, tree: Tree) -> Iterator[list[ast.stmt]]:
+    """The bodies of other functions that the norm is computed in."""
+    for c in norm.computations:
+        for span in (c.statistic.span, *(e.at for e in c.eps)):
+            home = tree.around(span, ast.FunctionDef)
+            if home is not None and home is not function:
+                yield _body(home)
+
+
+def _plain(body: Sequence[ast.stmt], tree: Tree, parts: _Parts) -> bool:
+    """Nothing but names given values, casts that hang on the dtype, and a gain that may be None."""
+    if not body:
+        return False
     *made, last = body
     if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for one in body for n in ast.walk(one)):
         return False
     given = last.value if isinstance(last, ast.Return) else None
-    return given is not None and not isinstance(given, ast.Tuple) and all(_harmless(stmt, tree) for stmt in made)
+    return given is not None and not isinstance(given, ast.Tuple) and all(_harmless(stmt, tree, parts) for stmt in made)
 
 
-def _harmless(stmt: ast.stmt, tree: Tree) -> bool:
+def _harmless(stmt: ast.stmt, tree: Tree, parts: _Parts) -> bool:
     if isinstance(stmt, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
         return all(isinstance(name, ast.Name | ast.Tuple) for name in targets)
     if isinstance(stmt, ast.If):
         test = tree.source(stmt.test)
-        plain = "dtype" in test or test.endswith(" is not None")
-        return plain and not stmt.orelse and all(_harmless(one, tree) for one in stmt.body)
+        plain = "dtype" in test or test in {f"{name} is not None" for name in (parts.weight, parts.bias)}
+        return plain and not stmt.orelse and all(_harmless(one, tree, parts) for one in stmt.body)
     if isinstance(stmt, ast.With):
         contexts = [tree.source(item.context_expr) for item in stmt.items]
         off = all("autocast(" in one and "enabled=False" in one for one in contexts)
-        return off and all(_harmless(one, tree) for one in stmt.body)
+        return off and all(_harmless(one, tree, parts) for one in stmt.body)
     return isinstance(stmt, ast.FunctionDef) and not stmt.decorator_list
 
 
@@ -112,7 +123,7 @@ def _harmless(stmt: ast.stmt, tree: Tree) -> bool:
 def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
     """Input, gain, bias and eps where all paths agree on them and the function can name them."""
     c = max(norm.computations, key=lambda one: len(one.gains) + (one.shift is not None))
-    if not all(_same(one, c) for one in norm.computations) or c.partial or not c.layout_matches or c.statistic.layout:
+    if not all(_same(one, c) for one in norm.computations):
         return None
     optional = any(len(one.gains) < len(c.gains) or one.shift != c.shift for one in norm.computations)
     gains = [g.param for g in c.gains if g.offset in (None, 1) and g.power == 1 and g.param.axis == "last"]
@@ -136,7 +147,9 @@ def _same(one: Computation, main: Computation) -> bool:
     """The paths differ in their casts at most, or in a parameter that may be None."""
     gains = {g.param.name for g in one.gains} <= {g.param.name for g in main.gains}
     eps = [e.at for e in one.eps] == [e.at for e in main.eps]
-    return gains and eps and one.shift in (None, main.shift) and one.input == main.input and one.returned
+    laid = one.layout_matches and not one.statistic.layout and one.statistic.axes == main.statistic.axes
+    made = one.returned and not one.partial and one.shift in (None, main.shift) and one.input == main.input
+    return gains and eps and laid and made
 
 
 def _sole(mono: Mono, kind: type[Input] | type[Param]) -> Input | Param | None:

@@ -84,12 +84,12 @@ def cast_back(
 
 def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None) -> tuple[ast.expr, Back] | None:
     """What is cast back and how: where it takes no line of its own, and in the function that makes the product."""
-    if any(not isinstance(f.atom, Param) for f in (c.shift.factors if c.shift else ())):
-        return None  # a residual joined: whose dtype counts isn't clear
     given, made = _exactly(tree, c.span), _exactly(tree, c.joined)
     helper = made is not None and given is not None and scope(tree, made) is not scope(tree, given)
     if made is not None and not _half_there(tree, c, made, entry):
         made = None
+    if any(not isinstance(f.atom, Param) for f in (c.shift.factors if c.shift else ())):
+        given = None  # a residual joined: whose dtype counts isn't clear
     ways = [
         (_but_for_gain(c, node), found)
         for node in ((made, given) if helper else (given, made))

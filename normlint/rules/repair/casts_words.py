@@ -86,24 +86,26 @@ def arguments(function: Function | ast.Lambda) -> Iterator[str]:
 
 def _saved(tree: Tree, function: Function | ast.Lambda, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one."""
-    found: dict[str, int] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            value = node.value
-            if isinstance(value, ast.Attribute) and value.attr == "dtype" and isinstance(value.value, ast.Name):
-                found[node.targets[0].id] = tree.span(node).end
-    kept = [name for name, end in found.items() if end <= until and len(stores(tree, function).get(name, ())) == 1]
-    return kept[0] if len(kept) == len(found) == 1 and _straight_bound(function, kept[0]) else ""
-
-
-def _straight_bound(function: Function | ast.Lambda, name: str) -> bool:
-    """The name is bound by a statement of the function's own block, which every path comes by."""
     if isinstance(function, ast.Lambda):
-        return False
-    return any(
-        isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name) and stmt.targets[0].id == name
-        for stmt in _straight(function.body)
-    )
+        return ""
+    found = {name for node in ast.walk(function) for name in _dtypes(node)}
+    kept = {name for stmt in _straight(function.body) if tree.span(stmt).end <= until for name in _dtypes(stmt)}
+    once = [name for name in kept if len(stores(tree, function).get(name, ())) == 1]
+    return once[0] if len(once) == len(found) == 1 else ""
+
+
+def _dtypes(node: ast.AST) -> Iterator[str]:
+    """The names that a statement gives to dtypes: `dtype, dim = x.dtype, -1`."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return
+    target, value = node.targets[0], node.value
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=False))
+    for name, of in pairs:
+        read = isinstance(of, ast.Attribute) and of.attr == "dtype" and isinstance(of.value, ast.Name)
+        if read and isinstance(name, ast.Name):
+            yield name.id
 
 
 def _straight(block: list[ast.stmt]) -> Iterator[ast.stmt]:

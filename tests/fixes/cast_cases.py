@@ -1,0 +1,439 @@
+"""What casts are mended from and to: the code that stays first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+HEAD: Final = """import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+"""
+INIT: Final = """    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The text before and after; the same where nothing is mended."""
+
+    says: str
+    code: str
+    before: str
+    after: str = ""
+
+
+def forward(*lines: str, name: str = "RMSNorm", more: str = "") -> str:
+    """A module with these lines in its forward."""
+    body = "".join(f"        {line}\n" for line in lines)
+    return f"{HEAD}class {name}(nn.Module):\n{INIT}\n{more}    def forward(self, x):\n{body}"
+
+
+def layer(*lines: str) -> str:
+    """A layer norm."""
+    return forward(*lines, name="LayerNorm")
+
+
+def function(*lines: str, name: str = "rms_norm", parameters: str = "x, weight, eps=1e-6") -> str:
+    """A function."""
+    return f"{HEAD}def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def helper(line: str, *lines: str, parameters: str = "x") -> str:
+    """A private helper that returns `line`, and the forward that calls it."""
+    return forward(*lines, more=f"    def _norm(self, {parameters}):\n        return {line}\n\n")
+
+
+MEAN: Final = "ms = x.pow(2).mean(-1, keepdim=True)"
+WIDE: Final = "ms = x.float().pow(2).mean(-1, keepdim=True)"
+Y: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps))"
+BACK: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps)).type_as(x)"
+ROOT: Final = "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
+
+SOUND: Final = [
+    Case(
+        "the cast stands in the caller",
+        "NRM201",
+        helper(ROOT, "return self._norm(x.float()).type_as(x) * self.weight"),
+    ),
+    Case(
+        "a helper is called with and without the cast",
+        "NRM201",
+        helper(ROOT, "if self.training:", "    return self._norm(x.float()).type_as(x)", "return self._norm(x)"),
+    ),
+]
+
+UNCLEAR: Final = [
+    Case(
+        "a half input is what is asked for",
+        "NRM205",
+        forward("x = x.half()", WIDE, "return self.weight * (x * torch.rsqrt(ms + self.eps)).to(x.dtype)"),
+    ),
+    Case(
+        "a mean that is taken without its axis can't be subtracted from the input",
+        "NRM204",
+        layer(
+            "h = x.float()",
+            "mean = h.mean(dim=(-2, -1))",
+            "var = h.pow(2).mean(dim=(-2, -1)) - mean.pow(2)",
+            "h = (h - mean[..., None, None]) * torch.rsqrt(var[..., None, None] + self.eps)",
+            "return h.type_as(x) * self.weight",
+        ),
+    ),
+    Case(
+        "the only line of its block casts the statistic",
+        "NRM205",
+        forward(
+            WIDE,
+            "if True:",
+            "    ms = ms.half()",
+            "return self.weight * (x * torch.rsqrt(ms + self.eps)).type_as(x)",
+        ),
+    ),
+]
+
+UPCAST: Final = [
+    Case("a mean of squares", "NRM201", forward(MEAN, Y), forward(WIDE, BACK)),
+    Case(
+        "the output is cast back already",
+        "NRM201",
+        forward(MEAN, "return (self.weight * (x * torch.rsqrt(ms + self.eps))).to(x.dtype)"),
+        forward(WIDE, "return (self.weight * (x * torch.rsqrt(ms + self.eps))).to(x.dtype)"),
+    ),
+    Case(
+        "a power by its operator",
+        "NRM201",
+        forward("ms = (x ** 2).mean(-1, keepdim=True)", Y),
+        forward("ms = (x.float() ** 2).mean(-1, keepdim=True)", BACK),
+    ),
+    Case(
+        "a power by a function",
+        "NRM201",
+        forward("ms = torch.mean(torch.pow(x, 2), -1, keepdim=True)", Y),
+        forward("ms = torch.mean(torch.pow(x.float(), 2), -1, keepdim=True)", BACK),
+    ),
+    Case(
+        "a product with itself needs one cast, not two",
+        "NRM201",
+        forward("ms = (x * x).mean(-1, keepdim=True)", Y),
+        forward("ms = x.float().pow(2).mean(-1, keepdim=True)", BACK),
+    ),
+    Case(
+        "a product as an argument",
+        "NRM201",
+        forward("ms = torch.mean(x * x, -1, keepdim=True)", Y),
+        forward("ms = torch.mean(x.float().pow(2), -1, keepdim=True)", BACK),
+    ),
+    Case(
+        "what binds less than a call gets parentheses",
+        "NRM201",
+        forward("ms = torch.mean(torch.square(-x), -1, keepdim=True)", Y),
+        forward("ms = torch.mean(torch.square((-x).float()), -1, keepdim=True)", BACK),
+    ),
+    Case(
+        "a layer norm is cast where its mean is taken",
+        "NRM201",
+        layer(
+            "mean = x.mean(-1, keepdim=True)",
+            "c = x - mean",
+            "var = c.pow(2).mean(-1, keepdim=True)",
+            "return c * torch.rsqrt(var + self.eps) * self.weight",
+        ),
+        layer(
+            "mean = x.float().mean(-1, keepdim=True)",
+            "c = x - mean",
+            "var = c.pow(2).mean(-1, keepdim=True)",
+            "return (c * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+    ),
+    Case(
+        "a mean and a variance of the input are one line",
+        "NRM201",
+        layer(
+            "input_dtype = x.dtype",
+            "mean = x.mean(-1, keepdim=True)",
+            "var = x.var(-1, keepdim=True, unbiased=False)",
+            "return ((x - mean) * torch.rsqrt(var + self.eps)).to(input_dtype) * self.weight",
+        ),
+        layer(
+            "input_dtype = x.dtype",
+            "x = x.float()",
+            "mean = x.mean(-1, keepdim=True)",
+            "var = x.var(-1, keepdim=True, unbiased=False)",
+            "return ((x - mean) * torch.rsqrt(var + self.eps)).to(input_dtype) * self.weight",
+        ),
+    ),
+    Case(
+        "the line stands above the comment on what comes next",
+        "NRM201",
+        layer(
+            "# both at once",
+            "mean = x.mean(-1, keepdim=True)",
+            "var = x.var(-1, keepdim=True, unbiased=False)",
+            "return (x - mean) * torch.rsqrt(var + self.eps) * self.weight",
+        ),
+        layer(
+            "input_dtype = x.dtype",
+            "x = x.float()",
+            "# both at once",
+            "mean = x.mean(-1, keepdim=True)",
+            "var = x.var(-1, keepdim=True, unbiased=False)",
+            "return ((x - mean) * torch.rsqrt(var + self.eps)).to(input_dtype) * self.weight",
+        ),
+    ),
+    Case(
+        "each of two is cast where the dtype is asked for later",
+        "NRM201",
+        layer(
+            "mean = x.mean(-1, keepdim=True)",
+            "var = x.var(-1, keepdim=True, unbiased=False)",
+            "return ((x - mean) * torch.rsqrt(var + self.eps)).to(x.dtype) * self.weight",
+        ),
+        layer(
+            "mean = x.float().mean(-1, keepdim=True)",
+            "var = x.float().var(-1, keepdim=True, unbiased=False)",
+            "return ((x - mean) * torch.rsqrt(var + self.eps)).to(x.dtype) * self.weight",
+        ),
+    ),
+    Case(
+        "a private helper is cast around its only call",
+        "NRM201",
+        helper(ROOT, "return self._norm(x) * self.weight"),
+        helper(ROOT, "return self._norm(x.float()).type_as(x) * self.weight"),
+    ),
+    Case(
+        "a helper that asks for the dtype is cast inside",
+        "NRM201",
+        helper(f"({ROOT}).to(x.dtype)", "return self._norm(x) * self.weight"),
+        helper(f"({ROOT.replace('(x.', '(x.float().')}).to(x.dtype)", "return self._norm(x) * self.weight"),
+    ),
+    Case(
+        "a function of its own is cast inside, for whoever calls it",
+        "NRM201",
+        function("ms = x.pow(2).mean(-1, keepdim=True)", "return x * torch.rsqrt(ms + eps) * weight"),
+        function(
+            "ms = x.float().pow(2).mean(-1, keepdim=True)",
+            "return (x * torch.rsqrt(ms + eps)).type_as(x) * weight",
+        ),
+    ),
+    Case(
+        "the cast is spelled as elsewhere in the text",
+        "NRM201",
+        forward(MEAN, Y) + "\n\ndef other(y):\n    return y.to(torch.float32).sum().to(y.dtype)\n",
+        forward(WIDE, BACK).replace(".float()", ".to(torch.float32)").replace(".type_as(x)", ".to(x.dtype)")
+        + "\n\ndef other(y):\n    return y.to(torch.float32).sum().to(y.dtype)\n",
+    ),
+    Case(
+        "the dtype that the forward keeps is used",
+        "NRM201",
+        forward("dtype, eps = x.dtype, self.eps", MEAN, "x = x * torch.rsqrt(ms + eps)", "return self.weight * x"),
+        forward(
+            "dtype, eps = x.dtype, self.eps",
+            WIDE,
+            "x = x * torch.rsqrt(ms + eps)",
+            "return self.weight * x.to(dtype)",
+        ),
+    ),
+    Case(
+        "a name that is bound anew is cast where it still means the input",
+        "NRM201",
+        forward(MEAN, "x = x * torch.rsqrt(ms + self.eps)", "if self.training:", "    x = x * self.weight", "return x"),
+        forward(
+            WIDE,
+            "x = (x * torch.rsqrt(ms + self.eps)).type_as(x)",
+            "if self.training:",
+            "    x = x * self.weight",
+            "return x",
+        ),
+    ),
+    Case(
+        "a length, for those who ask for it",
+        "NRM206",
+        forward("return F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * self.weight"),
+        forward("return (F.normalize(x.float(), dim=-1) * x.shape[-1] ** 0.5).type_as(x) * self.weight"),
+    ),
+]
+
+LATE: Final = [
+    Case(
+        "behind the square",
+        "NRM202",
+        forward("ms = x.pow(2).float().mean(-1, keepdim=True)", BACK),
+        forward(WIDE, BACK),
+    ),
+    Case(
+        "around a product in parentheses",
+        "NRM202",
+        forward("ms = (x * x).float().mean(-1, keepdim=True)", BACK),
+        forward(WIDE, BACK),
+    ),
+    Case(
+        "a line of its own goes",
+        "NRM202",
+        forward(MEAN, "ms = ms.to(torch.float32)", BACK),
+        forward(WIDE.replace(".float()", ".to(torch.float32)"), BACK),
+    ),
+    Case(
+        "in the reduction",
+        "NRM202",
+        forward("ms = x.pow(2).mean(-1, keepdim=True, dtype=torch.float32)", BACK),
+        forward("ms = x.to(torch.float32).pow(2).mean(-1, keepdim=True)", BACK),
+    ),
+    Case(
+        "parentheses that only held the cast go with it",
+        "NRM202",
+        forward("ms = (x.pow(2).sum(-1, keepdim=True) / x.shape[-1]).float()", BACK),
+        forward("ms = x.float().pow(2).sum(-1, keepdim=True) / x.shape[-1]", BACK),
+    ),
+]
+
+DOWNCAST: Final = [
+    Case(
+        "the product before the gain",
+        "NRM203",
+        forward("h = x.float()", "return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps))"),
+        forward(
+            "h = x.float()",
+            "return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)",
+        ),
+    ),
+    Case(
+        "an input that is gone leaves its dtype",
+        "NRM203",
+        forward("x = x.float()", MEAN, Y),
+        forward("input_dtype = x.dtype", "x = x.float()", MEAN, BACK.replace("type_as(x)", "to(input_dtype)")),
+    ),
+    Case(
+        "the docstring stays in front",
+        "NRM203",
+        forward('"""Normalise."""', "x = x.double()", MEAN, Y),
+        forward(
+            '"""Normalise."""',
+            "input_dtype = x.dtype",
+            "x = x.double()",
+            MEAN,
+            BACK.replace("type_as(x)", "to(input_dtype)"),
+        ),
+    ),
+    Case(
+        "the name is one that is free",
+        "NRM203",
+        forward("input_dtype = torch.float32", "x = x.float()", MEAN, Y),
+        forward(
+            "in_dtype = x.dtype",
+            "input_dtype = torch.float32",
+            "x = x.float()",
+            MEAN,
+            BACK.replace("type_as(x)", "to(in_dtype)"),
+        ),
+    ),
+    Case(
+        "both ways out",
+        "NRM203",
+        forward(
+            "h = x.float()",
+            "h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)",
+            "if self.training:",
+            "    return h * self.weight",
+            "return h",
+        ),
+        forward(
+            "h = x.float()",
+            "h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)",
+            "if self.training:",
+            "    return h.type_as(x) * self.weight",
+            "return h.type_as(x)",
+        ),
+    ),
+]
+
+ONE_PASS: Final = [
+    Case(
+        "the centred input is written out",
+        "NRM204",
+        layer(
+            "h = x.float()",
+            "mean = h.mean(-1, keepdim=True)",
+            "var = h.pow(2).mean(-1, keepdim=True) - mean.pow(2)",
+            "return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+        layer(
+            "h = x.float()",
+            "mean = h.mean(-1, keepdim=True)",
+            "var = (h - mean).pow(2).mean(-1, keepdim=True)",
+            "return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+    ),
+    Case(
+        "the name of the centred input is used",
+        "NRM204",
+        layer(
+            "h = x.float()",
+            "mean = h.mean(-1, keepdim=True)",
+            "c = h - mean",
+            "var = (h * h).mean(-1, keepdim=True) - mean * mean",
+            "return (c * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+        layer(
+            "h = x.float()",
+            "mean = h.mean(-1, keepdim=True)",
+            "c = h - mean",
+            "var = (c * c).mean(-1, keepdim=True)",
+            "return (c * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+    ),
+    Case(
+        "what was taken before the mean moves behind it",
+        "NRM204",
+        layer(
+            "h = x.float()",
+            "ms = h.pow(2).mean(-1, keepdim=True)",
+            "mean = h.mean(-1, keepdim=True)",
+            "var = ms - mean ** 2",
+            "return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+        layer(
+            "h = x.float()",
+            "mean = h.mean(-1, keepdim=True)",
+            "var = (h - mean).pow(2).mean(-1, keepdim=True)",
+            "return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+    ),
+]
+
+NARROWED: Final = [
+    Case(
+        "the cast of the scale moves to the product",
+        "NRM205",
+        forward(WIDE, "return x * torch.rsqrt(ms + self.eps).to(x.dtype) * self.weight"),
+        forward(WIDE, "return (x * torch.rsqrt(ms + self.eps)).to(x.dtype) * self.weight"),
+    ),
+    Case(
+        "the cast of the statistic goes where the product is cast back",
+        "NRM205",
+        forward(WIDE.replace("keepdim=True)", "keepdim=True).half()"), BACK),
+        forward(WIDE, BACK),
+    ),
+    Case(
+        "a line of its own goes with its cast",
+        "NRM205",
+        forward(WIDE, "ms = ms.to(x.dtype)", BACK),
+        forward(WIDE, BACK),
+    ),
+]
+
+FIXED: Final = [
+    Case(
+        "a fixed half becomes the input's dtype",
+        "NRM205",
+        forward(WIDE, "return self.weight * (x * torch.rsqrt(ms + self.eps)).half()"),
+        forward(WIDE, BACK),
+    ),
+]
+
+MENDED: Final = [*UPCAST, *LATE, *DOWNCAST, *ONE_PASS, *NARROWED]

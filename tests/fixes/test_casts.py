@@ -1,0 +1,50 @@
+"""NRM201 to NRM206: the input cast before its squares are taken, and what comes out cast back, once each."""
+
+from __future__ import annotations
+
+import pytest
+
+from normlint.text.finding import Applicability
+from tests.fixes.cast_cases import FIXED, MENDED, SOUND, UNCLEAR, Case
+from tests.fixes.mend import mend, only
+
+
+def says(case: Case) -> str:
+    return f"{case.code} {case.says}"
+
+
+@pytest.mark.parametrize("case", SOUND, ids=says)
+def test_what_is_right_stays(case: Case) -> None:
+    assert mend(case.before, only(case.code)).left == ()
+    assert mend(case.before, only(case.code)).text == case.before
+
+
+@pytest.mark.parametrize("case", UNCLEAR, ids=says)
+def test_what_is_found_but_unclear_stays(case: Case) -> None:
+    assert {(f.code, f.fix) for f in mend(case.before, only(case.code)).left} == {(case.code, None)}
+    assert mend(case.before, only(case.code)).text == case.before
+
+
+@pytest.mark.parametrize("case", [*MENDED, *FIXED], ids=says)
+def test_the_shortest_edit_in_the_words_of_the_text(case: Case) -> None:
+    mended = mend(case.before, only(case.code))
+    assert mended.text == case.after
+    assert mended.left == ()
+
+
+@pytest.mark.parametrize("case", MENDED, ids=says)
+def test_the_same_norm_in_more_digits_is_safe(case: Case) -> None:
+    made = mend(case.before, only(case.code)).made
+    assert {one.fix.applicability for one in made} == {Applicability.SAFE}
+
+
+@pytest.mark.parametrize("case", FIXED, ids=says)
+def test_a_dtype_that_a_caller_may_count_on_is_unsafe_to_change(case: Case) -> None:
+    made = mend(case.before, only(case.code)).made
+    assert {one.fix.applicability for one in made} == {Applicability.UNSAFE}
+
+
+@pytest.mark.parametrize("case", [*MENDED, *FIXED], ids=says)
+def test_no_rule_says_more_than_before(case: Case) -> None:
+    before, after = mend(case.before, lambda _: False), mend(case.after, lambda _: False)
+    assert {f.code for f in after.analysis.findings} <= {f.code for f in before.analysis.findings}

@@ -71,7 +71,7 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     import torch.nn.functional as F
 
     def rms_norm(x, weight, eps=1e-6):
-        return F.rms_norm(x, weight.shape, weight, eps)  # error: [hand-written-norm]
+        return F.rms_norm(x, x.shape[-1:], weight, eps)  # error: [hand-written-norm]
     ```
 
     Over another axis than the last, torch has no such operation:

@@ -33,6 +33,10 @@ STAYS = {
         forward("if self.fused:", "    return fused(x)", "h = x.float()", NORM, RETURN),
     ),
     "a norm that is one of two results": ("NRM602", forward("h = x.float()", NORM, "return h.type_as(x), x")),
+    "the text makes one with a gain for each head": (
+        "NRM602",
+        forward("h = x.float()", NORM, RETURN) + "\n\nnorm = RMSNorm((8, 64))\n",
+    ),
     "an eps that is made on the way": (
         "NRM602",
         forward("eps = self.eps * 2", "h = x.float()", NORM.replace("self.eps", "eps"), RETURN),
@@ -91,7 +95,7 @@ MENDED = {
         (
             (
                 f"    h = x.float()\n    y = h * torch.rsqrt({MS})\n    return y.type_as(x) * weight\n",
-                "    return torch.nn.functional.rms_norm(x, weight.shape, weight, eps)\n",
+                "    return torch.nn.functional.rms_norm(x, x.shape[-1:], weight, eps)\n",
             ),
         ),
     ),
@@ -101,7 +105,7 @@ MENDED = {
         (
             (
                 f"        h = x.float()\n        {NORM}\n        {RETURN}\n",
-                "        return nn.functional.rms_norm(x, self.weight.shape, self.weight, self.eps)\n",
+                "        return nn.functional.rms_norm(x, x.shape[-1:], self.weight, self.eps)\n",
             ),
         ),
     ),
@@ -136,7 +140,7 @@ MENDED = {
             (
                 "        h = x.float()\n        h = h - h.mean(-1, keepdim=True)\n"
                 f"        {NORM}\n        return (h * (1 + self.weight) + self.bias).type_as(x)\n",
-                "        return F.layer_norm(x, self.weight.shape, 1 + self.weight, self.bias, self.eps)\n",
+                "        return F.layer_norm(x, x.shape[-1:], 1 + self.weight, self.bias, self.eps)\n",
             ),
         ),
     ),
@@ -154,7 +158,7 @@ MENDED = {
             ),
             (
                 "return self._norm(x.float()).type_as(x) * self.weight",
-                "return nn.functional.rms_norm(x, self.weight.shape, self.weight, self.eps)",
+                "return nn.functional.rms_norm(x, x.shape[-1:], self.weight, self.eps)",
             ),
         ),
     ),

@@ -24,14 +24,14 @@ class _Parts:
     x: str
     weight: str | None
     offset: bool  # the gain is 1 + weight
-    optional: bool  # some may be None
+    trailing: bool  # over as many axes as the gain has
     bias: str | None
     eps: str
 
     def call(self, function: str, *, layer: bool) -> str:
         """The call, by position as far as that goes."""
-        shape = f"{self.weight}.shape" if self.weight and not self.optional else f"{self.x}.shape[-1:]"
-        given = [self.x, shape]
+        # not the gain's shape: one gain for each head would change what is averaged, where this raises
+        given = [self.x, f"{self.weight}.shape" if self.trailing else f"{self.x}.shape[-1:]"]
         gain = f"1 + {self.weight}" if self.offset else self.weight
         tail: list[str | None] = [gain, self.bias, self.eps] if layer else [gain, self.eps]
         names = ["weight", "bias", "eps"] if layer else ["weight", "eps"]
@@ -56,7 +56,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
         return None
     call = parts.call(f"{functional}.{_FUNCTIONAL[norm.kind]}", layer=norm.kind == "layer")
     whole = Span(tree.span(body[0]).start, tree.span(body[-1]).end)
-    if _elsewhere(norm, function, tree):
+    if _elsewhere(norm, function, tree) or (not parts.trailing and _of_heads(norm, tree)):
         return None
     edits = (Edit(whole, f"return {call}"), *unused_helpers(tree, function, whole))
     return Fix(f"Let torch do it: `{call}`", edits, Applicability.UNSAFE)
@@ -67,6 +67,14 @@ def _elsewhere(norm: Norm, function: Function, tree: Tree) -> bool:
     statistic = tree.around(norm.main.statistic.span, ast.FunctionDef)
     owner = tree.enclosing_class(statistic) if statistic is not None else None
     return owner is not None and owner is not tree.enclosing_class(function)
+
+
+def _of_heads(norm: Norm, tree: Tree) -> bool:
+    """The text makes one with a gain of several axes: LayerNorm((heads, head_dim))."""
+    name = norm.owner.name.rpartition(".")[2]
+    calls = (n for n in ast.walk(tree.root) if isinstance(n, ast.Call) and _calls(n, name))
+    given = (value for n in calls for value in (*n.args[:1], *(k.value for k in n.keywords)))
+    return any(isinstance(value, ast.Tuple) and len(value.elts) > 1 for value in given)
 
 
 def _faulty(norm: Norm) -> bool:
@@ -128,7 +136,8 @@ def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
     optional = any(len(one.gains) < len(c.gains) or one.shift != c.shift for one in norm.computations)
     gains = [g.param for g in c.gains if g.offset in (None, 1) and g.power == 1 and g.param.axis == "last"]
     offset = any(g.offset is not None for g in c.gains)
-    if len(gains) != len(c.gains) or len(gains) > 1 or (c.statistic.axes == TRAILING and (optional or not gains)):
+    trailing = c.statistic.axes == TRAILING
+    if len(gains) != len(c.gains) or len(gains) > 1 or (trailing and (optional or not gains)):
         return None
     own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     bias = _sole(c.shift, Param) if c.shift is not None else None
@@ -140,7 +149,7 @@ def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
     eps = _eps(norm, function, own, tree)
     if not isinstance(x, Input) or x.name not in own or not eps or "" in (weight, shift):
         return None
-    return None if offset and optional else _Parts(x.name, weight, offset, optional, shift, eps)
+    return None if offset and optional else _Parts(x.name, weight, offset, trailing, shift, eps)
 
 
 def _same(one: Computation, main: Computation) -> bool:

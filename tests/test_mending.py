@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from normlint import rules
 from normlint.engine.baseline import Acceptance, dump, load
 from normlint.engine.fix import fix_bytes
 from normlint.engine.linter import Demand, check_bytes
@@ -328,3 +330,21 @@ def test_an_error_while_fixing_leaves_the_file_and_its_findings(using: Using, mo
     assert not done.changed
     assert done.report.errors == (Failure("a.py", None, "not fixed: internal error: ZeroDivisionError: by nought"),)
     assert [one.code for one in done.report.findings] == ["NRM101"]
+
+
+def test_an_error_while_fixes_are_sought_leaves_the_findings(using: Using, monkeypatch: pytest.MonkeyPatch) -> None:
+    using()
+    real = rules.analyse
+
+    def fail(text: str, *, snippet: bool, fixes: bool) -> rules.Analysis:
+        found = real(text, snippet=snippet, fixes=fixes)
+        if fixes:
+            raise ZeroDivisionError("by nought")
+        return replace(found, findings=tuple(replace(one, fix=None) for one in found.findings))
+
+    monkeypatch.setattr(rules, "analyse", fail)
+    told = (Failure("a.py", None, "internal error: ZeroDivisionError: by nought"),)
+    linted = check_bytes("a.py", b"wide\n", ALL)
+    assert ([one.code for one in linted.findings], linted.errors) == (["NRM101"], told)
+    done = mended("wide\n")
+    assert (done.changed, [one.code for one in done.report.findings], done.report.errors) == (False, ["NRM101"], told)

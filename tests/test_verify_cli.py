@@ -155,7 +155,7 @@ def test_a_finding_carries_its_proof(run: Run) -> None:
     ran = run("--verify", "--device", "cpu", a=GLOBAL)
     assert ran.status == 1
     assert ran.out.count(": NRM") == 1
-    assert re.search(r"\n += global-reduction: .*\n += verify: wrong on cpu: \w.*\n\nFound", ran.out)
+    assert re.search(r"\n += global-reduction: .*\n += verify: wrong on cpu: \w.*\n += help: ", ran.out)
     assert re.search(r"Found 1 error\.\nVerified 1 norm on cpu \(torch .*\): 1 wrong\.\n\Z", ran.out)
 
 

@@ -24,12 +24,11 @@ def fix_bytes(path: str, data: bytes, wish: Wish) -> Fixed | Failure:
 
 
 def _guarded(path: str, work: Callable[[Wish], Fixed], wish: Wish) -> Fixed | Failure:
-    """Where norms can't be prepared for running, nothing is fixed, but the file is still linted."""
+    """Where fixes can't be made, or norms not be prepared for running, the file is left alone, but still linted."""
     done = attempt(path, lambda: work(wish))
-    if wish.demand.prepare is None or not isinstance(done, Failure):
+    if not isinstance(done, Failure) or not done.internal:
         return done
-    plain = replace(wish, demand=replace(wish.demand, prepare=None, fixes=False))
-    linted = attempt(path, lambda: work(plain))
+    linted = attempt(path, lambda: work(replace(wish, demand=wish.demand.plain)))
     if isinstance(linted, Failure):
         return linted
     told = replace(linted.report, errors=(*linted.report.errors, done))

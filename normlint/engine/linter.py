@@ -38,6 +38,11 @@ class Demand:
     safety: Safety = field(default_factory=Safety)
     prepare: Callable[[Source, Unit, Norm], Any] | None = None
 
+    @property
+    def plain(self) -> Demand:
+        """The findings alone."""
+        return replace(self, fixes=False, prepare=None)
+
     def chooses(self, code: str) -> bool:
         """Is a finding with this code to be reported?"""
         return self.selection.chooses(code) and not matches(self.ignored, code)
@@ -63,17 +68,14 @@ def check_checked_text(path: str, text: str, demand: Demand) -> Report:
 
 
 def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
-    """Where norms can't be prepared for running, the file is still linted."""
-    report = _attempted(path, work, demand)
-    if demand.prepare is None or not report.errors:
-        return report
-    linted = _attempted(path, work, replace(demand, prepare=None))
-    return linted if linted.errors else merged((linted, report))
-
-
-def _attempted(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
+    """Where fixes can't be made, or norms not be prepared for running, the file is still linted."""
     done = attempt(path, lambda: work(demand))
-    return Report(errors=(done,)) if isinstance(done, Failure) else done
+    if not isinstance(done, Failure):
+        return done
+    if not done.internal or (demand.prepare is None and not demand.fixes):
+        return Report(errors=(done,))
+    linted = attempt(path, lambda: work(demand.plain))
+    return Report(errors=(linted,)) if isinstance(linted, Failure) else merged((linted, Report(errors=(done,))))
 
 
 def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
@@ -83,9 +85,9 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
     except BadSourceError as bad:
         return Failure(path, bad.line, bad.message)
     except (RecursionError, MemoryError):
-        return Failure(path, None, "nested too deeply to be analysed")
+        return Failure(path, None, "nested too deeply to be analysed", internal=True)
     except Exception as error:  # noqa: BLE001 - the one place: a bug of ours must not cost the other files
-        return Failure(path, None, f"internal error: {type(error).__name__}: {error}")
+        return Failure(path, None, f"internal error: {type(error).__name__}: {error}", internal=True)
 
 
 def survey(source: Source, demand: Demand) -> list[View]:

@@ -98,11 +98,12 @@ class ListedNorm:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A path that could not be linted, and why."""
+    """A path that could not be linted, and why. `internal`: it is a mistake of normlint's own, or its limits."""
 
     path: str
     line: int | None
     message: str
+    internal: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             h = x.float()
             h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return (h * self.weight).type_as(x)  # error: [missing-downcast]
+            return h.type_as(x) * self.weight  # error: [missing-downcast]
     ```
 
     A gain in fp32 that promotes the product is LLaMA's way, and fine:
@@ -104,7 +104,7 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
 
     def rms_norm(x, weight, eps=1e-6):
         scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
-        return (x * scale * weight).to(x.dtype)  # error: [half-precision-statistic]
+        return (x * scale).to(x.dtype) * weight  # error: [half-precision-statistic]
     ```
 
     ```py

@@ -42,7 +42,7 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
 
     def rms_norm(x, weight, eps=1e-6):
         ms = x.float().pow(2).mean(-1, keepdim=True)  # error: [missing-upcast]
-        return (x * torch.rsqrt(ms + eps) * weight).type_as(x)
+        return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
     ```py
@@ -186,7 +186,7 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
             self.gamma = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
-            return (F.normalize(x.float(), dim=-1) * self.scale * self.gamma).type_as(x)  # error: [half-precision-norm]
+            return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma  # error: [half-precision-norm]
     ```
 
     ```py

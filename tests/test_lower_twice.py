@@ -19,7 +19,6 @@ ODD = {
     "decorators": "@a.b(c)\n@d\nasync def f(x): return await x\n",
     "CR LF and continuation lines": "x = 1 + \\\r\n  2\r\ny = f(\r\n  a,\r\n  *b, k=1, **c)\r\n",
     "match": "match a:\n  case [x, *y] if x: pass\n  case {'k': z, **w}: pass\n  case C(v) as u: pass\n",
-    "a form feed": "x = 1\n\x0cy = 2\n",
     "del, assert, raise from": "del a, b\nassert x, y\nraise E(z) from q\n",
     "with and try": "with a as b, c(): pass\ntry: x\nexcept (E, F) as e: y\nelse: z\nfinally: w\n",
     "slices and stars": "x[a:b, ::c, ..., None]\nf(*a, **b)\n(*a, b)\n",
@@ -46,6 +45,11 @@ def test_what_this_python_cannot_parse_is_left_to_libcst(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(lower, "ast", SimpleNamespace(parse=old))
     assert lower.lower("x = f(1)\n", 3) == lower_cst.lower("x = f(1)\n", 3)
+
+
+def test_a_form_feed_moves_nothing() -> None:
+    text = "x = 1\n\x0cy = 2\n"
+    assert [text[slice(*stmt.span)] for stmt in lower.lower(text)] == ["x = 1", "y = 2"]
 
 
 def test_what_nobody_can_parse_is_a_syntax_error() -> None:

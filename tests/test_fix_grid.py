@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from normlint.text.verdict import Verdict
 from normlint.verify.guard.run import Verifier
@@ -21,6 +23,7 @@ pytest.importorskip("torch", reason="what is mended is run")
 
 NAMES = tuple(f"{defect.code} {defect.phrase}" for defect in DEFECTS)
 EACH = 3
+WORN = [look for look in LOOKS if "block" not in look and look != "an indent of two"]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -103,3 +106,15 @@ PAIRED = tuple(all_pairs(1))[::16]
 def test_two_defects_are_both_mended(case: Case) -> None:
     one = tried(case)
     assert (list(unread(one)), probed(one)) == ([], []), said(one, "")
+
+
+CASES = defect_cases()
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, len(CASES) - 1), st.lists(st.sampled_from(WORN), min_size=2, max_size=4, unique=True))
+def test_several_looks_at_once_change_no_fix(number: int, looks: list[str]) -> None:
+    text, plain = CASES[number].text, tried(CASES[number]).mended.text
+    for look in looks:
+        text, plain = LOOKS[look](text), LOOKS[look](plain)
+    assert mend(text).text == plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.text.finding import Applicability
-from tests.fixes.cast_cases import FIXED, MENDED, SOUND, UNCLEAR, Case
+from tests.fixes.cast_cases import FIXED, MENDED, SOUND, UNCLEAR, Case, layer
 from tests.fixes.mend import mend, only
 
 
@@ -48,3 +48,11 @@ def test_a_dtype_that_a_caller_may_count_on_is_unsafe_to_change(case: Case) -> N
 def test_no_rule_says_more_than_before(case: Case) -> None:
     before, after = mend(case.before, lambda _: False), mend(case.after, lambda _: False)
     assert {f.code for f in after.analysis.findings} <= {f.code for f in before.analysis.findings}
+
+
+def test_one_pass_is_centred_before_it_is_cast() -> None:
+    lines = ["mean = x.mean(-1, keepdim=True)", "var = x.pow(2).float().mean(-1, keepdim=True) - mean.pow(2)"]
+    lines.append("return ((x - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight")
+    mended = mend(layer(*lines), only("NRM202", "NRM204"))
+    assert [one.code for one in mended.made] == ["NRM204", "NRM202"]
+    assert "mean = x.float().mean(-1, keepdim=True)\n        var = (x - mean).pow(2).mean(-1" in mended.text

@@ -55,8 +55,8 @@ def _entered(
 def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
     entry = entry_of(tree, several)
-    if entry is None or not entry.nodes:
-        return None
+    if entry is None or not entry.nodes or any(c.statistic.spelled == "one-pass" for c in several):
+        return None  # one pass must be centred first
     here = scope(tree, entry.nodes[0])
     gone: dict[Edit, None] = {}
     up = ""

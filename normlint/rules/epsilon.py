@@ -185,8 +185,9 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
             if e.how == "clamp" and e.default == 0 and len(c.eps) > 1:
                 continue  # a floor of 0 under another eps keeps rounding from going negative
             why = _out_of_range(c, e)
+            narrowed = 0 < (e.default or 0) < SMALLEST_HALF  # NRM205 says where; with a wide sum this eps is right
             if why:
-                yield Problem(e.at, why, partial(repair.put_right, norm, e))
+                yield Problem(e.at, why, None if narrowed else partial(repair.put_right, norm, e))
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:

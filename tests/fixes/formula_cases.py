@@ -58,8 +58,6 @@ return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) 
     "an RMS norm with a bias may be a layer norm after all": norm("""
 var = h.var(-1, keepdim=True, unbiased=False)
 return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias"""),
-    "the mean absolute value comes from an L1 norm": norm("""
-return (h / (h.norm(p=1, dim=-1, keepdim=True) / h.shape[-1] + self.eps)).type_as(x) * self.weight"""),
 }
 CASES = {
     "NRM401 a product with an inverse root for a division by it": norm("""
@@ -128,6 +126,15 @@ return (h / ms.sqrt()).type_as(x) * self.weight + 0 * total"""),
 return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 2).type_as(x) * self.weight
 ---
 return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 0.5).type_as(x) * self.weight"""),
+    "NRM402 what is called std gets the root": norm(
+        """
+std = h.var(-1, keepdim=True, unbiased=False) + self.eps
+return ((h - h.mean(-1, keepdim=True)) / std).type_as(x) * self.weight
+---
+std = torch.sqrt(h.var(-1, keepdim=True, unbiased=False) + self.eps)
+return ((h - h.mean(-1, keepdim=True)) / std).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
     "NRM402 of two roots the one called rms stays": norm("""
 rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
 return (h * torch.rsqrt(rms)).type_as(x) * self.weight

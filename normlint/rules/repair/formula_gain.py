@@ -10,7 +10,7 @@ from typing import Final
 from normlint.norm.norm import Gain, Norm
 from normlint.rules.repair.formula_flow import called
 from normlint.rules.repair.formula_powers import Edits
-from normlint.rules.repair.formula_text import number, parenthesised
+from normlint.rules.repair.formula_text import function, number, parenthesised
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
 from normlint.text.finding import Applicability, Edit, Fix, Span
@@ -66,6 +66,10 @@ def _changed(tree: Tree, call: ast.Call, old: str) -> Iterator[Edit]:
     name, end = called(call), tree.span(call.func).end
     if name in _OTHER and name.startswith(old) and isinstance(call.func, ast.Attribute):
         yield Edit(Span(end - len(name), end), _OTHER[name])
+        return
+    by_name = function(tree, _OTHER.get(name, "")) if name.startswith(old) and not name.endswith("_") else ""
+    if by_name:
+        yield tree.replace(call.func, by_name)
         return
     filled = [k.value for k in call.keywords if k.arg in ("fill_value", "val", "value")] or call.args[-1:]
     if name in ("full", "full_like", "fill_", "constant_") and filled:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from normlint.evaluate.monomial import Step
-from normlint.rules.repair.formula_flow import Product, called, product_at
+from normlint.rules.repair.formula_flow import Product, bound_to_root, called, definitions, product_at, read_once
 from normlint.rules.repair.formula_text import (
     FIXED,
     HALF,
@@ -137,6 +137,9 @@ def _division(tree: Tree, node: ast.expr | ast.AugAssign, factor: Fraction) -> I
         found = product_at(tree, divisor)
         yield from flipped(tree, found) if found else ()
     if factor == HALF:
+        given = definitions(tree, divisor)
+        if len(given) == 1 and bound_to_root(tree, given[0]) and read_once(tree, given[0]):
+            yield around(tree, given[0], "sqrt")  # std = var + eps
         yield around(tree, divisor, "sqrt")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final
 
 from normlint.norm.norm import Computation, Norm
@@ -34,8 +33,8 @@ def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:
     inner, start = tree.at(c.statistic.inner_span), tree.at(c.statistic.span)
     if inner is None or start is None:
         return
-    found = (_in_place_of_abs(tree, inner), _at_definition(tree, inner), _order_two(tree, start))
-    squares = [*chain.from_iterable(found), _squared(tree, inner)]
+    squares = [*_in_place_of_abs(tree, inner), *_at_definition(tree, inner), _squared(tree, inner)]
+    yield from (("Take the L2 norm", edits) for edits in _order_two(tree, start))
     if c.power == -1:  # x / mean(|x|)
         roots = [around(tree, p.value, "sqrt") for p in products(tree, start)]
         yield from (("Divide by the root of the mean square", (*s, *r)) for s in squares for r in roots)

@@ -53,20 +53,20 @@ class Trial:
         """Edits that mend one of several findings of the rule, or that bring out what the finding hid."""
         most = list(_codes(self.norm)).count(self.code) - 1
         yield from (edits for edits in tried if most and self.passes(edits, left=most))
-        yield from (edits for edits in tried if self._brings_out(edits))
+        brought = {edits: self._brought_out(edits) for edits in tried}
+        yield from sorted((e for e, new in brought.items() if new), key=lambda e: len(brought[e]))
 
-    def _brings_out(self, edits: tuple[Edit, ...]) -> bool:
-        """The norm is rid of the finding, and other rules see more of it: a wrong count under what was no root."""
+    def _brought_out(self, edits: tuple[Edit, ...]) -> tuple[str, ...]:
+        """What other rules see where the norm is rid of the finding: a wrong count under what was no root."""
         mended = self.mended(edits)
-        if mended is None:
-            return False
-        codes = set(_codes(mended))
-        if self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
-            return False
+        codes = set(_codes(mended)) if mended is not None else {self.code}
+        if mended is None or self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
+            return ()
         said, says = _said(_norms(self.tree.text, self.tree.snippet)), _said(_edited(self.tree, edits))
-        new = [(name, code) for name, code in says - said]
+        new = list(says - said)
         hidden = self.code in _HIDING  # without squares no other rule for formulas speaks
-        return all(name == self.norm.qualname and (hidden or code[:4] != self.code[:4]) for name, code in new)
+        own = all(name == self.norm.qualname and (hidden or code[:4] != self.code[:4]) for name, code in new)
+        return tuple(code for _, code in new) if own else ()
 
     def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
         """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?
@@ -123,8 +123,8 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
 
 def _said(norms: tuple[Norm, ...]) -> Counter[tuple[str, str]]:
     """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
-    places = {c.statistic.span for norm in norms if not norm.helper for c in norm.computations}
-    judged = (n for n in norms if not (n.helper and any(c.statistic.span in places for c in n.computations)))
+    places = {c.joined for norm in norms if not norm.helper for c in norm.computations}
+    judged = (n for n in norms if not (n.helper and any(c.joined in places for c in n.computations)))
     return Counter((norm.qualname, code) for norm in judged for code in _codes(norm))
 
 

@@ -94,6 +94,12 @@ return (h * inv).type_as(x) * self.weight
 ---
 inv = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
 return (h * inv).type_as(x) * self.weight"""),
+    "NRM401 rms is no inverse": norm("""
+rms = 1 / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight
+---
+rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight"""),
     "NRM401 on both branches": norm("""
 ms = h.pow(2).mean(-1, keepdim=True) + self.eps
 if self.training:

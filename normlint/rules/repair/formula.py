@@ -12,7 +12,7 @@ from normlint.evaluate.monomial import Step
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.repair.formula_flow import bound_to_root, loads_of, named_a_root, products, read_once
 from normlint.rules.repair.formula_powers import Edits, flipped, scaled
-from normlint.rules.repair.formula_text import around
+from normlint.rules.repair.formula_text import around, number
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
 from normlint.text.finding import Applicability, Fix
@@ -29,15 +29,26 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Candidate]:
     start = tree.at(c.statistic.span)
     if start is None:
         return
-    steps = _steps(c)
-    divides = bool(steps) and steps[0].op == "recip" and _ends_in_product(tree, steps[0])
+    steps, named = _steps(c), named_a_root(tree, start)
+    inverted = bool(steps) and steps[0].op == "recip"  # by a division, or by a reciprocal of what is named
+    divides = inverted and _ends_in_product(tree, steps[0])
     inner = steps[1:] if divides else steps
+    if named and inverted:
+        inner = sorted(inner, key=partial(_nameless, tree))
     roots = [("Turn the root the right way round", e) for s in inner for e in scaled(tree, s, Fraction(-1))]
-    outer = [("Multiply by the inverse root", e) for e in scaled(tree, steps[0], Fraction(-1))] if divides else []
-    if not divides:
-        outer = [("Divide by the root", e) for p in products(tree, start) for e in flipped(tree, p)]
-    first_inner = named_a_root(tree, start) == divides and (read_once(tree, start) or not divides)
+    if divides:
+        outer = [("Multiply by the inverse root", e) for e in scaled(tree, steps[0], Fraction(-1))]
+    else:
+        turned = (p for p in products(tree, start) if number(p.other) is None)
+        outer = [("Divide by the root", e) for p in turned for e in flipped(tree, p)]
+    first_inner = named and read_once(tree, start) if divides else inverted or not named
     yield from (*roots, *outer) if first_inner else (*outer, *roots)
+
+
+def _nameless(tree: Tree, step: Step) -> bool:
+    """The step isn't taken where the value gets a name like rms, and what is called so should be so."""
+    stmt = tree.statement(tree.at(step.span) or tree.root)
+    return not (isinstance(stmt, ast.Assign) and bound_to_root(tree, stmt.value))
 
 
 def _ends_in_product(tree: Tree, step: Step) -> bool:

@@ -98,6 +98,30 @@ UNCLEAR: Final = [
 ]
 
 UPCAST: Final = [
+    Case(
+        "a gain that comes first meets an input that is wide, too",
+        "NRM201",
+        forward("return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"),
+        forward(
+            "input_dtype = x.dtype",
+            "x = x.float()",
+            "return (self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)).to(input_dtype)",
+        ),
+    ),
+    Case(
+        "what is bound anew is cast back where it is made, before another tensor joins",
+        "NRM201",
+        forward(
+            "k, v = self.kv(x).chunk(2, dim=-1)",
+            "k = k * torch.rsqrt(k.square().mean(-1, keepdim=True) + 1e-6) * self.weight",
+            "return (k * v).flatten(-2)",
+        ),
+        forward(
+            "k, v = self.kv(x).chunk(2, dim=-1)",
+            "k = (k * torch.rsqrt(k.float().square().mean(-1, keepdim=True) + 1e-6)).type_as(k) * self.weight",
+            "return (k * v).flatten(-2)",
+        ),
+    ),
     Case("a mean of squares", "NRM201", forward(MEAN, Y), forward(WIDE, BACK)),
     Case(
         "the output is cast back already",

@@ -88,8 +88,10 @@ def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None)
     helper = made is not None and given is not None and scope(tree, made) is not scope(tree, given)
     if made is not None and not _half_there(tree, c, made, entry):
         made = None
-    if any(not isinstance(f.atom, Param) for f in (c.shift.factors if c.shift else ())):
-        given = None  # a residual joined: whose dtype counts isn't clear
+    joined = [f.atom for f in c.shift.factors] if c.shift else []
+    mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
+    if mixed or any(not isinstance(a, Param) for a in joined):
+        given = None  # another tensor or a residual joined: whose dtype counts isn't clear
     ways = [
         (_but_for_gain(c, node), found)
         for node in ((made, given) if helper else (given, made))
@@ -127,6 +129,12 @@ def _to_input(tree: Tree, c: Computation, node: ast.expr, entry: Entry | None, t
     if top is not None and top.function is function:
         return back(tree, node, (top.name,), rebound=top.stmt)
     local = [n for n in (entry.nodes if entry else []) if isinstance(n, ast.Name) and scope(tree, n) is function]
-    found = [back(tree, node, (one.id,), since=tree.span(one).start) for one in local]
+    found = [back(tree, node, (one.id,), since=_line_of(tree, one)) for one in local]
     found.append(back(tree, node, names_of(c)))
     return min((one for one in found if one is not None), key=lambda one: bool(one.line), default=None)
+
+
+def _line_of(tree: Tree, node: ast.expr) -> int:
+    """Where its statement starts, which may bind the name anew: `k = k * k.square()`."""
+    stmt = tree.statement(node)
+    return tree.span(stmt if stmt is not None else node).start

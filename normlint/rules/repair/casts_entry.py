@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from normlint.evaluate.monomial import Centred, Stat
@@ -39,7 +39,35 @@ def entry_of(tree: Tree, several: Iterable[Computation]) -> Entry | None:
             seen.add(stat)
             if not _enter(tree, found, c, stat):
                 return None
+    names = {node.id for node in found.nodes if isinstance(node, ast.Name)}
+    found.operands += dict.fromkeys(node for c in several for node in _scaled_first(tree, c, names))
     return found
+
+
+def _scaled_first(tree: Tree, c: Computation, names: set[str]) -> Iterator[ast.expr]:
+    """Where the input meets the gain before the statistic: in halves this product may overflow, too."""
+    gains = {gain.param.name.rpartition(".")[2] for gain in c.gains}
+    made = tree.at(c.joined)
+    nodes: Iterable[ast.AST] = ast.walk(made) if made is not None else ()
+    for node in nodes:
+        one, other = _factors(node) or (node, node)
+        for tensor, gain in ((one, other), (other, one)):
+            if isinstance(tensor, ast.Name) and tensor.id in names and _named(gain) in gains:
+                yield tensor
+
+
+def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two of `a * b`, `a.mul(b)` and `torch.mul(a, b)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return node.left, node.right
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "mul":
+        return None
+    several = [*([node.func.value] if len(node.args) == 1 else []), *node.args]
+    return (several[0], several[1]) if len(several) == 2 else None
+
+
+def _named(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _spans(c: Computation) -> list[Span]:

@@ -47,8 +47,9 @@ def product_of(page: Page, norm: Norm, *, returned: bool = True, first: bool = F
     chain = (first_product(page, root, given) if first else None) or _chain(page, norm, root, given)
     function = function_in(chain)
     value = given_back(function, chain[-1]) if function and returned else None
-    if function is not None and value is not None and not isinstance(value, ast.Tuple | ast.List):
-        chain = to(_down_to(chain, function), value)
+    if function is not None and value is not None:
+        several = isinstance(value, ast.Tuple | ast.List)
+        chain = _with_cast(chain) if several else to(_down_to(chain, function), value)
     if function is function_in(root):
         return Found(chain[-1], chain, root[-1], given, value is not None)
     call = _call_of(function_in(root), chain)
@@ -81,6 +82,13 @@ def _is_table(c: Computation, gain: Gain) -> bool:
     """A gain for each of several gates, in the middle of a model where one axis is reduced."""
     one = not c.returned and isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
     return one and sum(n != ONE for n in gain.param.shape or ()) > 1
+
+
+def _with_cast(chain: Chain) -> Chain:
+    """Up to the cast of the product, where there is one directly around it."""
+    while len(chain) > 2 and getattr(chain[-2], "attr", "") in CASTS and isinstance(chain[-3], ast.Call):
+        chain = chain[:-2]
+    return chain
 
 
 def _down_to(chain: Chain, node: ast.AST) -> Chain:

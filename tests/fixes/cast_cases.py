@@ -55,6 +55,25 @@ Y: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps))"
 BACK: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps)).type_as(x)"
 ROOT: Final = "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
 
+KEYS: Final = """import torch
+from torch import nn
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, dim, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.to_kv = nn.Linear(dim, 2 * dim)
+        self.k_scale = nn.Parameter(torch.ones(dim // heads))
+
+    def forward(self, x):
+        b, n, d = x.shape
+        k, v = self.to_kv(x).chunk(2, dim=-1)
+        k = k.view(b, n, self.heads, d // self.heads)
+        k = {}
+        return (k * v.view_as(k)).reshape(b, n, d)
+"""
+
 SOUND: Final = [
     Case(
         "the cast stands in the caller",
@@ -111,16 +130,8 @@ UPCAST: Final = [
     Case(
         "what is bound anew is cast back where it is made, before another tensor joins",
         "NRM201",
-        forward(
-            "k, v = self.kv(x).chunk(2, dim=-1)",
-            "k = k * torch.rsqrt(k.square().mean(-1, keepdim=True) + 1e-6) * self.weight",
-            "return (k * v).flatten(-2)",
-        ),
-        forward(
-            "k, v = self.kv(x).chunk(2, dim=-1)",
-            "k = (k * torch.rsqrt(k.float().square().mean(-1, keepdim=True) + 1e-6)).type_as(k) * self.weight",
-            "return (k * v).flatten(-2)",
-        ),
+        KEYS.format("k * torch.rsqrt(k.square().mean(-1, keepdim=True) + 1e-6) * self.k_scale"),
+        KEYS.format("(k * torch.rsqrt(k.float().square().mean(-1, keepdim=True) + 1e-6)).type_as(k) * self.k_scale"),
     ),
     Case("a mean of squares", "NRM201", forward(MEAN, Y), forward(WIDE, BACK)),
     Case(

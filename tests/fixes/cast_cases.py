@@ -135,6 +135,17 @@ UPCAST: Final = [
     ),
     Case("a mean of squares", "NRM201", forward(MEAN, Y), forward(WIDE, BACK)),
     Case(
+        "a product by einsum: both of its tensors, not its letters",
+        "NRM201",
+        forward('ms = torch.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]', Y),
+        forward(
+            "input_dtype = x.dtype",
+            "x = x.float()",
+            'ms = torch.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]',
+            "return self.weight * (x * torch.rsqrt(ms + self.eps)).to(input_dtype)",
+        ),
+    ),
+    Case(
         "the output is cast back already",
         "NRM201",
         forward(MEAN, "return (self.weight * (x * torch.rsqrt(ms + self.eps))).to(x.dtype)"),

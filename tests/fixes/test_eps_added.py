@@ -67,6 +67,12 @@ MENDED = [
         (("flag=False,", "flag=False, eps=1e-6,"), KEEPS, ("keepdim=True)", "keepdim=True) + self.eps")),
     ),
     Case(
+        "an eps that is None where nothing is given can't be added, and the constructor takes one",
+        "NRM301",
+        module(DIM, "", H, NO_ROOT).replace("(self, x)", "(self, x, eps=None)"),
+        (TAKES, KEEPS, ("keepdim=True)", "keepdim=True) + self.eps")),
+    ),
+    Case(
         "keyword arguments that go on to another constructor might hold an eps: a number does",
         "NRM301",
         module("dim, **more", "", H, NO_ROOT).replace("super().__init__()", "super().__init__(**more)"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Computation
+from normlint.rules.repair.calls import called
 from normlint.rules.repair.casts_edits import Square, asks, behind, scope, square, starts_its_line
 from normlint.rules.repair.tree import Function, Tree
 from normlint.text.edit import overlap
@@ -83,6 +84,11 @@ def _spans(c: Computation) -> list[Span]:
 
 def _enter(tree: Tree, found: Entry, c: Computation, span: Span) -> bool:
     squares = {s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"}
+    product = tree.at(span)
+    if isinstance(product, ast.Call) and called(product) in ("einsum", "vecdot"):
+        several = [a for a in product.args if not isinstance(a, ast.Constant)]  # all in one dtype, or torch refuses
+        found.operands += several
+        return bool(several) and not any(isinstance(a, ast.Starred) for a in several)
     if span in squares:
         one = square(tree, span)
         found.squares += [one] if one else []

@@ -132,7 +132,7 @@ def has_attribute(tree: Tree, cls: ast.ClassDef, name: str) -> bool:
 def known(tree: Tree, node: ast.AST) -> str | None:
     """How an eps that the code has already is written at the node: a parameter, an attribute or a constant."""
     for scope in scopes(tree, node):
-        names = [arg.arg for arg in parameters(scope) if is_eps(arg.arg) and _usable(tree, default(scope, arg.arg))]
+        names = [arg.arg for arg in parameters(scope) if is_eps(arg.arg) and _given_a_number(tree, scope, arg.arg)]
         if len(names) == 1:
             return names[0]
     me = self_at(tree, node)
@@ -141,6 +141,14 @@ def known(tree: Tree, node: ast.AST) -> str | None:
         return f"{me.name}.{names[0]}"
     constants = [name for name in _constants(tree) if len(_constants(tree)[name]) == 1]
     return constants[0] if len(constants) == 1 and _usable(tree, _constants(tree)[constants[0]][0]) else None
+
+
+def _given_a_number(tree: Tree, scope: Scope, name: str) -> bool:
+    """Not a parameter that may be None when it comes to be added."""
+    value = default(scope, name)
+    if isinstance(value, ast.Constant) and value.value is None:
+        return bool(_bound(tree, scope, name))
+    return _usable(tree, value)
 
 
 def _attributes(tree: Tree, cls: ast.ClassDef) -> set[str]:

@@ -400,6 +400,23 @@ DOWNCAST: Final = [
 
 ONE_PASS: Final = [
     Case(
+        "a product in parentheses that stands in a line of its own leaves them behind",
+        "NRM204",
+        layer(
+            "x = x.float()",
+            "mu = x.mean(-1, keepdim=True)",
+            "ms = (x * x).mean(-1, keepdim=True)",
+            "var = ms - mu * mu",
+            "return self.weight * ((x - mu) / torch.sqrt(var + self.eps))",
+        ),
+        layer(
+            "x = x.float()",
+            "mu = x.mean(-1, keepdim=True)",
+            "var = (x - mu).pow(2).mean(-1, keepdim=True)",
+            "return self.weight * ((x - mu) / torch.sqrt(var + self.eps))",
+        ),
+    ),
+    Case(
         "the centred input is written out",
         "NRM204",
         layer(

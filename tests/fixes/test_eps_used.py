@@ -32,6 +32,11 @@ STAYS = [
         function(EPS, H, "r = h.pow(2).sum(-1, True).sqrt() * x.shape[-1] ** -0.5", "return h / (r + eps) * weight"),
     ),
     Case(
+        "an eps that is None where nothing is given can't be added",
+        "NRM304",
+        module("dim, eps=None", "self.eps = eps", H, f"return self.weight * (h * torch.rsqrt({MS})).type_as(x)"),
+    ),
+    Case(
         "a helper that two classes use, of which one has no eps, is shown only",
         "NRM304",
         HELPER.format("rms")

@@ -216,6 +216,8 @@ def _inlined(found: _OnePass, centred: str) -> tuple[Edit, ...] | None:
     if any(_reads(found.function, name.id) != 1 for name, _ in found.defined) or _moved(found):
         return None
     inner, text = tree.span(found.squared.node), _resquared(found, centred)
+    if text.endswith(".pow(2)") and text.startswith("("):
+        inner = tree.with_parentheses(found.squared.node)
     tight = text.endswith(")") and not isinstance(found.squared.node, ast.BinOp)
     for name, value in reversed(found.defined):
         span = tree.span(value.value)

@@ -122,6 +122,8 @@ def _stored(norm: Norm, tree: Tree, cls: ast.ClassDef, name: str) -> Iterator[tu
 
 
 def _used(norm: Norm, tree: Tree, source: Source, edits: list[Edit]) -> Fix | None:
+    if _may_be_none(source):
+        return None
     text = ""
     for c in norm.computations:
         found = _acting(norm, tree, c, source)
@@ -132,6 +134,16 @@ def _used(norm: Norm, tree: Tree, source: Source, edits: list[Edit]) -> Fix | No
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps)
     fix = _tried(trial, f"Use `{text}`", edits, SAFE)
     return fix or _tried(trial, f"Use `{text}`", [*edits, *_in_range(tree, norm, source)], UNSAFE)
+
+
+def _may_be_none(source: Source) -> bool:
+    """Where nothing is given, there is nothing to add: a parameter of the same name has None as its default."""
+    holder = constructor(source.holder) if isinstance(source.holder, ast.ClassDef) else source.holder
+    if holder is None:
+        return False
+    value = default(holder, source.name)
+    bound = {n.id for n in ast.walk(holder) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return isinstance(value, ast.Constant) and value.value is None and source.name not in bound
 
 
 def _in_range(tree: Tree, norm: Norm, source: Source) -> list[Edit]:

@@ -121,6 +121,18 @@ MENDED = {
             ),
         ),
     ),
+    "a gain to which 1 is added in fp32": (
+        ("NRM602", UNSAFE),
+        forward("h = x.float()", NORM, "return (h * (1.0 + self.weight.float())).type_as(x)").replace(
+            "torch.ones", "torch.zeros"
+        ),
+        (
+            (
+                f"        h = x.float()\n        {NORM}\n        return (h * (1.0 + self.weight.float())).type_as(x)\n",
+                "        return nn.functional.rms_norm(x, x.shape[-1:], 1 + self.weight.float(), self.eps)\n",
+            ),
+        ),
+    ),
     "a layer norm, and the gain of one more": (
         ("NRM602", UNSAFE),
         made(

@@ -23,6 +23,7 @@ class _Parts:
 
     x: str
     weight: str | None
+    gain: str | None  # as it is multiplied: cast, where 1 is added to it in fp32
     offset: bool  # the gain is 1 + weight
     trailing: bool  # over as many axes as the gain has
     bias: str | None
@@ -32,7 +33,7 @@ class _Parts:
         """The call, by position as far as that goes."""
         # not the gain's shape: one gain for each head would change what is averaged, where this raises
         given = [self.x, f"{self.weight}.shape" if self.trailing else f"{self.x}.shape[-1:]"]
-        gain = f"1 + {self.weight}" if self.offset else self.weight
+        gain = f"1 + {self.gain}" if self.offset else self.weight
         tail: list[str | None] = [gain, self.bias, self.eps] if layer else [gain, self.eps]
         names = ["weight", "bias", "eps"] if layer else ["weight", "eps"]
         skipped = False
@@ -145,11 +146,12 @@ def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
         return None
     x = _sole(c.input, Input)
     weight = _called(gains[0], own) if gains else None
+    gain = _widened(weight, function, tree) if weight and offset else weight
     shift = _called(bias, own) if isinstance(bias, Param) else None
     eps = _eps(norm, function, own, tree)
     if not isinstance(x, Input) or x.name not in own or not eps or "" in (weight, shift):
         return None
-    return None if offset and optional else _Parts(x.name, weight, offset, trailing, shift, eps)
+    return None if offset and optional else _Parts(x.name, weight, gain, offset, trailing, shift, eps)
 
 
 def _same(one: Computation, main: Computation) -> bool:
@@ -173,6 +175,13 @@ def _called(param: Param, own: set[str]) -> str:
     if param.name in own:
         return param.name
     return f"self.{param.name}" if "self" in own and param.role in ("parameter", "buffer") else ""
+
+
+def _widened(weight: str, function: Function, tree: Tree) -> str:
+    """With its cast to fp32, where it has one: in halves 1 + w loses what makes w differ from 0."""
+    calls = (n for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    casts = (tree.source(n) for n in calls if n.func.attr in ("float", "to") and tree.source(n.func.value) == weight)  # type: ignore[attr-defined]
+    return next((cast for cast in casts if "float" in cast), weight)
 
 
 def _eps(norm: Norm, function: Function, own: set[str], tree: Tree) -> str:

@@ -1,0 +1,50 @@
+"""The held set's broken norms, mended: whatever reading finds goes, and then running finds nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from normlint.text.verdict import MATCH, Verdict
+from normlint.verify.guard.run import Verifier
+from tests.fixes.judge import job
+from tests.fixes.mend import Mended, by_default, mend
+from tests.held import BROKEN, SOUND, Held
+
+pytest.importorskip("torch", reason="what is mended is run")
+
+FOUND = [held for held in BROKEN if held.codes]
+HALF = {"nrm501_requires_grad_only": "a shift that is no parameter is seen by running alone"}
+
+
+@cache
+def mended(held: Held) -> Mended:
+    return mend(held.text, lambda code: by_default(code) or code in held.codes)
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    """All verdicts, from one verifier."""
+    jobs = [job(mended(held).text) for held in FOUND]
+    assert None not in jobs
+    with Verifier(device="cpu") as verifier:
+        answers = dict(verifier.verdicts([one for one in jobs if one]))
+    return {held.name: answers[number] for number, held in enumerate(FOUND)}
+
+
+@pytest.mark.parametrize("held", SOUND, ids=lambda held: held.name)
+def test_a_sound_norm_stays_as_it_is(held: Held) -> None:
+    assert mend(held.text).text == held.text
+
+
+@pytest.mark.parametrize("held", FOUND, ids=lambda held: held.name)
+def test_a_broken_norm_is_mended_and_nothing_is_left(held: Held) -> None:
+    assert mended(held).made
+    assert mended(held).settled
+    assert mended(held).left == ()
+
+
+@pytest.mark.parametrize("held", FOUND, ids=lambda held: held.name)
+def test_running_it_finds_nothing_any_more(held: Held, verdicts: dict[str, Verdict]) -> None:
+    assert (verdicts[held.name].status == MATCH) == (held.name not in HALF), verdicts[held.name].reason

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from normlint.engine.config import Configs, Settings
+from normlint.engine.settings import Configs, Settings
 from normlint.engine.discovery import discover
 from normlint.engine.linter import Demand
 from normlint.engine.run import check_all

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from normlint.engine.config import ConfigError, Configs, Settings, load, load_given, parse
+from normlint.engine.config import load, load_given, parse
 from normlint.engine.selection import Selection, checked_codes, find_rule
+from normlint.engine.settings import ConfigError, Configs, Settings
 
 pytestmark = pytest.mark.usefixtures("faked")
 
@@ -146,7 +147,7 @@ def test_a_broken_file_is_kept_and_the_next_one_up_holds(tmp_path: Path) -> None
     (tmp_path / "pyproject.toml").write_text('[tool.normlint]\nselect = ["NRM1"]\n')
     (tmp_path / "a").mkdir()
     broken = tmp_path / "a" / "pyproject.toml"
-    broken.write_text("[")
+    broken.write_text("[tool.normlint")
     configs = Configs()
     assert configs.of(str(tmp_path / "a" / "x.py")).select == ("NRM1",)
     assert list(configs.errors) == [str(broken)]

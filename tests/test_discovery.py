@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from normlint.engine.config import Configs
 from normlint.engine.discovery import Found, discover
+from normlint.engine.settings import Configs
 
 Make = Callable[..., None]
 
@@ -30,7 +29,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 
 
 def found(*paths: str, **settings: object) -> Found:
-    return discover(paths or (".",), Configs(lambda known: replace(known, **settings)))  # type: ignore[arg-type]
+    return discover(paths or (".",), Configs(lambda known: known.but(**settings)))
 
 
 def listed(*paths: str, **settings: object) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.engine.selection import ConfigError
+from normlint.engine.settings import ConfigError
 
 VERSION: Final = 1
 Key = tuple[str, int, str, str, str]

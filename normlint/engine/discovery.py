@@ -3,52 +3,63 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
 
-from normlint.engine.config import Configs, Settings
-from normlint.engine.report import Failure
-from normlint.text.read import SUFFIXES, reason
+from normlint.engine.settings import special_patterns
+from normlint.text.raw import SUFFIXES, reason
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
+
     from pathspec import GitIgnoreSpec
+
+    from normlint.engine.report import Failure
+    from normlint.engine.settings import Configs, Settings
 
     _Specs = tuple[tuple[str, GitIgnoreSpec], ...]
 
 _SUFFIXES: Final = tuple(SUFFIXES)
 _EDITOR_LOCK: Final = ".#"
+_GITIGNORE: Final = ".gitignore"
+_REPOSITORY: Final = ".git"
 
 
-@dataclass(frozen=True, slots=True)
 class Found:
     """The files to lint, in order, and the paths that could not be followed."""
 
-    paths: tuple[str, ...]
-    errors: tuple[Failure, ...]
+    __slots__ = ("errors", "paths")
+
+    def __init__(self, paths: tuple[str, ...], errors: tuple[Failure, ...]) -> None:
+        self.paths = paths
+        self.errors = errors
 
 
 def discover(paths: Sequence[str], configs: Configs) -> Found:
     """The files at and below `paths`, sorted, each once."""
     walk = _Walk(configs)
-    files: dict[str, None] = {}
+    files: list[str] = []
     for path in paths:
-        files.update(dict.fromkeys(walk.of(os.path.normpath(path))))
-    return Found(tuple(sorted(files, key=_order)), tuple(walk.errors))
+        files += walk.of(os.path.normpath(path))
+    if len(paths) > 1:  # one walk gives them sorted
+        files = sorted(dict.fromkeys(files), key=_order)
+    return Found(tuple(files), tuple(walk.errors))
 
 
 def _order(path: str) -> tuple[str, ...]:
     return tuple(path.split(os.sep))
 
 
-@dataclass(slots=True)
 class _Walk:
-    configs: Configs
-    errors: list[Failure] = field(default_factory=list)
-    _ignores: dict[str, _Specs] = field(default_factory=dict)
-    _floor: str = ""
+    __slots__ = ("_floor", "_ignores", "configs", "errors")
 
-    def of(self, path: str) -> Iterator[str]:
+    def __init__(self, configs: Configs) -> None:
+        self.configs = configs
+        self.errors: list[Failure] = []
+        self._ignores: dict[str, _Specs] = {}
+        self._floor = ""
+
+    def of(self, path: str) -> list[str]:
         """The files at one path of the command line: a file is taken whatever its name."""
         try:
             directory = os.path.isdir(path)
@@ -56,32 +67,47 @@ class _Walk:
                 os.stat(path)
         except (OSError, ValueError) as error:
             self._fail(path, error)
-            return
+            return []
         if self._forced_out(path, directory):
-            return
-        if directory:
-            yield from self._below(path)
-        else:
-            yield path
+            return []
+        return self._below(path) if directory else [path]
 
-    def _below(self, top: str) -> Iterator[str]:
+    def _below(self, top: str) -> list[str]:
         """Links to directories are not followed, so no loop can be entered; a named link is."""
         self._enter(top)
-        waiting = [top]
+        files: list[str] = []
+        waiting = [(top, True)]
         while waiting:
-            directory = waiting.pop()
-            settings = self.configs.of_directory(os.path.abspath(directory))
-            for entry in self._entries(directory):
-                path = entry.name if directory == os.curdir else os.path.join(directory, entry.name)
-                is_directory = self._is_directory(entry)
-                if not is_directory and not self._is_source(entry, path):
-                    continue
-                if settings.excludes(os.path.abspath(path)) or self._git_ignores(path, is_directory, settings):
-                    continue
-                if is_directory:
-                    waiting.append(path)
-                elif self._is_there(entry, path):
-                    yield path
+            path, is_directory = waiting.pop()
+            if is_directory:
+                waiting += reversed(self._inside(path))
+            else:
+                files.append(path)
+        return files
+
+    def _inside(self, directory: str) -> list[tuple[str, bool]]:
+        """The files and directories in a directory that nothing keeps out, sorted; and is it a directory?"""
+        absolute = os.path.abspath(directory)
+        settings = self.configs.of_directory(absolute)
+        entries = self._entries(directory)
+        ignoring = bool(settings.respect_gitignore and self._specs_among(absolute, entries))
+        names = {*settings.exclude, *settings.extend_exclude}
+        special = bool(special_patterns((*settings.exclude, *settings.extend_exclude)))
+        before = "" if directory == os.curdir else os.path.join(directory, "")
+        inside = []
+        for entry in entries:
+            name = entry.name
+            is_directory = self._is_directory(entry)
+            if name in names or not (is_directory or _is_source(name)):
+                continue
+            if special and settings.excludes(os.path.join(absolute, name)):
+                continue
+            path = before + name
+            if ignoring and self._git_ignores(path, is_directory, settings):
+                continue
+            if is_directory or self._is_there(entry, path):
+                inside.append((path, is_directory))
+        return inside
 
     def _enter(self, top: str) -> None:
         """A directory that is named is meant: if git ignores it, the .gitignore files above it are not asked."""
@@ -104,10 +130,6 @@ class _Walk:
             return entry.is_dir(follow_symlinks=False)
         except OSError:
             return False
-
-    @staticmethod
-    def _is_source(entry: os.DirEntry[str], path: str) -> bool:
-        return path.lower().endswith(_SUFFIXES) and not entry.name.startswith(_EDITOR_LOCK)
 
     def _is_there(self, entry: os.DirEntry[str], path: str) -> bool:
         try:
@@ -141,18 +163,27 @@ class _Walk:
                 return told
         return False
 
+    def _specs_among(self, directory: str, entries: list[os.DirEntry[str]]) -> _Specs:
+        """`_specs` of a directory whose entries are known: most have nothing of their own to say."""
+        above = self._ignores.get(os.path.dirname(directory))
+        names = (_GITIGNORE, _REPOSITORY)
+        if above is None or directory == self._floor or any(entry.name in names for entry in entries):
+            return self._specs(directory)
+        self._ignores[directory] = above
+        return above
+
     def _specs(self, directory: str) -> _Specs:
         """The .gitignore files that hold in a directory, innermost first, up to the top of the repository."""
         if directory not in self._ignores:
             own = self._read_spec(directory)
             here: _Specs = ((directory, own),) if own is not None else ()
             above = os.path.dirname(directory)
-            top = directory in (self._floor, above) or os.path.exists(os.path.join(directory, ".git"))
+            top = directory in (self._floor, above) or os.path.exists(os.path.join(directory, _REPOSITORY))
             self._ignores[directory] = here if top else here + self._specs(above)
         return self._ignores[directory]
 
     def _read_spec(self, directory: str) -> GitIgnoreSpec | None:
-        file = os.path.join(directory, ".gitignore")
+        file = os.path.join(directory, _GITIGNORE)
         if not os.path.isfile(file):
             return None
         import pathspec
@@ -165,4 +196,10 @@ class _Walk:
             return None
 
     def _fail(self, path: str, error: OSError | ValueError) -> None:
+        from normlint.engine.report import Failure
+
         self.errors.append(Failure(path, None, reason(error)))
+
+
+def _is_source(name: str) -> bool:
+    return name.lower().endswith(_SUFFIXES) and not name.startswith(_EDITOR_LOCK)

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from normlint.engine.settings import ConfigError
 from normlint.text.finding import Applicability
 
 if TYPE_CHECKING:
     from normlint.rules.registry import Rule
 
 ALL: Final = "ALL"
-
-
-class ConfigError(Exception):
-    """A wrong option or configuration; the message says what to do about it, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

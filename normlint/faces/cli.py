@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from normlint.engine.config import ConfigError, Configs, Settings, load_given
+from normlint.engine.config import load_given
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
+from normlint.engine.settings import ConfigError, Configs, Settings
 from normlint.faces.options import adjuster, parse
 from normlint.faces.progress import watched
 from normlint.faces.targets import STDIN, Targets, discovered, targets

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
 from normlint.engine.linter import Demand, check_checked_text
-from normlint.engine.selection import ConfigError, Selection, checked_codes
+from normlint.engine.selection import Selection, checked_codes
+from normlint.engine.settings import ConfigError
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
 from normlint import __version__
-from normlint.engine.config import FORMATS, Settings
-from normlint.engine.selection import ConfigError, checked_codes
+from normlint.engine.config import FORMATS
+from normlint.engine.selection import checked_codes
+from normlint.engine.settings import ConfigError, Settings
 
 EPILOG: Final = """exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
 a file that can't be read or parsed (the others are still linted), or an internal error"""
@@ -40,15 +41,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
     """Lays the command line over a file's settings. Codes are checked here, once."""
-    from dataclasses import replace
-
     select = None if options.select is None else _codes(options.select, "--select")
     ignore = None if options.ignore is None else _codes(options.ignore, "--ignore")
     extend = _codes(options.extend_select or [], "--extend-select")
 
     def adjust(settings: Settings) -> Settings:
-        return replace(
-            settings,
+        return settings.but(
             select=settings.select if select is None else select,
             ignore=settings.ignore if ignore is None else ignore,
             extend_select=settings.extend_select + extend,

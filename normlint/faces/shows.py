@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
 
-from normlint.engine.config import Settings
 from normlint.engine.report import Report
+from normlint.engine.settings import Settings
 from normlint.faces.render import View, verdicts
 from normlint.faces.render.concise import mended
 from normlint.faces.render.style import Style, harmless
@@ -32,8 +31,7 @@ def settings_text(settings: Settings) -> str:
     """The settings as they would stand in a file, and the rules they choose."""
     demand = settings.demand("")
     lines = [f"# from {settings.source or 'no configuration file'}"]
-    shown = (each.name for each in fields(settings) if each.name not in ("source", "root"))
-    lines += [f"{name.replace('_', '-')} = {_shown(getattr(settings, name))}" for name in shown]
+    lines += [f"{name.replace('_', '-')} = {_shown(value)}" for name, value in settings.shown().items()]
     chosen = ", ".join(rule.code for rule in all_rules() if demand.selection.chooses(rule.code))
     return "".join(f"{line}\n" for line in (*lines, f"# rules: {chosen}"))
 

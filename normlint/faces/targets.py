@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from normlint.engine.config import ConfigError, Configs
 from normlint.engine.discovery import Found, discover
 from normlint.engine.linter import Demand
 from normlint.engine.report import Failure
+from normlint.engine.settings import ConfigError, Configs
 
 STDIN: Final = "-"
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic, ListedNorm, Report
-from normlint.engine.selection import ConfigError
+from normlint.engine.settings import ConfigError
 from normlint.engine.wish import Wish
 from normlint.faces.progress import watched
 from normlint.rules.registry import RULES

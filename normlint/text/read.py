@@ -1,15 +1,13 @@
-"""From a path, or bytes, to a `Source`: encodings by PEP 263, and no file that could hang the run."""
+"""From a path, or bytes, to a `Source`: encodings by PEP 263."""
 
 from __future__ import annotations
 
 import os
-import stat
 from typing import Final
 
-from normlint.text.source import MARKDOWN, NOTEBOOK, PYTHON, BadSourceError, Source
+from normlint.text.raw import NOTEBOOK, PYTHON, SUFFIXES, BadSourceError, megabytes, read_bytes
+from normlint.text.source import Source
 
-SUFFIXES: Final = {".py": PYTHON, ".pyi": PYTHON, ".ipynb": NOTEBOOK, ".md": MARKDOWN}
-MOST_BYTES: Final = 512 * 2**20
 MOST_PYTHON: Final = 4 * 2**20
 MOST_COMMAS: Final = 500_000
 _BOM: Final = b"\xef\xbb\xbf"
@@ -23,20 +21,6 @@ def kind_of(path: str) -> str:
 def read(path: str) -> Source:
     """The file at `path`; BadSourceError says why it can't be read."""
     return decode(path, read_bytes(path))
-
-
-def read_bytes(path: str) -> bytes:
-    """The bytes of a regular file of a sane size."""
-    try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise BadSourceError("not a regular file")
-        if status.st_size > MOST_BYTES:
-            raise BadSourceError(f"too large to be read ({_megabytes(status.st_size)})")
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        raise BadSourceError(reason(error)) from None
 
 
 def decode(path: str, data: bytes) -> Source:
@@ -58,12 +42,7 @@ def decode(path: str, data: bytes) -> Source:
 def refuse_huge(text: str) -> None:
     """Python of many megabytes, or with a comma every other character, is data, and costs gigabytes of syntax tree."""
     if len(text) > MOST_PYTHON or text.count(",") > MOST_COMMAS:
-        raise BadSourceError(f"too large to be analysed ({_megabytes(len(text))} of Python; exclude it)")
-
-
-def reason(error: Exception) -> str:
-    """An operating system's error in its own words, without the path, which is said beside it."""
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadSourceError(f"too large to be analysed ({megabytes(len(text))} of Python; exclude it)")
 
 
 def _with_cells(source: Source) -> Source:
@@ -103,7 +82,3 @@ def _round_trips(source: Source, data: bytes) -> bool:
         return source.encode(source.text) == data
     except (LookupError, UnicodeError):
         return False
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 2**20:.0f} MB"

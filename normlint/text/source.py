@@ -13,21 +13,22 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from normlint.text.finding import Span
+from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, BadSourceError
 
-PYTHON: Final = "python"
-NOTEBOOK: Final = "notebook"
-MARKDOWN: Final = "markdown"
+__all__ = [
+    "MARKDOWN",
+    "NOTEBOOK",
+    "PYTHON",
+    "BadSourceError",
+    "Place",
+    "Segment",
+    "Source",
+    "Unit",
+    "line_starts",
+    "split_lines",
+]
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-
-
-class BadSourceError(Exception):
-    """A file that can't be read or parsed: `line` where it went wrong, if that is known."""
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
 
 
 class Place(NamedTuple):

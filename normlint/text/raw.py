@@ -1,0 +1,49 @@
+"""A file's bytes, before anybody knows what they mean. Imported at each start: nothing slow to import belongs here."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+TYPE_CHECKING = False  # typing's own takes longer to import than a small file to lint
+if TYPE_CHECKING:
+    from typing import Final
+
+PYTHON: Final = "python"
+NOTEBOOK: Final = "notebook"
+MARKDOWN: Final = "markdown"
+SUFFIXES: Final = {".py": PYTHON, ".pyi": PYTHON, ".ipynb": NOTEBOOK, ".md": MARKDOWN}
+MOST_BYTES: Final = 512 * 2**20
+
+
+class BadSourceError(Exception):
+    """A file that can't be read or parsed: `line` where it went wrong, if that is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a regular file of a sane size."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadSourceError("not a regular file")
+        if status.st_size > MOST_BYTES:
+            raise BadSourceError(f"too large to be read ({megabytes(status.st_size)})")
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise BadSourceError(reason(error)) from None
+
+
+def reason(error: Exception) -> str:
+    """An operating system's error in its own words, without the path, which is said beside it."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def megabytes(size: int) -> str:
+    """A size as a person reads it."""
+    return f"{size / 2**20:.0f} MB"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from normlint import rules
-from normlint.engine import linter
+from normlint.engine import linter, sift
 from normlint.faces.cli import main
 from normlint.norm.norm import Norm
 from normlint.rules.registry import RULES, Problem, Rule
@@ -83,7 +83,8 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> None:
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
     monkeypatch.setattr(rules, "analyse", fake_analyse)
-    monkeypatch.setattr(linter, "may_hold_norm", lambda text: True)
+    for module in (linter, sift):
+        monkeypatch.setattr(module, "may_hold_norm", lambda text: True)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from normlint.engine import run
+from normlint.engine.fix import fix_path
 from normlint.engine.linter import Demand, check_bytes, check_checked_text, check_path
-from normlint.engine.report import Failure
+from normlint.engine.report import Failure, Report
+from normlint.engine.wish import Fixed, Wish
 from normlint.text.depth import too_deep
 from normlint.text.source import BadSourceError
 from normlint.text.syntax import check_syntax, is_python, syntax_error_line
@@ -155,12 +157,34 @@ def test_a_page_may_hold(page: str) -> None:
     assert check_bytes("a.md", page.encode(), Demand()).errors == ()
 
 
+UNREAD = {
+    "syntax": b"def f(:\n",
+    "encoding": b"x = '\xff'\n",
+    "declaration of its encoding": b"# coding: nonsense\n",
+    "NUL bytes": b"x = 1\0",
+}
+
+
+@pytest.mark.parametrize("data", UNREAD.values(), ids=UNREAD)
+def test_a_file_without_a_candidate_is_not_read_for_its(data: bytes, tmp_path: Path) -> None:
+    assert check_bytes("a.py", data, Demand()) == Report()
+    (tmp_path / "a.py").write_bytes(data)
+    fixed = fix_path(str(tmp_path / "a.py"), Wish(Demand()))
+    assert isinstance(fixed, Fixed)
+    assert not fixed.changed
+
+
+@pytest.mark.parametrize("data", [data + b"y = x / x.mean()\n" for data in UNREAD.values()], ids=UNREAD)
+def test_a_file_with_a_candidate_is_told_for_its(data: bytes) -> None:
+    assert len(check_bytes("a.py", data, Demand()).errors) == 1
+
+
 def test_the_command_never_prints_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / "nul.py").write_bytes(b"x = 1\0")
+    (tmp_path / "nul.py").write_bytes(b"y = x / x.mean()\0")
     (tmp_path / "deep.py").write_text("x = mean / " + "(" * 10_000)
-    (tmp_path / "long.py").write_text("x = '" + "a" * 50_000_000 + "'")
-    (tmp_path / "a.ipynb").write_text("{")
-    (tmp_path / "pyproject.toml").write_text("[")
+    (tmp_path / "long.py").write_text("y = x / x.mean()\nx = '" + "a" * 50_000_000 + "'")
+    (tmp_path / "a.ipynb").write_text("{ x / x.mean()")
+    (tmp_path / "pyproject.toml").write_text("[tool.normlint")
     ran = subprocess.run(
         [sys.executable, "-m", "normlint", "."], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -6,21 +6,31 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from normlint.engine.linter import attempt, survey
-from normlint.engine.report import Failure
+from normlint.engine.report import Failure, Report
 from normlint.engine.rounds import Rounds
+from normlint.engine.sift import passes
 from normlint.engine.wish import Fixed, Wish
-from normlint.text.read import decode, read
+from normlint.text.raw import read_bytes
+from normlint.text.read import decode
 from normlint.text.source import BadSourceError, Source
 
 
 def fix_path(path: str, wish: Wish) -> Fixed | Failure:
     """The file at `path`, fixed in memory: nothing is written here."""
-    return _guarded(path, lambda wanted: fix(read(path), wanted), wish)
+    return _guarded(path, lambda wanted: _fixed(path, read_bytes(path), wanted), wish)
 
 
 def fix_bytes(path: str, data: bytes, wish: Wish) -> Fixed | Failure:
     """The same for bytes that are already here."""
-    return _guarded(path, lambda wanted: fix(decode(path, data), wanted), wish)
+    return _guarded(path, lambda wanted: _fixed(path, data, wanted), wish)
+
+
+def _fixed(path: str, data: bytes, wish: Wish) -> Fixed:
+    """What can't hold a norm is not even decoded, as when it is linted."""
+    if passes(data):
+        return fix(decode(path, data), wish)
+    unread = Source(path, "")
+    return Fixed(unread, unread, Report(), Report())
 
 
 def _guarded(path: str, work: Callable[[Wish], Fixed], wish: Wish) -> Fixed | Failure:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, merged
 from normlint.engine.selection import Safety, Selection, matches
+from normlint.engine.settings import demand_key
 from normlint.engine.sieve import may_hold_norm
+from normlint.engine.sift import passes
+from normlint.text.raw import read_bytes
 from normlint.text.source import PYTHON, BadSourceError, Source, Unit
 from normlint.text.syntax import check_syntax
 
@@ -43,6 +46,14 @@ class Demand:
         """The findings alone."""
         return replace(self, fixes=False, prepare=None)
 
+    @property
+    def key(self) -> str:
+        """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
+        chosen, safety = self.selection, self.safety
+        selection = (chosen.select, chosen.ignore, chosen.extend_select)
+        trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
+        return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
+
     def chooses(self, code: str) -> bool:
         """Is a finding with this code to be reported?"""
         return self.selection.chooses(code) and not matches(self.ignored, code)
@@ -50,21 +61,26 @@ class Demand:
 
 def check_path(path: str, demand: Demand) -> Report:
     """Lint the file at `path`."""
-    from normlint.text.read import read
-
-    return _guarded(path, lambda wanted: report_of(survey(read(path), wanted)), demand)
+    return _guarded(path, lambda wanted: _report(path, read_bytes(path), wanted), demand)
 
 
 def check_bytes(path: str, data: bytes, demand: Demand) -> Report:
     """Lint bytes that are already here, as if they had been read from `path`."""
-    from normlint.text.read import decode
-
-    return _guarded(path, lambda wanted: report_of(survey(decode(path, data), wanted)), demand)
+    return _guarded(path, lambda wanted: _report(path, data, wanted), demand)
 
 
 def check_checked_text(path: str, text: str, demand: Demand) -> Report:
     """Lint the text of a Python file that is known to parse (flake8 has done so)."""
     return _guarded(path, lambda wanted: report_of(_search(Source(path, text), wanted)), demand)
+
+
+def _report(path: str, data: bytes, demand: Demand) -> Report:
+    """The sieve first: what can't hold a norm is not even decoded."""
+    if not passes(data):
+        return Report()
+    from normlint.text.read import decode
+
+    return report_of(survey(decode(path, data), demand))
 
 
 def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from normlint.engine.forks import Died, can_fork, forked
 from normlint.engine.linter import Demand, check_path
 from normlint.engine.report import Failure, Report
 
@@ -46,9 +47,21 @@ def _fix(task: Wished) -> Fixed | Failure:
 
 
 def _each(work: Work[Asked, Answer], tasks: Sequence[Asked], jobs: int | None) -> Iterator[Answer | Failure]:
-    workers = jobs if jobs is not None else (os.cpu_count() or 1) if len(tasks) > ENOUGH_TO_FORK else 1
+    workers = jobs if jobs is not None else _cores() if len(tasks) > ENOUGH_TO_FORK else 1
     workers = min(workers, max(len(tasks), 1))
-    return (work(task) for task in tasks) if workers <= 1 else _in_processes(work, tasks, workers)
+    if workers <= 1:
+        return (work(task) for task in tasks)
+    return _in_forks(work, tasks, workers) if can_fork() else _in_processes(work, tasks, workers)
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _in_forks(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Failure]:
+    for task, answer in zip(tasks, forked(work, tasks, workers), strict=True):
+        yield _dead(task) if isinstance(answer, Died) else answer
 
 
 def _in_processes(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Failure]:
@@ -79,12 +92,15 @@ def _apart(work: Work[Asked, Answer], task: Asked) -> Answer | Failure:
         try:
             return pool.submit(_chunk, work, [task]).result()[0]
         except BrokenProcessPool:
-            return Failure(task[0], None, "the process that analysed it died")
+            return _dead(task)
+
+
+def _dead(task: Task | Wished) -> Failure:
+    return Failure(task[0], None, "the process that analysed it died")
 
 
 def _context() -> BaseContext:
+    """Not forks: where they are safe, `forked` has them."""
     import multiprocessing
-    import sys
 
-    forks = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
-    return multiprocessing.get_context("fork" if forks else "spawn")
+    return multiprocessing.get_context("spawn")

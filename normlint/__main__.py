@@ -2,7 +2,7 @@
 
 import sys
 
-from normlint.faces.cli import main
+from normlint.faces.entry import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

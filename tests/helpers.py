@@ -97,11 +97,12 @@ class Ran:
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch: pytest.MonkeyPatch):
+def command(capsys: pytest.CaptureFixture[str], tmp_path, tmp_path_factory, monkeypatch: pytest.MonkeyPatch):
     """Run the command in an empty directory, without colour."""
     monkeypatch.chdir(tmp_path)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NORMLINT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
     def run(*arguments: str) -> Ran:
         status = main(arguments)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from normlint import rules
-from normlint.engine import linter
+from normlint.engine import linter, sift
 from normlint.rules.registry import RULES
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from tests.helpers import FAKE_RULES, FakeNorm
@@ -55,4 +55,5 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
         return rules.Analysis(tuple(findings), (norm,))  # type: ignore[arg-type]
 
     monkeypatch.setattr(rules, "analyse", analyse)
-    monkeypatch.setattr(linter, "may_hold_norm", lambda text: True)
+    for module in (linter, sift):
+        monkeypatch.setattr(module, "may_hold_norm", lambda text: True)

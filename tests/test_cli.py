@@ -319,7 +319,7 @@ def test_an_interruption_is_no_traceback(bad: Run, monkeypatch: pytest.MonkeyPat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "check_all", interrupt)
-    assert bad().status == 130
+    assert bad("--no-cache").status == 130
 
 
 def test_a_full_disk_is_one_line(bad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +345,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 
 
 def test_a_terminal_without_the_characters_gets_them_escaped(tmp_path: Path) -> None:
-    (tmp_path / "变量.py").write_text("def f(:\n")
+    (tmp_path / "变量.py").write_text("def f(:\n    x / x.mean()\n")
     ran = run_module(".", cwd=tmp_path)
     assert ran.returncode == 2
     assert ran.stderr == rb"normlint: \u53d8\u91cf.py:1: syntax error: invalid syntax" + b"\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from normlint.engine.forks import Died, can_fork, forked
 from normlint.engine.linter import Demand, check_path
@@ -20,20 +20,20 @@ _CHUNK: Final = 16
 
 Task = tuple[str, Demand]
 Wished = tuple[str, "Wish"]
-Asked = TypeVar("Asked", Task, Wished)
+Asked = TypeVar("Asked", bound="tuple[Any, ...]")  # a path and more
 Answer = TypeVar("Answer")
 Work = Callable[[Asked], Answer]
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
     """One report a task, in the order of the tasks. `jobs` None: one a core, if there is enough to do."""
-    for done in _each(_check, tasks, jobs):
+    for done in each(_check, tasks, jobs):
         yield Report(errors=(done,)) if isinstance(done, Failure) else done
 
 
 def fix_all(tasks: Sequence[Wished], jobs: int | None = None) -> Iterator[Fixed | Failure]:
     """The same for files that are to be fixed, in memory."""
-    return _each(_fix, tasks, jobs)
+    return each(_fix, tasks, jobs)
 
 
 def _check(task: Task) -> Report:
@@ -46,7 +46,8 @@ def _fix(task: Wished) -> Fixed | Failure:
     return fix_path(*task)
 
 
-def _each(work: Work[Asked, Answer], tasks: Sequence[Asked], jobs: int | None) -> Iterator[Answer | Failure]:
+def each(work: Work[Asked, Answer], tasks: Sequence[Asked], jobs: int | None) -> Iterator[Answer | Failure]:
+    """The answers in the order of the tasks; each task begins with its path. A Failure where a process died of it."""
     workers = jobs if jobs is not None else _cores() if len(tasks) > ENOUGH_TO_FORK else 1
     workers = min(workers, max(len(tasks), 1))
     if workers <= 1:
@@ -95,7 +96,7 @@ def _apart(work: Work[Asked, Answer], task: Asked) -> Answer | Failure:
             return _dead(task)
 
 
-def _dead(task: Task | Wished) -> Failure:
+def _dead(task: tuple[Any, ...]) -> Failure:
     return Failure(task[0], None, "the process that analysed it died")
 
 

@@ -69,6 +69,8 @@ class Settings:
 
     def ignored(self, path: str) -> tuple[str, ...]:
         """The codes that are to be ignored in the file at `path`."""
+        if not self.per_file_ignores:
+            return ()
         fitting = (codes for pattern, codes in self.per_file_ignores if self.fits(path, (pattern,)))
         return tuple(code for codes in fitting for code in codes)
 

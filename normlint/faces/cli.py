@@ -13,6 +13,7 @@ from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.engine.settings import ConfigError, Configs, Settings
+from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended
 from normlint.faces.options import adjuster, parse
 from normlint.faces.progress import watched
 from normlint.faces.targets import STDIN, Targets, discovered, targets
@@ -21,32 +22,14 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from normlint.engine.baseline import Acceptance
+    from normlint.engine.cache import Cache
+    from normlint.faces.entry import Begun
 
-CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status."""
+def main(arguments: Sequence[str] | None = None, begun: Begun | None = None) -> int:
+    """Run the command; the exit status. `begun`: what `normlint.faces.entry` has found out for these arguments."""
     _prepare_streams()
-    try:
-        status = _run(parse(arguments))
-        sys.stdout.flush()
-        return status
-    except ConfigError as error:
-        return _complain(str(error))
-    except BrokenPipeError:
-        # The reader has gone (`| head`): nothing is left to say, and nothing may be said at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return TROUBLE
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except OSError as error:
-        return _complain(f"output: {error.strerror or error}")
-
-
-def _complain(message: str) -> int:
-    sys.stderr.write(f"normlint: {' '.join(message.split())}\n")
-    return TROUBLE
+    return ended(lambda: _run(parse(arguments), begun))
 
 
 def _prepare_streams() -> None:
@@ -57,7 +40,7 @@ def _prepare_streams() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def _run(options: Namespace) -> int:
+def _run(options: Namespace, begun: Begun | None) -> int:
     if options.explain is not None:
         from normlint.faces.rules import explanation
 
@@ -66,7 +49,7 @@ def _run(options: Namespace) -> int:
         from normlint.faces.rules import listing
 
         return _write(listing(), options)
-    configs = _configs(options)
+    configs = begun.configs if begun else _configs(options)
     if options.show_settings:
         from normlint.faces.shows import settings_text
 
@@ -77,7 +60,7 @@ def _run(options: Namespace) -> int:
         found = discovered(options.paths, configs)
         status = _write("".join(f"{path}\n" for path in found.paths), options)
         return _tell(found.errors) or status
-    return _lint(options, configs)
+    return _lint(options, configs, begun)
 
 
 def _configs(options: Namespace) -> Configs:
@@ -90,12 +73,12 @@ def _configs(options: Namespace) -> Configs:
     return Configs(adjust, load_given(options.config) if options.config is not None else None)
 
 
-def _lint(options: Namespace, configs: Configs) -> int:
+def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
         return _mend(options, configs, accepted)
-    chosen = targets(options, configs)
-    report = _checked(options, chosen)
+    chosen = targets(options, configs, begun.found if begun else None)
+    report = _checked(options, chosen, _cache(options, chosen, configs, begun), norms=_shows_norms(options, configs))
     report = _with_config_errors(accepted.without(report) if accepted else report, configs)
     trouble = _tell(report.errors)
     if options.write_baseline:
@@ -137,21 +120,37 @@ def _accepted(file: str | None) -> Acceptance | None:
     return baseline.load(file)
 
 
-def _checked(options: Namespace, chosen: Targets) -> Report:
+def _cache(options: Namespace, chosen: Targets, configs: Configs, begun: Begun | None) -> Cache | None:
+    """Where verdicts or standard input are asked for there is none."""
+    if options.no_cache or options.verify or chosen.data is not None:
+        return None
+    if begun and begun.cache:
+        return begun.cache
+    from normlint.engine.cache import Cache, directory_for
+
+    return Cache(directory_for(configs, options.cache_dir))
+
+
+def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
     if not options.verify:
-        return _linted(options, chosen)
+        return _linted(options, chosen, cache, norms=norms)
     from normlint.faces.verifying import preparing, verifying
 
     prepared = replace(chosen, tasks=tuple((path, preparing(demand)) for path, demand in chosen.tasks))
     with verifying(options.device, options.verify_timeout) as bench:
-        return bench.verified(_linted(options, prepared))
+        return bench.verified(_linted(options, prepared, None, norms=True))
 
 
-def _linted(options: Namespace, chosen: Targets) -> Report:
+def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
     if chosen.data is not None:
         return merged(check_bytes(path, chosen.data, demand) for path, demand in chosen.tasks)
-    reports = watched(check_all(chosen.tasks, options.jobs), len(chosen.tasks))
-    return merged((Report(errors=chosen.errors), *reports))
+    if cache is None:
+        reports = check_all(chosen.tasks, options.jobs)
+    else:
+        from normlint.engine.cached import check_cached
+
+        reports = check_cached(chosen.tasks, cache, options.jobs, norms=norms)
+    return merged((Report(errors=chosen.errors), *watched(reports, len(chosen.tasks))))
 
 
 def _with_config_errors(report: Report, configs: Configs) -> Report:
@@ -187,6 +186,10 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: 
 
         return statistics_text(report)
     return render(report, output_format, view)
+
+
+def _shows_norms(options: Namespace, configs: Configs) -> bool:
+    return options.show_norms or configs.of_directory(os.getcwd()).output_format == "json"
 
 
 def _summed_up(report: Report) -> str:

@@ -143,6 +143,8 @@ def _add_files(parser: _Parser) -> None:
     group.add_argument("--no-respect-gitignore", action="store_true", help="lint what .gitignore names")
     group.add_argument("--config", metavar="F", help="this file instead of the nearest pyproject.toml")
     group.add_argument("--isolated", action="store_true", help="no configuration file at all")
+    group.add_argument("--no-cache", action="store_true", help="read every file anew")
+    group.add_argument("--cache-dir", metavar="DIR", help="where to remember what was read; default: .normlint_cache")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="processes; default: as many as cores in a long run")
 
 

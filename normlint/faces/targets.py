@@ -30,10 +30,10 @@ class Targets:
     data: bytes | None = None
 
 
-def targets(options: Namespace, configs: Configs) -> Targets:
-    """What the paths of the command line are."""
+def targets(options: Namespace, configs: Configs, found: Found | None = None) -> Targets:
+    """What the paths of the command line are; `found` if they have been looked up already."""
     if STDIN not in options.paths:
-        found = discovered(options.paths, configs)
+        found = found or discovered(options.paths, configs)
         return Targets(found.paths, _tasks(found.paths, options, configs), found.errors)
     if len(options.paths) > 1:
         raise ConfigError('"-" stands alone: give either paths or standard input')
@@ -49,8 +49,16 @@ def discovered(paths: Sequence[str], configs: Configs) -> Found:
     return discover(paths or [os.curdir], configs)
 
 
-def _tasks(paths: Sequence[str], options: Namespace, configs: Configs) -> tuple[tuple[str, Demand], ...]:
-    return tuple((path, configs.of(path).demand(path, noqa=not options.ignore_noqa)) for path in paths)
+def _tasks(paths: tuple[str, ...], options: Namespace, configs: Configs) -> tuple[tuple[str, Demand], ...]:
+    """Files of which the same is wanted share one demand: thousands are costly to make, and to send."""
+    shared: dict[tuple[int, tuple[str, ...]], Demand] = {}
+    tasks = []
+    for path, settings in zip(paths, configs.of_each(paths), strict=True):
+        same = id(settings), settings.ignored(path)
+        if same not in shared:
+            shared[same] = settings.demand(path, noqa=not options.ignore_noqa)
+        tasks.append((path, shared[same]))
+    return tuple(tasks)
 
 
 def _is_excluded(name: str, configs: Configs) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from normlint.engine.report import Diagnostic, Report
+from normlint.faces.ending import PASSED
 from normlint.faces.render import View, verdicts
 from normlint.faces.render.style import Style, harmless
 from normlint.text.finding import Applicability
@@ -37,7 +38,7 @@ def _counted(report: Report) -> str:
         return f"Found {count} error{'s' if count > 1 else ''}.{_fixable(report)}"
     if report.errors:
         return "Found nothing in the files that could be read."
-    return "All checks passed!"
+    return PASSED
 
 
 def _fixable(report: Report) -> str:

@@ -1,0 +1,113 @@
+"""The command's start. Most runs find nothing in files that can't hold a norm: these are answered here.
+
+All else is handed over to `normlint.faces.cli`, whose answers these are, with what is known by then. What is imported
+here is imported by each run, and is most of its time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from normlint.engine.cache import Cache, digest_of, directory_for, stamp_of
+from normlint.engine.discovery import discover
+from normlint.engine.settings import Configs, Settings
+from normlint.engine.sift import passes
+from normlint.faces.ending import CLEAN, PASSED, ended
+from normlint.text.raw import BadSourceError, read_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Final
+
+    from normlint.engine.discovery import Found
+
+_FLAGS: Final = ("--isolated", "--no-cache")
+_FEW: Final = 8  # so many files are read before a manifest would be
+_SOME: Final = 64  # more are read by several processes
+
+
+class Begun:
+    """What a run that is handed over has found out already, for the same arguments."""
+
+    __slots__ = ("cache", "configs", "found")
+
+    def __init__(self, configs: Configs, found: Found, cache: Cache | None) -> None:
+        self.configs = configs
+        self.found = found
+        self.cache = cache
+
+
+def command() -> int:
+    """The installed command, in a process of its own: it lives too short for garbage to be worth looking for."""
+    import gc
+
+    gc.set_threshold(50_000, 20, 100)
+    return main()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if any(one.startswith("-") and one not in _FLAGS for one in given):
+        return _full(given)
+    return ended(lambda: _answer(given))
+
+
+def _answer(given: list[str]) -> int:
+    configs = Configs(fixed=Settings(os.getcwd()) if "--isolated" in given else None)
+    found = discover([one for one in given if one not in _FLAGS] or [os.curdir], configs)
+    cached = "--no-cache" not in given and len(found.paths) > _FEW
+    shown = configs.of_directory(os.getcwd()).output_format
+    cache = Cache(directory_for(configs)) if cached else None
+    if found.errors or configs.errors or shown not in ("full", "concise") or not _is_clean(found, configs, cache):
+        return _full(given, Begun(configs, found, cache))
+    if cache is not None:
+        cache.save()
+    sys.stdout.write(f"{PASSED}\n")
+    return CLEAN
+
+
+def _full(given: list[str], begun: Begun | None = None) -> int:
+    from normlint.faces.cli import main as full
+
+    return full(given, begun)
+
+
+def _is_clean(found: Found, configs: Configs, cache: Cache | None) -> bool:
+    """Is there nothing to say about any of the files, as far as that is known without analysis?"""
+    read = 0
+    for path, demand in _demands(found, configs):
+        known = cache.says(path, demand) if cache is not None else None
+        if known is not None:
+            if known.findings:
+                return False
+        elif read >= _SOME or not _sifted(path, cache):
+            return False
+        else:
+            read += 1
+    return True
+
+
+def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:
+    keys: dict[tuple[int, tuple[str, ...]], str] = {}
+    for path, settings in zip(found.paths, configs.of_each(found.paths), strict=True):
+        asked = id(settings), settings.ignored(path)
+        if asked not in keys:
+            keys[asked] = settings.wanted(path)
+        yield path, keys[asked]
+
+
+def _sifted(path: str, cache: Cache | None) -> bool:
+    """Read the file: can't it hold a norm?"""
+    try:
+        stamp = stamp_of(path) if cache is not None else ""
+        data = read_bytes(path)
+    except (BadSourceError, OSError, ValueError):
+        return False
+    if passes(data):
+        return False
+    if cache is not None:
+        cache.learn(path, stamp, digest_of(data))
+    return True

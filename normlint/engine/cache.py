@@ -51,7 +51,7 @@ class Cache:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._here = os.getcwd()
+        self._here = os.path.join(os.getcwd(), "")
         self._lines: dict[str, str] = _read(directory)
         self._new: dict[str, str] = {}
         self._said: dict[tuple[str, str], Known | None] = {}
@@ -82,12 +82,12 @@ class Cache:
         """The file was read and has the known content: its times are new."""
         line = self._line(path)
         known = _answer(line, demand)
-        self._new[os.path.join(self._here, path)] = _lasting(stamp) + line[line.index("\t") :]
+        self._new[self._key(path)] = _lasting(stamp) + line[line.index("\t") :]
         return known
 
     def learn(self, path: str, stamp: str, digest: str, demand: str = CLEAN, known: Known = NOTHING) -> None:
         """Keep what was found out; `demand` as it was asked, or CLEAN."""
-        key = os.path.join(self._here, path)
+        key = self._key(path)
         if not any(mark in key for mark in _UNSAFE):
             self._new[key] = "\t".join((_lasting(stamp), digest, demand, known.findings, known.norms))
 
@@ -104,8 +104,11 @@ class Cache:
             return
         self._lines, self._new = lines, {}
 
+    def _key(self, path: str) -> str:
+        return path if os.path.isabs(path) else self._here + path
+
     def _line(self, path: str) -> str:
-        return self._lines.get(os.path.join(self._here, path), "")
+        return self._lines.get(self._key(path), "")
 
 
 def _answer(line: str, demand: str) -> Known | None:

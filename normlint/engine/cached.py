@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from normlint.engine.cache import CLEAN, Cache, digest_of, stamp_of
+from normlint.engine.cache import CLEAN, NOTHING, Cache, Known, digest_of, stamp_of
 from normlint.engine.linter import Demand, attempt, check_bytes
 from normlint.engine.report import Failure, Report
 from normlint.engine.run import Task, each
@@ -23,9 +23,10 @@ class Asked(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a file held when it was read; `report` None: what is known."""
+    """What a file held when it was read; `report` None: what is known. `known`: what is to be remembered."""
 
     report: Report | None
+    known: Known | None = None
     stamp: str = ""
     digest: str = ""
     clean: bool = False
@@ -70,17 +71,16 @@ def _taken(asked: Asked, answer: Seen | Failure, key: str, cache: Cache, *, norm
     if answer.report is None:
         known = cache.still_holds(asked.path, key, answer.stamp)
         report = restored(asked.path, known, norms=norms) if known else None
-        return report if report is not None else check_again(asked)
-    if answer.digest and not answer.report.errors:
-        demand = CLEAN if answer.clean else key
-        cache.learn(asked.path, answer.stamp, answer.digest, demand, stored(answer.report))
+        return report if report is not None else _again(asked, key, cache, norms=norms)
+    if answer.known is not None:
+        cache.learn(asked.path, answer.stamp, answer.digest, CLEAN if answer.clean else key, answer.known)
     return answer.report
 
 
-def check_again(asked: Asked) -> Report:
+def _again(asked: Asked, key: str, cache: Cache, *, norms: bool) -> Report:
     """What was stored is no report."""
-    answer = look(asked._replace(digest=""))
-    return answer.report or _NO_REPORT
+    afresh = asked._replace(digest="")
+    return _taken(afresh, look(afresh), key, cache, norms=norms)
 
 
 def look(asked: Asked) -> Seen:
@@ -94,7 +94,8 @@ def look(asked: Asked) -> Seen:
         return Seen(Report(errors=(data,)))
     digest = digest_of(data)
     if digest == asked.digest:
-        return Seen(None, stamp, digest)
+        return Seen(None, None, stamp, digest)
     if not passes(data):
-        return Seen(Report(), stamp, digest, clean=True)
-    return Seen(check_bytes(asked.path, data, asked.demand), stamp, digest)
+        return Seen(_NO_REPORT, NOTHING, stamp, digest, clean=True)
+    report = check_bytes(asked.path, data, asked.demand)
+    return Seen(report, None if report.errors else stored(report), stamp, digest)

@@ -225,6 +225,7 @@ class View:
             first,
             self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
+            summary=_summary(finding.code),
         )
 
     def _fix(self, finding: Finding) -> PlacedFix | None:
@@ -233,3 +234,9 @@ class View:
         from normlint.engine.placing import placed_fix
 
         return placed_fix(self.source, self.unit, finding.code, finding.fix, self.demand.safety)
+
+
+def _summary(code: str) -> str:
+    from normlint.rules.registry import RULES
+
+    return RULES[code].summary if code in RULES else ""

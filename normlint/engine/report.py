@@ -60,6 +60,7 @@ class Diagnostic:
     fix: PlacedFix | None = None
     verdict: Verdict | None = None
     norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
+    summary: str = field(default="", compare=False)  # of the rule's page, where the finding was made with the rules
 
     @property
     def line_text(self) -> str:

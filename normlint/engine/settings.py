@@ -148,14 +148,13 @@ class Configs:
         return known
 
     def of_each(self, paths: tuple[str, ...]) -> list[Settings]:
-        """The settings for each of the files; a directory is asked once."""
-        here: dict[str, Settings] = {}
+        """The settings for each of the files; neighbours share them."""
+        here, settings = None, None
         each = []
         for path in paths:
-            directory = os.path.dirname(path)
-            settings = here.get(directory)
-            if settings is None:
-                settings = here[directory] = self.of(path)
+            directory = path.rpartition(os.sep)[0]
+            if settings is None or directory != here:
+                here, settings = directory, self.of(path)
             each.append(settings)
         return each
 

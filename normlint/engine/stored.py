@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
@@ -31,17 +30,25 @@ def restored(path: str, known: Known, *, norms: bool = True) -> Report | None:
 
 def _line(items: Iterable[Any]) -> str:
     every = list(items)
-    return json.dumps(every, separators=(",", ":")) if every else ""
+    if not every:
+        return ""
+    import json
+
+    return json.dumps(every, separators=(",", ":"))
 
 
 def _parsed(line: str) -> Any:
-    return json.loads(line) if line else []
+    if not line:
+        return []
+    import json
+
+    return json.loads(line)
 
 
 def _finding(one: Diagnostic) -> list[Any]:
     fix = None if one.fix is None else _fix(one.fix)
     plain = (one.code, one.name, one.message, one.start, one.end, one.norm, one.excerpt, one.excerpt_start)
-    return [*plain, fix, one.norms]
+    return [*plain, fix, one.norms, one.summary]
 
 
 def _fix(fix: PlacedFix) -> list[Any]:
@@ -55,13 +62,21 @@ def _norm(one: ListedNorm) -> list[Any]:
 
 
 def _read_finding(path: str, given: Any) -> Diagnostic:
-    code, name, message, start, end, norm, excerpt, first, fix, norms = _listed(given)
-    texts = (_text(code), _text(name), _text(message))
+    code, name, message, start, end, norm, excerpt, first, fix, norms, summary = _listed(given)
+    told = (_text(code), _text(name), _text(message), path)
     mending = None if fix is None else _read_fix(fix)
     seen = _each(_text, excerpt)
     numbers = _each(_number, norms)
     return Diagnostic(
-        *texts, path, _place(start), _place(end), _text(norm), seen, _number(first), mending, norms=numbers
+        *told,
+        _place(start),
+        _place(end),
+        _text(norm),
+        seen,
+        _number(first),
+        mending,
+        norms=numbers,
+        summary=_text(summary),
     )
 
 

@@ -13,7 +13,7 @@ from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.engine.settings import ConfigError, Configs, Settings
-from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended
+from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended, prepare_streams
 from normlint.faces.options import adjuster, parse
 from normlint.faces.progress import watched
 from normlint.faces.targets import STDIN, Targets, discovered, targets
@@ -28,16 +28,8 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None, begun: Begun | None = None) -> int:
     """Run the command; the exit status. `begun`: what `normlint.faces.entry` has found out for these arguments."""
-    _prepare_streams()
+    prepare_streams()
     return ended(lambda: _run(parse(arguments), begun))
-
-
-def _prepare_streams() -> None:
-    """What a terminal's encoding doesn't hold is shown escaped: it must not end the run."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def _run(options: Namespace, begun: Begun | None) -> int:

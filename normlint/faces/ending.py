@@ -34,6 +34,14 @@ def ended(run: Callable[[], int]) -> int:
         return _complain(f"output: {error.strerror or error}")
 
 
+def prepare_streams() -> None:
+    """What a terminal's encoding doesn't hold is shown escaped: it must not end the run."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
 def _complain(message: str) -> int:
     sys.stderr.write(f"normlint: {' '.join(message.split())}\n")
     return TROUBLE

@@ -1,4 +1,4 @@
-"""The command's start. Most runs find nothing in files that can't hold a norm: these are answered here.
+"""The command's start. Most runs find nothing in files that can't hold a norm, or nothing new: they are answered here.
 
 All else is handed over to `normlint.faces.cli`, whose answers these are, with what is known by then. What is imported
 here is imported by each run, and is most of its time.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final
 
+    from normlint.engine.cache import Known
     from normlint.engine.discovery import Found
 
 _FLAGS: Final = ("--isolated", "--no-cache")
@@ -58,13 +59,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answer(given: list[str]) -> int:
     configs = Configs(fixed=Settings(os.getcwd()) if "--isolated" in given else None)
     found = discover([one for one in given if one not in _FLAGS] or [os.curdir], configs)
-    cached = "--no-cache" not in given and len(found.paths) > _FEW
     shown = configs.of_directory(os.getcwd()).output_format
-    cache = Cache(directory_for(configs)) if cached else None
-    if found.errors or configs.errors or shown not in ("full", "concise") or not _is_clean(found, configs, cache):
+    plain = not found.errors and not configs.errors and shown in ("full", "concise")
+    cache = None
+    cached = "--no-cache" not in given
+    known = _known(found, configs, None) if plain and (len(found.paths) <= _FEW or not cached) else None
+    if known is None and cached:
+        cache = Cache(directory_for(configs))
+        known = _known(found, configs, cache) if plain else None
+    status = _told(known, shown, found) if known is not None else None
+    if status is None:
         return _full(given, Begun(configs, found, cache))
     if cache is not None:
         cache.save()
+    return status
+
+
+def _told(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
+    if known:
+        from normlint.faces.recalled import recalled
+
+        return recalled(known, shown, found.paths)
     sys.stdout.write(f"{PASSED}\n")
     return CLEAN
 
@@ -75,19 +90,20 @@ def _full(given: list[str], begun: Begun | None = None) -> int:
     return full(given, begun)
 
 
-def _is_clean(found: Found, configs: Configs, cache: Cache | None) -> bool:
-    """Is there nothing to say about any of the files, as far as that is known without analysis?"""
+def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
+    """The files with findings; None if one has to be analysed, or too many to be read."""
+    told = []
     read = 0
     for path, demand in _demands(found, configs):
         known = cache.says(path, demand) if cache is not None else None
         if known is not None:
             if known.findings:
-                return False
+                told.append((path, known))
         elif read >= _SOME or not _sifted(path, cache):
-            return False
+            return None
         else:
             read += 1
-    return True
+    return told
 
 
 def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ def frame(finding: Diagnostic, style: Style) -> str:
 
 
 def _told(finding: Diagnostic) -> list[str]:
-    told = [f"{finding.name}: {summary_of(finding.code)}".removesuffix(": ")]
+    told = [f"{finding.name}: {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
     if finding.verdict is not None:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:

@@ -60,7 +60,8 @@ def draw(section: dict[str, Any], to: Path) -> None:
         axes.set_xscale("log")
         axes.set_xlim(min(medians) / 3, max(medians) * 4)
         axes.bar_label(bars, [in_seconds(median) for median in medians], padding=5, color=GREY)
-        axes.set_xlabel(f"seconds for {section['tree']['files']:,} files, logarithmic")
+        scaled = "; * scaled from a part" if any(row["part"] < 1 for row in rows) else ""
+        axes.set_xlabel(f"seconds for {section['tree']['files']:,} files, logarithmic{scaled}")
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.spines["bottom"].set_color(GREY)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 VARIABLE: Final = "NORMLINT_CACHE_DIR"
 MANIFEST: Final = "manifest"
 CLEAN: Final = "-"  # in a demand's place: no norm can be in the file, whatever is demanded
+_CLEAN_END: Final = f"\t{CLEAN}\t\t"
 _MAGIC: Final = "normlint-cache-1"
 _RACY: Final = 2 * 10**9  # within so many ns a file may be written twice, and have the same time
 _TOO_NEW: Final = "!"
@@ -47,23 +48,16 @@ NOTHING: Final = Known()
 class Cache:
     """The manifest of one directory, read once. Nothing that is wrong with it is more than time lost."""
 
-    __slots__ = ("_directory", "_here", "_lines", "_new", "_said")
+    __slots__ = ("_directory", "_here", "_lines", "_new")
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._here = os.path.join(os.getcwd(), "")
         self._lines: dict[str, str] = _read(directory)
         self._new: dict[str, str] = {}
-        self._said: dict[tuple[str, str], Known | None] = {}
 
     def says(self, path: str, demand: str) -> Known | None:
         """What is known of the file as it is now; None if it has to be read."""
-        asked = (path, demand)
-        if asked not in self._said:
-            self._said[asked] = self._looked_up(path, demand)
-        return self._said[asked]
-
-    def _looked_up(self, path: str, demand: str) -> Known | None:
         line = self._line(path)
         if not line:
             return None
@@ -112,6 +106,8 @@ class Cache:
 
 
 def _answer(line: str, demand: str) -> Known | None:
+    if line.endswith(_CLEAN_END):
+        return NOTHING
     fields = line.split("\t")
     if len(fields) != 5 or fields[2] not in (CLEAN, demand):
         return None

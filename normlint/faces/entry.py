@@ -44,7 +44,7 @@ def command() -> int:
     """The installed command, in a process of its own: it lives too short for garbage to be worth looking for."""
     import gc
 
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(200_000, 50, 1000)
     return main()
 
 

@@ -35,7 +35,7 @@ def test_the_order_holds_for(count: int) -> None:
 
 
 def test_answers_may_be_longer_than_a_pipe() -> None:
-    assert [len(one) for one in forked(shift, [22, 3, 20, 0], 2, size=1)] == [1 << 22, 8, 1 << 20, 1]
+    assert [len(one) for one in forked(shift, [22, 3, 20, 0], 2)] == [1 << 22, 8, 1 << 20, 1]
 
 
 def dies_at(*fatal: int) -> Callable[[int], int]:
@@ -86,7 +86,7 @@ def work(number):
     os.write(1, b"%d\\n" % number)
     time.sleep(60)
 try:
-    list(forked(work, range(2), 2, size=1))
+    list(forked(work, range(2), 2))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """

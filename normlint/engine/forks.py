@@ -19,7 +19,8 @@ Answer = TypeVar("Answer")
 
 _HEAD: Final = struct.Struct("=II")  # the chunk, and the length of its pickled answers
 _NUMBER: Final = struct.Struct("=I")
-_MOST_CHUNKS: Final = 8192  # what a pipe holds without a reader, in numbers
+_MOST_CHUNKS: Final = 4096  # with those of the end, no more than a pipe holds of their numbers
+_MOST_AT_ONCE: Final = 16
 _PIECE: Final = 1 << 16
 
 
@@ -33,12 +34,9 @@ def can_fork() -> bool:
     return hasattr(os, "fork") and sys.platform != "darwin" and (threads is None or threads.active_count() == 1)
 
 
-def forked(
-    work: Callable[[Asked], Answer], tasks: Sequence[Asked], workers: int, size: int = 8
-) -> Iterator[Answer | Died]:
+def forked(work: Callable[[Asked], Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Died]:
     """The answer to each task, in order. A task whose child died is tried once more in a child of its own."""
-    size = max(size, -(-len(tasks) // _MOST_CHUNKS))
-    chunks = [tasks[at : at + size] for at in range(0, len(tasks), size)]
+    chunks = _chunks(tasks, workers)
     crew = _Crew(work, chunks, min(workers, len(chunks)))
     try:
         for number, chunk in enumerate(chunks):
@@ -46,6 +44,18 @@ def forked(
             yield from answers if answers is not None else (_apart(work, task) for task in chunk)
     finally:
         crew.end()
+
+
+def _chunks(tasks: Sequence[Asked], workers: int) -> list[Sequence[Asked]]:
+    """Many tasks at once at first, one at a time at last, so that nobody is waited for long."""
+    most = max(_MOST_AT_ONCE, -(-len(tasks) // _MOST_CHUNKS))
+    chunks = []
+    at = 0
+    while at < len(tasks):
+        size = min(most, max(1, (len(tasks) - at) // (8 * min(workers, 64))))
+        chunks.append(tasks[at : at + size])
+        at += size
+    return chunks
 
 
 def _apart(work: Callable[[Asked], Answer], task: Asked) -> Answer | Died:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from normlint.engine.config import load, load_given, parse
+from normlint.engine.config import CODES, load, load_given, parse
 from normlint.engine.selection import Selection, checked_codes, find_rule
 from normlint.engine.settings import ConfigError, Configs, Settings
 
@@ -66,6 +68,7 @@ GOOD = {
     "patterns": ({"exclude": ["a"], "extend-exclude": ["b"]}, {"exclude": ("a",), "extend_exclude": ("b",)}),
     "codes by pattern": ({"per-file-ignores": {"t/*": ["NRM1"]}}, {"per_file_ignores": (("t/*", ("NRM1",)),)}),
     "flags": ({"respect-gitignore": False, "force-exclude": True}, {"respect_gitignore": False, "force_exclude": True}),
+    "a place for the cache": ({"cache-dir": "c"}, {"cache_dir": "c"}),
     "a format": ({"output-format": "json"}, {"output_format": "json"}),
 }
 
@@ -76,6 +79,12 @@ def test_a_table_gives(table: dict[str, object], values: dict[str, object]) -> N
     assert {name: getattr(settings, name) for name in values} == values
 
 
+def test_the_codes_known_beforehand_are_the_registrys() -> None:
+    program = "from normlint.engine.selection import known_rules; print(*sorted(known_rules()))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert tuple(ran.stdout.split()) == CODES
+
+
 WRONG = {
     "no table": (3, "must be a table"),
     "an unknown key": ({"selekt": []}, "unknown key 'selekt'"),
@@ -84,6 +93,7 @@ WRONG = {
     "an unknown code": ({"select": ["XYZ"]}, "unknown rule 'XYZ'"),
     "a flag that is none": ({"respect-gitignore": "yes"}, "must be true or false"),
     "an unknown format": ({"output-format": "xml"}, "must be one of full, concise"),
+    "a place that is none": ({"cache-dir": ""}, "cache-dir must be the name of a directory"),
     "a list by pattern": ({"per-file-ignores": []}, "must be a table"),
     "an unknown code by pattern": ({"per-file-ignores": {"a": ["XYZ"]}}, "unknown rule 'XYZ'"),
 }

@@ -108,7 +108,7 @@ LIGHT: dict[str, tuple[Files, list[str], set[str]]] = {
     "a configuration of others": ({"a.py": SOUND, "pyproject.toml": OTHERS}, ["a.py"], set()),
     "a file that doesn't parse": ({"a.py": BROKEN}, ["a.py"], set()),
     "a configuration": (
-        {"a.py": SOUND, "pyproject.toml": "[tool.normlint]\nforce-exclude = true\n"},
+        {"a.py": SOUND, "pyproject.toml": "[tool.normlint]\nselect = ['NRM1']\n"},
         ["a.py"],
         {"tomllib" if sys.version_info >= (3, 11) else "tomli", "normlint.engine.config"},
     ),

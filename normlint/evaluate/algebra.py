@@ -9,6 +9,7 @@ from fractions import Fraction
 from normlint.evaluate.dtypes import DType, promote
 from normlint.evaluate.monomial import (
     NOWHERE,
+    ONCE,
     Abs,
     Apply,
     Atom,
@@ -39,6 +40,7 @@ from normlint.text.finding import Span
 
 MAX_DEPTH = 24  # past this an opaque value is known by its place only
 HALF = Fraction(1, 2)
+INVERSE = Fraction(-1)
 
 
 def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True) -> Product:
@@ -67,7 +69,7 @@ def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
     tensors = [o for o in operands if o.tensor]
     dtype = promoted(operands)
     layout = tensors[0].layout if tensors else ()
-    return replace(result, dtype=dtype, tensor=bool(tensors), layout=layout)
+    return Product(result.mono, dtype, bool(tensors), layout, span=span)
 
 
 def promoted(operands: tuple[Product, ...]) -> DType:
@@ -93,9 +95,7 @@ def multiply(left: Product, right: Product, span: Span) -> Product:
     frame = _frame(left, right)
     mono = _note_square(left, right, left.mono.times(right.mono), span)
     shape = frame.shape if left.tensor != right.tensor else None
-    return Product(
-        mono, promoted((left, right)), left.tensor or right.tensor, frame.layout, shape, _alias(left, right), span
-    )
+    return Product(mono, promoted((left, right)), left.tensor or right.tensor, frame.layout, shape, "", span)
 
 
 def _joining(one: Product, other: Product) -> Product:
@@ -107,10 +107,6 @@ def _joining(one: Product, other: Product) -> Product:
     return replace(one, mono=one.mono.stepped(Step("join", one.span)))
 
 
-def _alias(left: Product, right: Product) -> str:
-    return ""
-
-
 def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
     """X * x is a square: remember in which dtype it was taken."""
     if left.mono != right.mono or not left.tensor:
@@ -120,7 +116,7 @@ def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
 
 def divide(left: Product, right: Product, span: Span) -> Product:
     right = _joining(right, left)
-    inverse = power(right, Fraction(-1), "recip", span)
+    inverse = power(right, INVERSE, "recip", span)
     if inverse is None:
         return apply("/", (left, right), span)
     return multiply(left, inverse, span)
@@ -129,11 +125,12 @@ def divide(left: Product, right: Product, span: Span) -> Product:
 def power(base: Product, exponent: Fraction, op: str, span: Span) -> Product | None:
     """Base ** exponent, with the operation's name as a step of every factor."""
     mono = raised(base.mono, exponent, (Step(op, span, base.dtype),))
-    return None if mono is None else replace(base, mono=mono, alias="", span=span)
+    return None if mono is None else Product(mono, base.dtype, base.tensor, base.layout, base.shape, "", span)
 
 
 def negate(value: Product, span: Span) -> Product:
-    return replace(value, mono=Mono(-value.mono.coef, value.mono.factors), alias="", span=span)
+    mono = Mono(-value.mono.coef, value.mono.factors)
+    return Product(mono, value.dtype, value.tensor, value.layout, value.shape, "", span)
 
 
 def absolute(value: Product, span: Span) -> Product:
@@ -159,6 +156,14 @@ def is_statistic(product: Product) -> bool:
 def is_normlike(product: Product) -> bool:
     """A statistic beside something else: perhaps a finished norm."""
     return product.mono.has_stat and not is_statistic(product)
+
+
+def is_complete(product: Product) -> bool:
+    """A statistic beside something, which may itself be a pooled statistic; or one behind a shift."""
+    mono = product.mono
+    if not mono.has_stat:
+        return any(isinstance(f.atom, Shifted) and f.atom.inner.has_stat for f in mono.factors)
+    return not is_statistic(product) or sum(bears_stat(f.atom) for f in mono.factors) > 1
 
 
 def add(left: Product, right: Product, span: Span) -> Product:
@@ -222,7 +227,8 @@ def _shifted(base: Product, bias: Product, span: Span) -> Product:
 
 
 def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
-    return replace(base, mono=Mono(1.0, (Factor(atom, Fraction(1), span=span),)), alias="", span=span)
+    mono = Mono(1.0, (Factor(atom, ONCE, span=span),))
+    return Product(mono, base.dtype, base.tensor, base.layout, base.shape, "", span)
 
 
 def clamp(base: Product, floor: Product, span: Span) -> Product:

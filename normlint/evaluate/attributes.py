@@ -113,7 +113,7 @@ def _of_scalar(m: Machine, x: Product, name: str) -> Value:
 def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
     if name in instance.attrs:
         value = instance.attrs[name]
-        return replace(value, span=span) if isinstance(value, Product) else value
+        return value.at(span) if isinstance(value, Product) else value
     found = _of_class(m, instance.cls, name) if instance.cls else None
     if found is not None:
         return _bind(m, found, Defined(instance, "self"), span)

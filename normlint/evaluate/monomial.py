@@ -7,20 +7,32 @@ sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from normlint.evaluate.dtypes import DType
 from normlint.text.finding import Span
 
 NOWHERE: Final = Span(0, 0)
+ONCE: Final = Fraction(1)
 ALL: Final = "all"  # every axis
 TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
+T = TypeVar("T")
 Axes: TypeAlias = tuple[int, ...] | str | None  # None: not known
 Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views since the input, oldest first
+
+
+class kept(Generic[T]):  # noqa: N801  (reads like cached_property, and does without its lock)
+    """A property computed once."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make, self._name = make, make.__name__
+
+    def __get__(self, owner: object, kind: type | None = None) -> T:
+        value = owner.__dict__[self._name] = self._make(owner)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +64,15 @@ class Mono:
     coef: float = 1.0
     factors: tuple[Factor, ...] = ()
 
-    @cached_property
+    @kept
     def key(self) -> tuple[float, frozenset[tuple[Atom, Fraction]]]:
         return (self.coef, frozenset((f.atom, f.power) for f in self.factors))
 
-    @cached_property
+    @kept
     def _hash(self) -> int:
         return hash(self.key)
 
-    @cached_property
+    @kept
     def depth(self) -> int:
         """How deep atoms are nested in atoms."""
         return max((_depth(f.atom) for f in self.factors), default=0)
@@ -71,7 +83,7 @@ class Mono:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @kept
     def has_stat(self) -> bool:
         """A statistic stands in this product, bare or under eps."""
         return any(bears_stat(f.atom) for f in self.factors)
@@ -80,7 +92,7 @@ class Mono:
         merged: dict[Atom, Factor] = {}
         for f in (*self.factors, *other.factors):
             old = merged.get(f.atom)
-            merged[f.atom] = f if old is None else replace(old, power=old.power + f.power, steps=_joined(old, f))
+            merged[f.atom] = f if old is None else Factor(old.atom, old.power + f.power, _joined(old, f), old.span)
         return Mono(self.coef * other.coef, tuple(f for f in merged.values() if f.power))
 
     def map(self, change: Atoms) -> Mono:
@@ -88,7 +100,7 @@ class Mono:
         return Mono(self.coef, tuple(replace(f, atom=_map(f.atom, change)) for f in self.factors))
 
     def stepped(self, step: Step) -> Mono:
-        return Mono(self.coef, tuple(replace(f, steps=(*f.steps, step)) for f in self.factors))
+        return Mono(self.coef, tuple(Factor(f.atom, f.power, (*f.steps, step), f.span) for f in self.factors))
 
 
 def _joined(one: Factor, two: Factor) -> tuple[Step, ...]:

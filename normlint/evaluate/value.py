@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TypeAlias
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE, Atom, Factor, Layout, Mono, Scalar
+from normlint.evaluate.monomial import NOWHERE, ONCE, Atom, Factor, Layout, Mono, Scalar
 from normlint.text.finding import Span
 
 
@@ -22,6 +21,10 @@ class Product:
     shape: tuple[Mono | None, ...] | None = None
     alias: str = ""
     span: Span = NOWHERE
+
+    def at(self, span: Span) -> Product:
+        """The same value, met elsewhere."""
+        return Product(self.mono, self.dtype, self.tensor, self.layout, self.shape, self.alias, span)
 
     @property
     def number(self) -> float | None:
@@ -124,7 +127,7 @@ def number(value: float, span: Span = NOWHERE) -> Product:
 
 
 def of_atom(atom: Atom, dtype: DType, span: Span = NOWHERE, *, tensor: bool = True, alias: str = "") -> Product:
-    return Product(Mono(1.0, (Factor(atom, Fraction(1), span=span),)), dtype, tensor, span=span, alias=alias)
+    return Product(Mono(1.0, (Factor(atom, ONCE, span=span),)), dtype, tensor, span=span, alias=alias)
 
 
 def scalar(name: str, default: float | None = None, span: Span = NOWHERE) -> Product:

@@ -11,16 +11,21 @@ from normlint.text.finding import Span
 
 def walk(node: object) -> Iterator[s.Node]:
     """The node and everything below it, in the order of the text."""
-    if isinstance(node, Span):
-        return
-    if isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
-    elif isinstance(node, s.Node):
-        yield node
-        for field in fields(node):
-            if field.name not in ("span", "head"):
-                yield from walk(getattr(node, field.name))
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, s.Node):
+            yield here
+            waiting.extend([getattr(here, name) for name in _BELOW[type(here)]])
+        elif isinstance(here, tuple) and not isinstance(here, Span):
+            waiting.extend(reversed(here))
+
+
+# Where a node of each kind holds others, the last first.
+_BELOW = {
+    kind: tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "head", "op", "id", "name"))
+    for kind in s.Node.__subclasses__()
+}
 
 
 def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:

@@ -29,7 +29,7 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.span not in used)
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
-        _unused_eps(entry), plain, tuple(p for p in unused if p.name in _GAINS), params,
+        _unused_eps(entry, read), plain, tuple(p for p in unused if p.name in _GAINS), params,
         _handed_over(cls) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
     )  # fmt: skip
 
@@ -74,14 +74,13 @@ def _reads(node: s.Stmt) -> Iterator[str]:
             yield part.value
 
 
-def _unused_eps(entry: Entry) -> Span | None:
-    """An eps that is accepted or stored and never used."""
+def _unused_eps(entry: Entry, read: set[str]) -> Span | None:
+    """An eps that is accepted or stored and never used; `read` are the attributes that the class reads."""
     if entry.cls is None:
         node = entry.function.node if entry.function else None
         return _unused_parameter(node) if isinstance(node, s.Function) else None
     if _open(entry.cls):
         return None
-    read = _attributes_read(entry.cls)
     return next((span for init in _constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
 
 

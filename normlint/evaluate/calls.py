@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.evaluate import algebra, builtins, modules
@@ -30,6 +29,7 @@ Arguments: TypeAlias = "tuple[tuple[Given, ...], dict[str, Given]]"
 
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
     """A call as it is written; in-place methods give their receiver's name the new value."""
+    m.ctx.called.add(node.span)
     func = m.eval(env, node.func)
     special = builtins.special(m, env, func, node)
     if special is not None:
@@ -110,7 +110,7 @@ def _operate(m: Machine, name: str, positional: tuple[Given, ...], keywords: dic
     m.ctx.ran.add(span)
     value = OPS[name].run(m.ctx, bind(name, span, positional, keywords))
     if value is not None:
-        return replace(value, span=span) if isinstance(value, Product) else value
+        return value.at(span) if isinstance(value, Product) else value
     return opaque_result(name, positional, span)
 
 
@@ -138,6 +138,9 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
     m.waiting = [w for w in m.waiting if w.node is not ref.node]
     env = Env(parent=ref.env)
     bind_parameters(m, ref, env, args)
+    for name, value in env.names.items():
+        m.carry(name, value)
+    m.ctx.entered.add(ref.node.span)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))
     try:

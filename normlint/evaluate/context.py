@@ -44,6 +44,15 @@ class Note:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Decisions that chose between two stretches of the text: the one not taken, and all that hangs on them."""
+
+    keys: tuple[str, ...]
+    other: Span
+    whole: Span
+
+
 @dataclass
 class Context:
     """The state of one replay. `plan` fixes the first decisions; the others take their default and are noted."""
@@ -63,6 +72,11 @@ class Context:
     configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with
     asked: dict[str, Product] = field(default_factory=dict)  # by the words of a rank: whose it is
     steps: int = 0
+    open: list[str] = field(default_factory=list)  # decisions asked for that no fork has claimed yet
+    forks: list[Fork] = field(default_factory=list)
+    carriers: set[str] = field(default_factory=set)  # names that held a statistic
+    entered: set[Span] = field(default_factory=set)  # the functions that were run
+    called: set[Span] = field(default_factory=set)  # every call that was reached
 
     def tick(self) -> None:
         self.steps += 1
@@ -71,9 +85,16 @@ class Context:
 
     def decide(self, key: str, default: bool = False) -> bool:
         """The outcome of the test `key` on this path: the same each time it is asked."""
+        self.open.append(key)
         if key not in self.decisions:
             self.decisions[key] = self.plan.get(key, default if self.prefer is None else self.prefer)
         return self.decisions[key]
+
+    def fork(self, since: int, other: Span, whole: Span) -> None:
+        """The decisions asked for since then chose between `other` and the rest of `whole`."""
+        if len(self.open) > since:
+            self.forks.append(Fork(tuple(self.open[since:]), other, whole))
+            del self.open[since:]
 
     def narrow(self, subject: DType, to: frozenset[str], key: str) -> bool:
         """Whether the dtype is one of `to` on this path; the set of possible dtypes shrinks accordingly."""

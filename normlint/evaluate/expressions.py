@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.module import REDUCTION
 from normlint.evaluate.monomial import Input
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops.powers import raise_to
@@ -30,6 +29,7 @@ from normlint.evaluate.value import (
     tup,
 )
 from normlint.text.finding import Span
+from normlint.text.marks import any_reduction
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -50,7 +50,7 @@ BUILTINS = frozenset(
 
 def evaluate(m: Machine, env: Env, node: s.Expr) -> Value:
     value = _EVALUATE[type(node)](m, env, node)
-    return replace(value, span=node.span) if isinstance(value, Product) and value.span != node.span else value
+    return value.at(node.span) if isinstance(value, Product) and value.span != node.span else value
 
 
 def _name(m: Machine, env: Env, node: s.Name) -> Value:
@@ -185,6 +185,7 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
     value = m.eval(env, node.value)
     m.flow(value, node.span)
     env.names[node.target.id] = value
+    m.carry(node.target.id, value)
     return value
 
 
@@ -229,7 +230,7 @@ def _negative(element: Product) -> bool:
 
 def _lambda(m: Machine, env: Env, node: s.Lambda) -> Value:
     ref = FunctionRef(node, env, "<lambda>")
-    if REDUCTION.search(m.module.text, *node.span):
+    if any_reduction(m.module.text, node.span):
         m.waiting.append(ref)
     return Defined(ref, "<lambda>")
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 from normlint.evaluate import calls, expressions, statements
 from normlint.evaluate import syntax as s
-from normlint.evaluate.algebra import is_normlike
+from normlint.evaluate.algebra import is_complete
 from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.module import REDUCTION, Module
-from normlint.evaluate.monomial import Shifted, bears_stat
+from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef
 from normlint.evaluate.value import (
     Defined,
@@ -21,6 +20,7 @@ from normlint.evaluate.value import (
 )
 from normlint.evaluate.walk import definitions
 from normlint.text.finding import Span
+from normlint.text.marks import any_reduction
 
 MAX_FRAMES = 7
 
@@ -67,13 +67,23 @@ class Machine:
         if isinstance(value, Tup):
             for item in value.items:
                 self.flow(item, span, returned=returned)
-        elif isinstance(value, Product) and (_complete(value) or _shifted(value) or (returned and value.mono.has_stat)):
+        elif isinstance(value, Product) and value.mono.factors and self._tells(value, returned):
             frame = self.frame
             self.ctx.flows.append(Flow(value, span, frame.qualname, returned, self.ctx.grad))
 
+    def _tells(self, value: Product, returned: bool) -> bool:
+        return (value.mono.has_stat and returned) or is_complete(value)
+
+    def carry(self, name: str, value: Value) -> None:
+        """Remember the name, if what it is given holds a statistic."""
+        held = value.items if isinstance(value, Tup) else (value,)
+        for item in held:
+            if isinstance(item, Product) and (item.mono.has_stat or is_complete(item)):
+                self.ctx.carriers.add(name)
+
     def marked(self, block: s.Block) -> bool:
         """Whether a block holds a reduction."""
-        return bool(block) and bool(REDUCTION.search(self.module.text, block[0].span.start, block[-1].span.end))
+        return bool(block) and any_reduction(self.module.text, Span(block[0].span.start, block[-1].span.end))
 
     # --- globals
 
@@ -128,12 +138,3 @@ class Machine:
         inside = tuple(v.ref for v in values if isinstance(v, Defined) and isinstance(v.ref, ClassRef))
         outside = tuple(v.dotted for v in values if isinstance(v, Path))
         return Defined(ClassRef(node, env, qualname, inside, outside), node.name)
-
-
-def _complete(value: Product) -> bool:
-    """A statistic beside something, which may itself be a pooled statistic."""
-    return is_normlike(value) or sum(bears_stat(f.atom) for f in value.mono.factors) > 1
-
-
-def _shifted(value: Product) -> bool:
-    return any(isinstance(f.atom, Shifted) and (f.atom.inner.has_stat) for f in value.mono.factors)

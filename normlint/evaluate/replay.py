@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import MAX_SPENT, MAX_STEPS, Abandon, Context, Exhausted
@@ -13,6 +15,7 @@ from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance
 from normlint.evaluate.ops.table import Given
+from normlint.evaluate.prospects import meets, prospects
 from normlint.evaluate.value import (
     Defined,
     Opaque,
@@ -51,26 +54,62 @@ class Path:
 
 
 def replay(module: Module, entry: Entry) -> Iterator[Path]:
-    """Every path through the entry, the straight one first; at most MAX_PATHS."""
-    plans: list[dict[str, bool]] = [{}]
-    seen: set[frozenset[tuple[str, bool]]] = set()
-    steps = 0
+    """Every path through the entry that can tell something new, the straight one first; at most MAX_PATHS."""
+    plans = _Plans()
+    steps = 0  # of all paths, also of those that are left out: what is found must not depend on them
+    context = Context({})
     for number in range(MAX_PATHS):
-        if not plans or steps > MAX_STEPS or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
+        if plans.done or steps > MAX_STEPS or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
             return
-        plan = plans.pop(0)
+        plan = plans.following()
+        if plan is None:
+            steps += context.steps
+            continue
         context = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
         path = _run(Machine(module, context), entry)
         steps += context.steps
         module.spent += context.steps
         if path is not None:
             yield path
-        for key, outcome in context.decisions.items():
+        plans.met |= any(map(meets, context.flows))
+        everything = plans.met or path is None
+        plans.extend(plan, context.decisions, context.decisions.keys() if everything else prospects(module, context))
+
+
+_Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
+
+
+@dataclass
+class _Plans:
+    """The plans that are left, and those left out as long as no statistic `met` its input."""
+
+    waiting: list[tuple[_Plan, bool]] = field(default_factory=lambda: [({}, True)])  # and whether there is hope in it
+    out: list[_Plan] = field(default_factory=list)
+    met: bool = False
+    _seen: set[frozenset[tuple[str, bool]]] = field(default_factory=set)
+
+    @property
+    def done(self) -> bool:
+        return not self.waiting and not (self.met and self.out)
+
+    def following(self) -> _Plan | None:
+        """The next plan; None where it is left out."""
+        if self.met and self.out:
+            return self.out.pop(0)
+        plan, hopeful = self.waiting.pop(0)
+        if hopeful or self.met:
+            return plan
+        self.out.append(plan)
+        return None
+
+    def extend(self, plan: _Plan, decisions: _Plan, hopeful: AbstractSet[str]) -> None:
+        """The plan with one more decision turned over, each in turn."""
+        for key, outcome in decisions.items():
             flipped = plan | {key: not outcome}
             mark = frozenset(flipped.items())
-            if key not in plan and mark not in seen:
-                seen.add(mark)
-                plans.append(flipped)
+            if key not in plan and mark not in self._seen:
+                self._seen.add(mark)
+                self.waiting.append((flipped, key in hopeful))
 
 
 def _run(m: Machine, entry: Entry) -> Path | None:

@@ -46,9 +46,12 @@ Outcome: TypeAlias = Returned | Jumped | None
 
 
 def execute(m: Machine, env: Env, block: s.Block) -> Outcome:
+    ctx = m.ctx
     for stmt in block:
-        m.ctx.tick()
+        ctx.tick()
+        asked = len(ctx.open)
         outcome = _EXECUTE[type(stmt)](m, env, stmt)
+        ctx.fork(asked, stmt.span, stmt.span)
         if outcome is not None:
             return outcome
     return None
@@ -70,10 +73,12 @@ def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
     match target:
         case s.Name(id=name):
             env.names[name] = value
+            m.carry(name, value)
         case s.Attribute(base=base, name=name):
             owner = m.eval(env, base)
             if isinstance(owner, Defined) and isinstance(owner.ref, Instance):
                 set_attribute(owner.ref, name, value)
+                m.carry(name, value)
         case s.Sequence(items=items):
             for item, part in zip(items, _unpacked(m, value, items, target.span), strict=True):
                 bind_target(m, env, item, part)
@@ -172,7 +177,9 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     m.ctx.prefer = _preferred(m, stmt)
     known = dict(m.ctx.possible), len(m.ctx.decisions)
+    asked = len(m.ctx.open)
     taken = m.truth(env, stmt.test)
+    m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
     m.ctx.prefer = None
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
@@ -183,6 +190,10 @@ def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     outcome = execute(m, env, stmt.body if taken else stmt.orelse)
     m.ctx.quiet = quiet
     return outcome
+
+
+def _extent(block: s.Block) -> Span:
+    return Span(block[0].span.start, block[-1].span.end) if block else Span(0, 0)
 
 
 def _preferred(m: Machine, stmt: s.If) -> bool | None:

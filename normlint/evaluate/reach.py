@@ -1,0 +1,110 @@
+"""Which words of a text lead to a reduction, told by the text alone: functions that hold one, or name one that does."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property, lru_cache
+
+from normlint.text.finding import Span
+from normlint.text.marks import Marks
+
+_DEFINED = re.compile(
+    r"^(?P<indent>[ \t]*)(?:(?:async[ \t]+)?def|(?P<cls>class))[ \t]+(?P<name>\w+)"
+    r"|^[ \t]*(?:self|cls)\.(?P<attr>\w+)[ \t]*(?::[^=\n]+)?=(?!=)(?P<made>[ \t]*(?:nn\.|[A-Z]))?"
+    r"|^(?P<plain>\w+)[ \t]*(?::[^=\n]+)?=(?!=)",
+    re.MULTILINE,
+)
+_EFFECT = re.compile(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)|\bprint\s*\(|\bsetattr\s*\(|\bnonlocal\b")
+_DOC = re.compile(r'"""[\s\S]*?"""')
+WORD = re.compile(r"[^\W\d]\w*")
+
+
+class Reach:
+    """The names a text defines, and whether evaluating them comes by a reduction or changes what others see."""
+
+    def __init__(self, text: str) -> None:
+        self.text = _without_docs(text)
+        self._known: dict[str, bool] = {}
+
+    @cached_property
+    def defined(self) -> dict[str, list[Span]]:
+        """Name → where its definitions stand; a function ends where one as far left begins."""
+        found: dict[str, list[Span]] = {}
+        open_: list[tuple[int, str, int]] = []
+        for match in _DEFINED.finditer(self.text):
+            name = match["name"]
+            if name is None:
+                end = self.text.find("\n", match.end())
+                if not match["made"]:  # a module, whose call isn't followed
+                    place = Span(match.start(), len(self.text) if end < 0 else end)
+                    found.setdefault(match["attr"] or match["plain"], []).append(place)
+                continue
+            depth = len(match["indent"])
+            while open_ and open_[-1][0] >= depth:
+                _, closed, start = open_.pop()
+                found.setdefault(closed, []).append(Span(start, match.start()))
+            open_.append((depth, "" if match["cls"] or name == "__init__" else name, match.start()))
+        for _, name, start in open_:
+            found.setdefault(name, []).append(Span(start, len(self.text)))
+        found.pop("", None)
+        return found
+
+    @cached_property
+    def _marks(self) -> list[int]:
+        return Marks(self.text).reductions
+
+    def reduces(self, span: Span) -> bool:
+        """A reduction is called there."""
+        at = bisect_left(self._marks, span.start)
+        return at < len(self._marks) and self._marks[at] < span.end
+
+    def marks(self, span: Span) -> list[int]:
+        """Where in the stretch reductions are called."""
+        return self._marks[bisect_left(self._marks, span.start) : bisect_left(self._marks, span.end)]
+
+    def touches(self, span: Span) -> bool:
+        """A reduction is called there, or something that leads to one."""
+        return self.reduces(span) or any(map(self.leads, set(WORD.findall(self.text, *span))))
+
+    def leads(self, word: str) -> bool:
+        """Whether what the word names may come by a reduction, or has an effect."""
+        if word not in self.defined:
+            return False
+        if word not in self._known:
+            self._search(word)
+        return self._known[word]
+
+    def _search(self, word: str) -> None:
+        """Everything the word reaches: if nothing leads to a reduction, none of it does."""
+        seen = {word}
+        todo = [word]
+        while todo:
+            for span in self.defined[todo.pop()]:
+                if self.reduces(span) or self._acts(span):
+                    self._known[word] = True
+                    return
+                more = {w for w in WORD.findall(self.text, *span) if w in self.defined} - seen
+                if any(self._known.get(w) for w in more):
+                    self._known[word] = True
+                    return
+                seen |= more
+                todo += more
+        self._known.update(dict.fromkeys(seen, False))
+
+    def _acts(self, span: Span) -> bool:
+        """A method that sets an attribute or prints; a constructor runs before the entry does."""
+        head = self.text[span.start : span.start + 80].lstrip()
+        return head.startswith(("def", "async")) and _EFFECT.search(self.text, *span) is not None
+
+
+def _without_docs(text: str) -> str:
+    """The text with its triple-quoted strings blanked; as it is where they don't pair up."""
+    if text.count('"""') % 2 or "'''" in text:
+        return text
+    return _DOC.sub(lambda match: " " * len(match.group()), text)
+
+
+@lru_cache(maxsize=4)
+def reach_of(text: str) -> Reach:
+    return Reach(text)

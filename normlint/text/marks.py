@@ -1,0 +1,168 @@
+"""Where a text shows a reduction or a root by its spelling alone: what decides how much of it is read at all.
+
+A mark too many costs time, one too few a norm. Each pattern that runs over whole texts begins with a literal, since
+`re` finds a literal at the speed of memchr: a word before a bracket is looked at from the bracket.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property, lru_cache
+
+TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Final
+
+    from normlint.text.finding import Span
+
+REDUCING: Final = (
+    *("mean", "sum", "nansum", "nanmean", "var", "var_mean", "std", "std_mean", "norm", "vector_norm", "normalize"),
+    *("einsum", "reduce", "average", "vecdot"),
+)
+_BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
+_FRACTION: Final = r"\(?\s*-?\s*\(?\s*(?:0?\.\d|1\s*/|[A-Za-z_])"
+_POWER: Final = r"\*\*(?:(?<=[\w)\]]\*\*)|(?<=[\w)\]]\s\*\*)|(?<=\s\s\*\*)(?= ))\s*"
+
+
+def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False) -> str:
+    """A bracket after one of the words; `whole`: and not after a longer one; `bare`: nor after `self.`."""
+    words = tuple(words)
+    ends = "|".join(sorted({word[-2:] for word in words}))
+    gate = "|".join(rf"(?<=(?:{ends}){blank}\()" for blank in _BLANK)
+    ways = [
+        rf"(?<={word}{blank}\()"
+        + (rf"(?<!\w{word}{blank}\()" if whole else "")
+        + (rf"(?<!self\.{word}{blank}\()" if bare else "")
+        for word in words
+        for blank in _BLANK
+    ]
+    return rf"\((?:{gate})(?:{'|'.join(ways)})"
+
+
+_REDUCTION: Final = _called(REDUCING)
+_BARE_REDUCTION: Final = _called(REDUCING, bare=True)
+_ROOTS: Final = (
+    "sqrt",
+    "reciprocal",
+    r"std(?<!\wstd)",
+    _called(("norm", "vector_norm"), bare=True),
+    _called(("normalize",), whole=False),
+    _POWER + _FRACTION,
+    rf"pow_?\s*\(\s*(?:[^()]*,\s*)?-?\s*{_FRACTION}",
+)
+_POSSIBLE_ROOTS: Final = (
+    r"sqrt\s*\(",
+    _POWER + r"-?[\w.(]",
+    _called(
+        (f"{word}{end}" for word in ("pow", "norm", "normalize", "std", "std_mean", "square") for end in ("", "_")),
+        whole=False,
+    ),
+)
+
+REDUCTION: Final = re.compile(rf"\b(?:{'|'.join(REDUCING)})[ \t]?\(")  # from the word on: for short texts
+_EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
+_SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
+_JSON_BREAK: Final = (rb"\n", b"\n")  # where a notebook's line ends in its file
+
+
+def may_hold_norm(data: bytes | str) -> bool:
+    """Is there a mark of a reduction, and one of a root? It may say yes wrongly; it must never say no wrongly."""
+    if isinstance(data, bytes) and data.lstrip()[:1] == b"{":  # a notebook
+        data = data.replace(*_JSON_BREAK)
+        if rb"\u00" in data:
+            return True
+    return _reduces(data) and any(_search(root, data) for root in _EITHER_ROOT)
+
+
+def any_reduction(text: str, span: Span) -> bool:
+    """Is there a reduction in a stretch of the text, be it a method of `self`?"""
+    return _compiled(_REDUCTION).search(text, *span) is not None
+
+
+def reductions(text: str, span: Span) -> list[int]:
+    """Where the reductions in a stretch of the text are: their brackets."""
+    return [match.start() for match in _compiled(_REDUCTION).finditer(text, *span)]
+
+
+def reduces(text: str) -> bool:
+    """Is there a reduction that isn't a method of `self`?"""
+    return _search(_BARE_REDUCTION, text)
+
+
+def _reduces(data: bytes | str) -> bool:
+    """`self.norm(x)` is a reduction only where the text says what `self.norm` is."""
+    if _search(_BARE_REDUCTION, data):
+        return True
+    if not _search(_REDUCTION, data):
+        return False
+    text = data.decode("latin-1") if isinstance(data, bytes) else data
+    return bool(_reductions(text))
+
+
+def _search(pattern: str, data: bytes | str) -> bool:
+    return _compiled(pattern, isinstance(data, bytes)).search(data) is not None
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str, binary: bool = False) -> re.Pattern[Any]:
+    return re.compile(pattern.encode() if binary else pattern)
+
+
+@lru_cache(maxsize=1024)
+def _definition(word: str) -> tuple[re.Pattern[str], ...]:
+    """What makes `self.word` something of the text's own."""
+    return re.compile(rf"def[ \t]+{word}\b"), re.compile(rf"self\.{word}[ \t]*=(?![ \t]*(?:nn\.|[A-Z=]))")
+
+
+def _reductions(text: str) -> list[int]:
+    own: dict[str, bool] = {}
+    found = []
+    for match in _compiled(_REDUCTION).finditer(text):
+        word = _SELF.search(text, max(match.start() - 20, 0), match.end())
+        if word and word[1] not in own:
+            own[word[1]] = any(pattern.search(text) for pattern in _definition(word[1]))
+        if not word or own[word[1]]:
+            found.append(match.start())
+    return found
+
+
+class Marks:
+    """What each stretch of a text shows; its docstrings show nothing."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.reductions = list(self._outside(at for at in _reductions(text) if not _of_unicode(text, at)))
+
+    @cached_property
+    def _docs(self) -> list[int]:
+        """Where triple-quoted strings begin and end, in turn; none where they don't pair up."""
+        if "'''" in self._text:
+            return []
+        found = [match.start() for match in _compiled('"""').finditer(self._text)]
+        return found if len(found) % 2 == 0 else []
+
+    def reduces(self, span: Span) -> bool:
+        """A reduction."""
+        at = bisect_left(self.reductions, span[0])
+        return at < len(self.reductions) and self.reductions[at] < span[1]
+
+    def roots(self, span: Span) -> bool:
+        """A root, an inverse, a fractional power."""
+        return self._any(_ROOTS, span)
+
+    def may_root(self, span: Span) -> bool:
+        """A root, or what stands for one in a norm that takes none."""
+        return self._any(_POSSIBLE_ROOTS, span)
+
+    def _any(self, patterns: Iterable[str], span: Span) -> bool:
+        every = (match.start() for pattern in patterns for match in _compiled(pattern).finditer(self._text, *span))
+        return any(True for _ in self._outside(every))
+
+    def _outside(self, positions: Iterable[int]) -> Iterator[int]:
+        return (at for at in positions if bisect_left(self._docs, at) % 2 == 0)
+
+
+def _of_unicode(text: str, at: int) -> bool:
+    return text[max(at - 21, 0) : at - 9] == "unicodedata."

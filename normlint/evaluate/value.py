@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from normlint.evaluate.dtypes import DType
@@ -122,6 +123,7 @@ def tup(items: tuple[Value, ...], text: str = "tuple") -> Value:
     return Opaque(text) if deep or found.leaves > MOST_LEAVES else found
 
 
+@lru_cache(maxsize=1024)
 def number(value: float, span: Span = NOWHERE) -> Product:
     return Product(Mono(float(value)), span=span)
 

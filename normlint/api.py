@@ -1,0 +1,284 @@
+"""normlint for other programs: each function takes text or paths and gives plain values.
+
+`import normlint` imports none of this; it comes with the first name that is used. A configuration file has a say in
+`check_paths` alone. What goes wrong is raised: `SourceError` for a source, `ConfigError` for a rule that isn't there
+or for want of torch, both with what to do about it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias, TypeVar
+
+from normlint.engine.fix import fix
+from normlint.engine.linter import Demand, attempt, report_of, survey
+from normlint.engine.report import Diagnostic, Failure, Report
+from normlint.engine.selection import Safety, Selection, checked_codes, known_rules
+from normlint.engine.settings import ConfigError, Configs, Settings
+from normlint.engine.wish import Wish
+from normlint.text.raw import PYTHON, SUFFIXES, BadSourceError
+from normlint.text.read import decode, kind_of, refuse_huge
+from normlint.text.source import Source
+from normlint.values import Finding, Fixed, Norm, Rule, SourceError, Verdict, finding_of, norm_of, verdict_of
+
+__all__ = ["check_paths", "check_source", "fix_source", "list_norms", "list_rules", "verify_source"]
+
+Codes: TypeAlias = "str | Iterable[str]"  # "NRM1,NRM302" or ["NRM1", "eps-outside-sqrt"]
+Done = TypeVar("Done")
+NO_PATH: Final = "<string>"
+BOM: Final = "\ufeff"
+REPORT: Final = "https://github.com/normlint/normlint/issues"
+
+
+def check_source(  # noqa: PLR0913  # the options of the command
+    source: str,
+    path: str = NO_PATH,
+    *,
+    select: Codes = (),
+    ignore: Codes = (),
+    extend_select: Codes = (),
+    noqa: bool = True,
+) -> tuple[Finding, ...]:
+    r'''What is wrong with the norms in a text, in its order.
+
+    The ending of `path` says what the text is: a notebook, Markdown, or else Python. Nothing is read from there.
+    `select`, `ignore` and `extend_select` choose rules as on the command line, by code, prefix or name; without
+    `noqa`, comments silence nothing. A text that can't hold a norm is not parsed.
+
+    >>> source = """\
+    ... import torch
+    ...
+    ... def rms_norm(x, weight, eps=1e-6):
+    ...     h = x.float()
+    ...     return (h * torch.rsqrt(h.pow(2).mean() + eps)).type_as(x) * weight
+    ... """
+    >>> [finding] = check_source(source)
+    >>> print(finding)
+    <string>:5:29: NRM101 `mean` without a dim: all B·L·D elements share one scale
+    >>> finding.name, finding.norm, finding.fix.message
+    ('global-reduction', 'rms_norm', 'Reduce over the last axis: `mean(-1, keepdim=True)`')
+    >>> check_source(source, ignore="NRM101")
+    ()
+    '''
+    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa)
+    return _findings(_report(source, path, demand).findings)
+
+
+def check_paths(  # noqa: PLR0913  # the options of the command
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    select: Codes = (),
+    ignore: Codes = (),
+    extend_select: Codes = (),
+    isolated: bool = False,
+    jobs: int = 1,
+    on_error: Callable[[SourceError], object] | None = None,
+) -> tuple[Finding, ...]:
+    r"""What is wrong in these files and in those below these directories, in the order of the paths.
+
+    Each file has the settings of the nearest pyproject.toml, unless `isolated`; the rules that are chosen here take
+    the place of its own, as on the command line. A file that can't be linted raises SourceError; with `on_error`,
+    that is called with the error instead, and the other files are linted.
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     _ = pathlib.Path(place, "sound.py").write_text("x = 1\n")
+    ...     check_paths([place])
+    ()
+    """
+    chosen = _selection(select, ignore, extend_select)
+    configs = Configs(lambda settings: _adjusted(settings, chosen), Settings(os.getcwd()) if isolated else None)
+    findings: list[Diagnostic] = []
+    for report in _checked([os.fspath(path) for path in paths], configs, jobs):
+        for error in map(_error, report.errors):
+            if on_error is None:
+                raise error
+            on_error(error)
+        findings += report.findings
+    return _findings(findings)
+
+
+def fix_source(  # noqa: PLR0913  # the options of the command
+    source: str,
+    path: str = NO_PATH,
+    *,
+    select: Codes = (),
+    ignore: Codes = (),
+    extend_select: Codes = (),
+    unsafe: bool = False,
+    noqa: bool = True,
+) -> Fixed:
+    r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to mend.
+
+    All else stays as it is, to the character. What is told apart from that: see `check_source`.
+
+    >>> fixed = fix_source("""\
+    ... import torch
+    ...
+    ... def rms_norm(x, weight, eps=1e-6):
+    ...     h = x.float()
+    ...     return (h * torch.rsqrt(h.pow(2).mean() + eps)).type_as(x) * weight
+    ... """)
+    >>> print(fixed.source.splitlines()[-1].strip())
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    >>> [finding.code for finding in fixed.applied], fixed.remaining
+    (['NRM101'], ())
+    '''
+    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe))
+    made = _done(path, lambda: fix(_source(source, path), Wish(demand)))
+    _raise_first(made.report)
+    return Fixed(_text(made.after), _findings(made.fixed), _findings(made.report.findings))
+
+
+def list_norms(source: str, path: str = NO_PATH) -> tuple[Norm, ...]:
+    r'''The norms that are recognised in a text, right or wrong, and what each computes.
+
+    >>> [norm] = list_norms("""\
+    ... import torch
+    ...
+    ... def rms_norm(x, weight, eps=1e-6):
+    ...     h = x.float()
+    ...     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    ... """)
+    >>> norm.qualname, norm.kind, norm.spine
+    ('rms_norm', 'rms', 'mean[-1] keepdim | eps → rsqrt → input(x) → scale(weight)')
+    '''
+    return tuple(map(norm_of, _report(source, path, Demand(fixes=False)).norms))
+
+
+def verify_source(
+    source: str, path: str = NO_PATH, *, device: str = "auto", timeout: float = 10.0
+) -> tuple[Verdict, ...]:
+    r'''What running each norm of a text shows, against a reference in fp64. **This executes code of the text.**
+
+    It runs in a process of its own, with limits: that contains accidents, and is no sandbox. A `path` that ends in
+    .py, .pyi, .ipynb or .md lets a norm use what it imports from beside it. `timeout`: seconds a norm. It needs torch:
+    `pip install 'normlint[verify]'`. A helper is run with the norm that calls it, and has no verdict of its own.
+
+    >>> [verdict] = verify_source("""\
+    ... import torch
+    ...
+    ... def rms_norm(x, weight, eps=1e-6):
+    ...     h = x.float()
+    ...     return (h * torch.rsqrt(h.pow(2).mean() + eps)).type_as(x) * weight
+    ... """, device="cpu")
+    >>> verdict.norm.qualname, verdict.status
+    ('rms_norm', 'wrong')
+    >>> verdict.reason
+    'changing one token changes 14 of the 14 others, by up to 2.7 %'
+    '''
+    from normlint.faces.verifying import preparing, verified
+    from normlint.verify.guard.run import Verifier, VerifierError
+
+    _check_timeout(timeout)
+    report = _report(source, path, preparing(Demand(fixes=False)))
+    jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
+    if not jobs:
+        return ()
+    try:
+        with Verifier(device, timeout) as verifier:
+            told = verified(report, verifier.verdicts(jobs), verifier.torch_version)
+    except VerifierError as error:
+        raise ConfigError(str(error).replace("--device", "device")) from None
+    return tuple(verdict_of(norm, norm.verdict) for norm in told.norms if norm.verdict is not None)
+
+
+def list_rules() -> tuple[Rule, ...]:
+    """Every rule, by code.
+
+    >>> rules = {rule.name: rule for rule in list_rules()}
+    >>> rules["eps-outside-sqrt"].code, rules["eps-outside-sqrt"].fix
+    ('NRM302', <Applicability.UNSAFE: 'unsafe'>)
+    """
+    rules = (rule for _, rule in sorted(known_rules().items()))
+    return tuple(Rule(one.code, one.name, one.summary, one.doc, one.default, one.fix, one.url) for one in rules)
+
+
+def _selection(select: Codes, ignore: Codes, extend_select: Codes) -> Selection:
+    given = {"select": select, "ignore": ignore, "extend_select": extend_select}
+    codes = {name: checked_codes(_split(value), name) for name, value in given.items()}
+    return Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
+
+
+def _split(codes: Codes) -> list[str]:
+    each = [codes] if isinstance(codes, str) else codes
+    return [code for one in each for code in one.split(",")]
+
+
+def _adjusted(settings: Settings, chosen: Selection) -> Settings:
+    """A file's settings, with what was chosen in the call in their place, as the command line does it."""
+    return settings.but(
+        select=settings.select if chosen.select is None else chosen.select,
+        ignore=chosen.ignore or settings.ignore,
+        extend_select=settings.extend_select + chosen.extend_select,
+    )
+
+
+def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
+    from normlint.engine.discovery import discover
+    from normlint.engine.run import check_all
+
+    found = discover(paths, configs)
+    settings = configs.of_each(found.paths)
+    for error in configs.errors.values():
+        raise error
+    yield Report(errors=found.errors)
+    tasks = [(path, one.demand(path)) for path, one in zip(found.paths, settings, strict=True)]
+    yield from check_all(tasks, jobs)
+
+
+def _report(source: str, path: str, demand: Demand) -> Report:
+    return _done(path, lambda: report_of(survey(_source(source, path), demand)))
+
+
+def _done(path: str, work: Callable[[], Done]) -> Done:
+    done = attempt(path, work)
+    if isinstance(done, Failure):
+        raise _error(done)
+    return done
+
+
+def _raise_first(report: Report) -> None:
+    for failure in report.errors:
+        raise _error(failure)
+
+
+def _source(text: str, path: str) -> Source:
+    """The text as if it had been read; it is decoded already, whatever encoding its first lines name."""
+    kind = kind_of(path)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise BadSourceError("half of a surrogate pair; read the file with its own encoding", line) from None
+    if kind != PYTHON or "\0" in text:
+        return decode(path, data)
+    refuse_huge(text)
+    return Source(path, text.removeprefix(BOM), bom=text.startswith(BOM))
+
+
+def _text(source: Source) -> str:
+    return f"{BOM}{source.text}" if source.bom else source.text
+
+
+def _check_timeout(timeout: float) -> None:
+    if not 0 < timeout < float("inf"):
+        raise ConfigError(f"timeout {timeout!r}: give a number of seconds, more than 0")
+
+
+def _error(failure: Failure) -> SourceError:
+    return SourceError(failure.path, failure.line, f"{failure.message}{_advice(failure)}")
+
+
+def _advice(failure: Failure) -> str:
+    if failure.internal and failure.message.startswith("internal error"):
+        return f"; please report this at {REPORT}"
+    if failure.message.startswith("syntax error") and not failure.path.lower().endswith(tuple(SUFFIXES)):
+        return "; name a path that ends in .ipynb or .md if it isn't Python"
+    return ""
+
+
+def _findings(found: Iterable[Diagnostic]) -> tuple[Finding, ...]:
+    rules = known_rules()
+    return tuple(finding_of(one, rules[one.code].url) for one in found)

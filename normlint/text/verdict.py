@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from normlint.text.sweep import Sweep
 
 MATCH: Final = "match"
 PRECISION: Final = "precision"
@@ -42,3 +45,4 @@ class Verdict:
     eps_form: str = ""
     worst: Probe | None = None
     probes: tuple[Probe, ...] = ()
+    sweep: Sweep | None = None  # what a report draws, where it was asked for

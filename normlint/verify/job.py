@@ -49,7 +49,8 @@ class Job:
     `program` is executed as it stands, on its own; `entry` is the dotted name of the class or function in it, `method`
     the method to call on an instance ("forward"), "" for a function. `input`: the parameter that takes the tensor to
     normalise, "" for the first. `needs`: why it can't be built, in words that follow "needs"; then there is no program.
-    `spare`: what to verify where this can't be built (the norm's own lines instead of its class).
+    `spare`: what to verify where this can't be built (the norm's own lines instead of its class). `sweep`: besides the
+    verdict, measure what a report draws.
     """
 
     qualname: str
@@ -60,6 +61,12 @@ class Job:
     input: str = ""
     needs: str = ""
     spare: Job | None = None
+    sweep: bool = False
+
+    @property
+    def swept(self) -> Job:
+        """The same job with all that a report draws."""
+        return replace(self, sweep=True, spare=self.spare and self.spare.swept)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Final
@@ -19,6 +20,7 @@ from normlint.verify.bench.effective_eps import Settled, fit, of_half, rows, set
 from normlint.verify.bench.moving import movable
 from normlint.verify.bench.probes import FP32, HALVES, PLAIN, SHORT, Case, adapted, filled, with_rank
 from normlint.verify.bench.properties import CHECKS, D
+from normlint.verify.bench.sweep import sweep
 from normlint.verify.subject import CannotBuildError, Subject
 
 ALL: Final = (torch.float32, torch.float16, torch.bfloat16)
@@ -29,9 +31,17 @@ Check = Callable[[], Iterator[Outcome]]
 
 
 def judge(
-    subject: Subject, *, device: str = "cpu", dtypes: Sequence[torch.dtype] | None = None, seed: int = 0
+    subject: Subject,
+    *,
+    device: str = "cpu",
+    dtypes: Sequence[torch.dtype] | None = None,
+    seed: int = 0,
+    draws: bool = False,
 ) -> Verdict:
-    """Runs all probes; the verdict says what they showed on this device and with this torch."""
+    """Runs all probes; the verdict says what they showed on this device and with this torch.
+
+    `draws`: it also carries what a report draws.
+    """
     bench = Bench(subject, device, seed)
     with warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
@@ -40,9 +50,10 @@ def judge(
             bench.reference = settled.reference
             seen = ALL if subject.meaning.halves else ALL[:1]
             outcomes = tuple(_outcomes(bench, settled, tuple(dtypes or seen)))
+            drawn = sweep(bench, tuple(dtypes or seen)) if draws else None
         except CannotBuildError as error:
             return Verdict(SKIPPED, f"needs {error}", device)
-    return _verdict(outcomes, settled, device)
+    return replace(_verdict(outcomes, settled, device), sweep=drawn)
 
 
 def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Verdict:

@@ -80,7 +80,9 @@ def _judged(job: Job, bench: Bench) -> Verdict:
     exec(compile(job.program, f"<{job.qualname}>", "exec", dont_inherit=True), namespace)  # noqa: S102
     subject = build.subject(job, namespace, bench.device)
     changed = bench.before.changed()  # before the judge says anything
-    return _skipped(f"refused: {changed}") if changed else judge.judge(subject, device=bench.device, seed=bench.seed)
+    if changed:
+        return _skipped(f"refused: {changed}")
+    return judge.judge(subject, device=bench.device, seed=bench.seed, draws=job.sweep)
 
 
 def _skipped(reason: str) -> Verdict:

@@ -8,6 +8,7 @@ import struct
 from dataclasses import asdict
 from typing import Any, Final
 
+from normlint.text.sweep import to_sweep
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 LIMIT: Final = 8 << 20  # bytes a frame; a program is far smaller
@@ -95,8 +96,8 @@ def to_verdict(data: Any) -> Verdict:
     try:
         probes = tuple(Probe(**one) for one in data["probes"])
         worst = data["worst"] and Probe(**data["worst"])
-        verdict = Verdict(**{**data, "probes": probes, "worst": worst})
-    except (KeyError, TypeError) as error:
+        verdict = Verdict(**{**data, "probes": probes, "worst": worst, "sweep": to_sweep(data["sweep"])})
+    except (KeyError, TypeError, OverflowError) as error:
         raise BrokenFrameError("no verdict") from error
     if verdict.status not in _STATUSES or not isinstance(verdict.reason, str):
         raise BrokenFrameError("no verdict")

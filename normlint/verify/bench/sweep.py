@@ -1,0 +1,155 @@
+"""What a report draws: errors over inputs of many sizes, and which rows a row has a say in. Measured if it is asked."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from normlint.text.sweep import NORM, TORCH, Curve, Sweep
+from normlint.verify.bench import measure
+from normlint.verify.bench.bench import USER_ERRORS, Bench, LeftOutError, RaisedError, effective, wide
+from normlint.verify.bench.effective_eps import of_half
+from normlint.verify.bench.probes import SHORT, Case, adapted, filled
+from normlint.verify.bench.reference import Reference
+from normlint.verify.job import ADDED, FLOOR_OF_ROOT
+from normlint.verify.subject import CannotBuildError
+
+SCALES: Final = tuple(10 ** (e / 2) for e in range(-8, 9))
+SHAPE: Final = (3, 5, 64)
+ROWS: Final = (2, 4, 16)
+MOST_ROWS: Final = 16
+BUDGET: Final = 1.0  # seconds: the verdict is there already, and a picture must not cost it
+NORMALIZE_EPS: Final = 1e-12  # what F.normalize has where nothing else was measured
+_SALT: Final = 400
+
+
+def sweep(bench: Bench, dtypes: Sequence[torch.dtype]) -> Sweep:
+    """All that is drawn of one norm, as far as the time goes; the reference is settled."""
+    until = time.monotonic() + BUDGET
+    curves = tuple(curve for dtype in dtypes for curve in _curves(bench, dtype, until))
+    return Sweep(curves, _change(bench) if time.monotonic() < until else ())
+
+
+def _curves(bench: Bench, dtype: torch.dtype, until: float) -> Iterator[Curve]:
+    limit = measure.LIMIT[dtype] * torch.finfo(dtype).eps
+    for of, error in ((NORM, _error), (TORCH, _error_of_torch)):
+        points = tuple(_points(bench, dtype, error, until))
+        if points:
+            yield Curve(of, SHORT[dtype], limit, points)
+
+
+def _points(
+    bench: Bench, dtype: torch.dtype, error: Callable[[Bench, Tensor], float], until: float
+) -> Iterator[tuple[float, float]]:
+    """The same numbers at every scale, so that a curve bends for no other reason."""
+    for scale in SCALES:
+        case = adapted(Case("sweep", "input", SHAPE, dtype, scale), bench.subject.sizes, bench.subject.ranks)
+        if case is None or time.monotonic() > until:
+            return
+        x = filled(replace(case, offset=0.0), bench.generator(_SALT), bench.device)
+        try:
+            yield scale, error(bench, x)
+        except (LeftOutError, CannotBuildError):
+            return
+        except RaisedError:
+            yield scale, math.inf
+
+
+def _error(bench: Bench, x: Tensor) -> float:
+    """The norm's largest error, with the eps that a half may soundly have."""
+    made = bench.made(x.shape[-1], x.dtype)
+    with torch.no_grad():
+        y = bench.run(made, x.clone())
+    if y.shape != x.shape or not y.is_floating_point():
+        return math.inf
+    held = (bench.reference, *(held for held, why in of_half(bench.reference, x.dtype) if not why))
+    return min(_share(y, *bench.expected(made, x, one)) for one in held)
+
+
+def _error_of_torch(bench: Bench, x: Tensor) -> float:
+    """What torch's own norm of that kind makes of the same input, held to the same definition."""
+    try:
+        gain, shift = effective(bench.made(x.shape[-1], x.dtype), x.shape[-1])
+    except RaisedError as error:  # a gain that fits nothing is the norm's own trouble
+        raise LeftOutError(str(error)) from error
+    kept = [None if one is None else one.to(x.dtype) for one in (gain, shift)]
+    placed = [None if one is None else one.to(x.device) for one in kept]
+    reference = of_torch(bench.reference)
+    try:
+        y = _by_torch(reference, x, *placed).cpu()
+    except USER_ERRORS as error:
+        raise LeftOutError(str(error)) from error
+    exact = wide(x)
+    gain, shift = (None if one is None else one.double() for one in kept)
+    return _share(y, reference(exact, gain, shift), reference.spread(exact, gain, shift))
+
+
+def of_torch(reference: Reference) -> Reference:
+    """The definition that torch's own norm follows, with the eps that was measured."""
+    if reference.kind != "l2":
+        return replace(reference, form=ADDED, summed=False)
+    eps = reference.eps if reference.form == FLOOR_OF_ROOT and reference.eps else NORMALIZE_EPS
+    return Reference("l2", FLOOR_OF_ROOT, eps)
+
+
+def _by_torch(reference: Reference, x: Tensor, gain: Tensor | None, shift: Tensor | None) -> Tensor:
+    features = (x.shape[-1],)
+    if reference.kind == "layer":
+        y = functional.layer_norm(x, features, eps=reference.eps)
+    elif reference.kind == "rms":
+        y = functional.rms_norm(x, features, eps=reference.eps)
+    else:
+        y = functional.normalize(x, dim=-1, eps=reference.eps)
+    y = y if gain is None else y * gain
+    return y if shift is None else y + shift
+
+
+def _share(y: Tensor, ref: Tensor, spread: Tensor) -> float:
+    """As the verdict measures it, but as a share and not in the precision of a dtype."""
+    return measure.elementwise(y, ref, spread) * torch.finfo(y.dtype).eps
+
+
+def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
+    """Each row of the input changed in turn; nothing where there is one row, or no output to compare."""
+    case = adapted(Case("rows", "input", ROWS), bench.subject.sizes, bench.subject.ranks)
+    if case is None or not 2 <= math.prod(case.shape[:-1]) <= MOST_ROWS:
+        return ()
+    x = filled(case, bench.generator(_SALT + 1), bench.device)
+    count = math.prod(case.shape[:-1])
+    try:
+        made = bench.made(case.shape[-1])
+        plain = _run_rows(partial(bench.run, made), x, count)
+        changed = [_run_rows(partial(bench.run, made), _with_row_changed(x, i), count) for i in range(count)]
+    except (LeftOutError, RaisedError, CannotBuildError):
+        return ()
+    if plain is None:
+        return ()
+    return tuple(() if one is None else _moved(plain, one) for one in changed)
+
+
+def _run_rows(run: Callable[[Tensor], Tensor], x: Tensor, count: int) -> Tensor | None:
+    with torch.no_grad():
+        y = run(x.clone())
+    return y.double().reshape(count, -1) if y.shape == x.shape else None
+
+
+def _with_row_changed(x: Tensor, row: int) -> Tensor:
+    other = x.clone()
+    rows = other.reshape(-1, x.shape[-1])
+    rows[row] = rows[row] * 3 + 1
+    return rows.reshape(x.shape)
+
+
+def _moved(before: Tensor, after: Tensor) -> tuple[float, ...]:
+    """How far each row moved; NaN that stays NaN didn't."""
+    same = torch.eq(before, after) | (torch.isnan(before) & torch.isnan(after))
+    off = torch.where(same, 0.0, (before - after).abs()).amax(-1) / before.abs().amax(-1).clamp(min=1e-300)
+    return tuple(value if math.isfinite(value) else math.inf for value in off.tolist())

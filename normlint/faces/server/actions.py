@@ -1,0 +1,126 @@
+"""What an editor offers where there is a finding: its fix, all fixes, a comment that silences it, a run of its norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lsprotocol import types
+
+from normlint.engine.report import Diagnostic
+from normlint.faces.server.analysis import Checked, mended
+from normlint.faces.server.diagnostics import diagnostic
+from normlint.faces.server.edits import all_edits, fix_edits, noqa_edits, workspace_edit
+from normlint.faces.server.lenses import verify_command
+from normlint.text.finding import Applicability
+
+FIX_ALL: Final = "normlint.applyFixAll"
+FIX_ALL_KIND: Final = "source.fixAll.normlint"
+VERIFY_KIND: Final = "source.verify.normlint"
+KINDS: Final = (types.CodeActionKind.QuickFix, FIX_ALL_KIND, VERIFY_KIND)
+_CAUTION: Final = {
+    Applicability.SAFE: "",
+    Applicability.UNSAFE: " (unsafe)",
+    Applicability.DISPLAY: " (unsafe: it may be meant as it is)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where the cursor is, and which kinds of actions are wanted: none named, any is."""
+
+    uri: str
+    range: types.Range
+    only: tuple[str, ...] = ()
+    versioned: bool = False
+
+    def wants(self, kind: str) -> bool:
+        """Was this kind asked for, or one that it belongs to, or none in particular?"""
+        return not self.only or any(kind == one or kind.startswith(f"{one}.") or not one for one in self.only)
+
+    @property
+    def on_save(self) -> bool:
+        """The kind of all fixes was asked for by name: then the edits are given, not an offer."""
+        return bool(self.only) and self.wants(FIX_ALL_KIND)
+
+
+def actions_of(checked: Checked, asked: Asked) -> list[types.CodeAction]:
+    """In the order they are shown."""
+    return [*_quick_fixes(checked, asked), *_fix_all(checked, asked), *_runs(checked, asked)]
+
+
+def fix_all_edit(checked: Checked, *, versioned: bool) -> types.WorkspaceEdit | None:
+    """All that the settings trust; None if that is nothing."""
+    fixed = mended(checked) if any(one.fix and one.fix.made for one in checked.report.findings) else None
+    edits = all_edits(checked.document, fixed) if fixed is not None and fixed.changed else {}
+    return workspace_edit(checked.document, edits, versioned=versioned) if edits else None
+
+
+def _quick_fixes(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
+    if not asked.wants(types.CodeActionKind.QuickFix):
+        return
+    here = [one for one in checked.report.findings if _touches(checked, one, asked)]
+    for finding in here:
+        if finding.fix is not None and finding.fix.edits:
+            safe = finding.fix.applicability is Applicability.SAFE
+            title = f"{finding.fix.message}{_CAUTION[finding.fix.applicability]}"
+            edits = fix_edits(checked.document, finding.fix)
+            yield _quick_fix(checked, asked, finding, f"{finding.code}: {title}", edits, preferred=safe)
+    for finding in here:
+        edits = noqa_edits(checked.document, finding)
+        if edits:
+            yield _quick_fix(checked, asked, finding, f"Disable {finding.code} for this line", edits, preferred=False)
+
+
+def _quick_fix(  # noqa: PLR0913
+    checked: Checked,
+    asked: Asked,
+    finding: Diagnostic,
+    title: str,
+    edits: dict[str, list[types.TextEdit]],
+    *,
+    preferred: bool,
+) -> types.CodeAction:
+    return types.CodeAction(
+        title,
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic(checked, finding)],
+        is_preferred=preferred or None,
+        edit=workspace_edit(checked.document, edits, versioned=asked.versioned),
+    )
+
+
+def _fix_all(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
+    if not asked.wants(FIX_ALL_KIND) or not any(one.fix and one.fix.made for one in checked.report.findings):
+        return
+    trusted = "" if checked.demand.safety.unsafe else " safe"
+    action = types.CodeAction(f"Make all{trusted} fixes of normlint", kind=FIX_ALL_KIND)
+    if asked.on_save:
+        action.edit = fix_all_edit(checked, versioned=asked.versioned)
+        if action.edit is None:
+            return
+    else:
+        action.command = types.Command(action.title, FIX_ALL, arguments=[asked.uri])
+    yield action
+
+
+def _runs(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
+    if not asked.wants(VERIFY_KIND):
+        return
+    blamed = {number for one in checked.report.findings if _touches(checked, one, asked) for number in one.norms}
+    cell = checked.document.cell(asked.uri)
+    for norm in checked.report.norms:
+        line = norm.place.line - 1
+        in_line = norm.place.cell == cell and asked.range.start.line <= line <= asked.range.end.line
+        if in_line or norm.number in blamed:
+            title = f"Verify {norm.qualname} (runs its code)"
+            yield types.CodeAction(title, kind=VERIFY_KIND, command=verify_command(title, checked, norm))
+
+
+def _touches(checked: Checked, finding: Diagnostic, asked: Asked) -> bool:
+    """Does the finding lie in the range, be it by an end?"""
+    if checked.document.home(finding.start.cell) != asked.uri:
+        return False
+    where = checked.document.range(finding.start, finding.end)
+    return where.start <= asked.range.end and asked.range.start <= where.end

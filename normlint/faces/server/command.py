@@ -1,0 +1,52 @@
+"""`normlint-server`: speaks the Language Server Protocol on standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import logging
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from typing import BinaryIO, Final
+
+from normlint import __version__
+
+_STACK: Final = 64 * 2**20  # bytes for a thread's calls: some systems give far fewer than the main thread has
+_MISSING: Final = "normlint-server needs pygls: pip install 'normlint[lsp]'\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve one editor until it leaves; the exit status."""
+    options = _parser().parse_args(arguments)
+    if importlib.util.find_spec("pygls") is None:
+        sys.stderr.write(_MISSING)
+        return 2
+    logging.basicConfig(level=options.log_level.upper(), stream=sys.stderr)
+    threading.stack_size(_STACK)
+    from normlint.faces.server.features import server
+
+    server.start_io(stdout=_own_output())
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="normlint-server", description="normlint as a language server, on standard input and output."
+    )
+    parser.add_argument("--version", action="version", version=f"normlint-server {__version__}")
+    parser.add_argument("--stdio", action="store_true", help="as it is anyway; some editors ask for it")
+    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="warning")
+    return parser
+
+
+def _own_output() -> BinaryIO:
+    """Standard output for the protocol alone: what anything else prints there goes to standard error."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""What the editor may ask, and what it tells."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+from lsprotocol import types
+
+from normlint import __version__
+from normlint.faces.server import runs
+from normlint.faces.server.actions import FIX_ALL, KINDS, Asked, actions_of, fix_all_edit
+from normlint.faces.server.diagnostics import diagnostics_of
+from normlint.faces.server.hover import hover_of, norm_text
+from normlint.faces.server.lenses import EXPLAIN, VERIFY, lenses_of
+from normlint.faces.server.server import NormlintServer
+
+DEBUG: Final = "normlint.showDebugInformation"
+server: Final = NormlintServer()
+
+
+@server.feature(types.INITIALIZE)
+def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
+    """Diagnostics are asked for only by an editor that can be told to ask again."""
+    ls.begin(params.initialization_options)
+    if ls.pulls:
+        options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
+        ls.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
+
+
+@server.feature(types.INITIALIZED)
+async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
+    """Now it may be asked for its settings."""
+    await ls.watch()
+    if ls.can("workspace.configuration"):
+        await ls.configure()
+
+
+@server.feature(types.SHUTDOWN)
+def shutdown(ls: NormlintServer, _: Any) -> None:
+    """Leave nothing behind."""
+    ls.desk.stop()
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+def did_open(ls: NormlintServer, params: types.DidOpenTextDocumentParams) -> None:
+    """Look through it at once."""
+    ls.desk.open(params.text_document.uri)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+def did_change(ls: NormlintServer, params: types.DidChangeTextDocumentParams) -> None:
+    """Look through it when its author pauses."""
+    ls.desk.touch(params.text_document.uri)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+def did_save(ls: NormlintServer, params: types.DidSaveTextDocumentParams) -> None:
+    """The settings may have been saved as well."""
+    if params.text_document.uri.endswith("/pyproject.toml"):
+        ls.reload()
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+def did_close(ls: NormlintServer, params: types.DidCloseTextDocumentParams) -> None:
+    """Forget it."""
+    ls.desk.close(params.text_document.uri)
+    ls.clear(params.text_document.uri)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+def notebook_did_open(ls: NormlintServer, params: types.DidOpenNotebookDocumentParams) -> None:
+    """All its cells are one piece of Python."""
+    ls.desk.open(params.notebook_document.uri)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+def notebook_did_change(ls: NormlintServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    """Cells, or what stands in them; nothing is said of those that are gone."""
+    cells = params.change.cells
+    gone = (cells.structure.did_close if cells and cells.structure else None) or ()
+    ls.clear(*(cell.uri for cell in gone))
+    ls.desk.touch(params.notebook_document.uri)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumentParams) -> None:
+    """Forget it."""
+    ls.desk.close(params.notebook_document.uri)
+    ls.clear(*(cell.uri for cell in params.cell_text_documents))
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+async def did_change_configuration(ls: NormlintServer, params: types.DidChangeConfigurationParams) -> None:
+    """An editor that can't be asked sends them along."""
+    await ls.configure(params.settings)
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+def did_change_watched_files(ls: NormlintServer, _: types.DidChangeWatchedFilesParams) -> None:
+    """A pyproject.toml has come, gone or changed."""
+    ls.reload()
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+async def did_change_workspace_folders(ls: NormlintServer, _: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Each folder may have settings of its own."""
+    await ls.configure()
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+async def pull(ls: NormlintServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+    """What is known of one text; cells are sent, since not every editor asks for them."""
+    found = await ls.desk.current(params.text_document.uri)
+    if found is None or found[1].document.cells:
+        return types.RelatedFullDocumentDiagnosticReport([])
+    ls.warn(*found[1].told)
+    return types.RelatedFullDocumentDiagnosticReport(diagnostics_of(found[1]).get(params.text_document.uri, []))
+
+
+@server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(KINDS)))
+async def code_action(ls: NormlintServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """Fixes, a comment that silences, a run."""
+    uri = params.text_document.uri
+    found = await ls.desk.current(uri)
+    if found is None:
+        return []
+    only = tuple(getattr(kind, "value", kind) for kind in params.context.only or ())
+    asked = Asked(uri, params.range, only, ls.versioned)
+    return await ls.desk.beside(partial(actions_of, found[1], asked))
+
+
+@server.feature(types.TEXT_DOCUMENT_HOVER)
+async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | None:
+    """A rule's page, and how a norm reads."""
+    uri = params.text_document.uri
+    found = await ls.desk.current(uri)
+    return hover_of(found[1], uri, params.position) if found else None
+
+
+@server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+async def code_lens(ls: NormlintServer, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """Over each norm."""
+    uri = params.text_document.uri
+    found = await ls.desk.current(uri)
+    return lenses_of(found[1], uri) if found and ls.desk.options(found[0].uri).code_lens else []
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+@server.command(VERIFY)
+async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | None:
+    """Run one norm of a document: its number, or `{"line": N}`. This executes code from the document."""
+    found = await ls.desk.current(uri)
+    norm = runs.norm_at(found[1], uri, where) if found else None
+    if found is None or norm is None:
+        ls.say("normlint: there is no norm here", types.MessageType.Warning)
+        return None
+    opened, checked = found
+    ready = await ls.desk.beside(partial(runs.prepared, checked, norm))
+    if isinstance(ready, str):
+        ran = runs.Ran(ready)
+    else:
+        async with _progress(ls, f"Verifying {norm.qualname}"):
+            ran = await runs.aside(partial(runs.run, ready, ls.desk.options(opened.uri)))
+    if opened.current is not None and opened.current.document is checked.document:
+        opened.checked = runs.laid_in(opened.current, ran)
+        ls.renew(opened.checked)
+    ls.say(f"normlint: {ran.message}", types.MessageType.Warning if ran.wrong else types.MessageType.Info)
+    verdict = ran.report.norms[0].verdict if ran.report else None
+    return {"qualname": norm.qualname, "status": verdict.status if verdict else None, "message": ran.message}
+
+
+@server.command(FIX_ALL)
+async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
+    """Make all fixes that the settings trust, in one edit."""
+    found = await ls.desk.current(uri)
+    edit = await ls.desk.beside(partial(fix_all_edit, found[1], versioned=ls.versioned)) if found else None
+    if edit is None:
+        return False
+    done = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label="Fixes of normlint"))
+    return done.applied
+
+
+@server.command(EXPLAIN)
+async def show_norm(ls: NormlintServer, uri: str, where: Any) -> str | None:
+    """How a norm reads, as a message, and in Markdown."""
+    found = await ls.desk.current(uri)
+    norm = runs.norm_at(found[1], uri, where) if found else None
+    if norm is None:
+        return None
+    ls.say(f"{norm.qualname} ({norm.kind}): {norm.spine}")
+    return norm_text(norm)
+
+
+@server.command(DEBUG)
+def show_debug_information(ls: NormlintServer) -> dict[str, Any]:
+    """What the server holds, for a report of what goes wrong."""
+    return {
+        "version": __version__,
+        "documents": sorted(ls.desk.uris),
+        "texts": sorted(ls.workspace.text_documents),
+        "folders": list(ls.desk.folders),
+    }
+
+
+@asynccontextmanager
+async def _progress(ls: NormlintServer, title: str) -> AsyncIterator[None]:
+    """Shown while it lasts, where the editor shows such things."""
+    if not ls.can("window.work_done_progress"):
+        yield
+        return
+    token = str(uuid.uuid4())
+    await ls.work_done_progress.create_async(token)
+    ls.work_done_progress.begin(token, types.WorkDoneProgressBegin(title))
+    try:
+        yield
+    finally:
+        ls.work_done_progress.end(token, types.WorkDoneProgressEnd())

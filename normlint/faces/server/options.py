@@ -1,0 +1,103 @@
+"""What an editor may set, over what a project's pyproject.toml says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from normlint.engine.selection import checked_codes
+from normlint.engine.settings import ConfigError, Settings
+from normlint.faces.verifying import TIMEOUT
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """None: as the project says. `extend_…`: besides what it says."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
+    unsafe_fixes: bool | None = None
+    code_lens: bool = True
+    verify_timeout: float = TIMEOUT
+    device: str = "auto"
+
+    def over(self, settings: Settings) -> Settings:
+        """The project's settings with these laid over them, as the command line's would be."""
+        return settings.but(
+            select=settings.select if self.select is None else self.select,
+            ignore=settings.ignore if self.ignore is None else self.ignore,
+            extend_select=settings.extend_select + self.extend_select,
+            extend_exclude=settings.extend_exclude + self.extend_exclude,
+            unsafe_fixes=settings.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,
+        )
+
+
+def options_of(*given: Any) -> tuple[Options, tuple[str, ...]]:
+    """The options in some JSON, later ones before earlier ones, and what is wrong with it: that is left out."""
+    values: dict[str, Any] = {}
+    wrong: list[str] = []
+    for one in given:
+        for key, value in _table(one).items():
+            try:
+                values[_KEYS[key][0]] = _KEYS[key][1](value, key)
+            except KeyError:
+                wrong.append(f"unknown setting {key!r}; known are {', '.join(_KEYS)}")
+            except ConfigError as error:
+                wrong.append(str(error))
+    return Options(**values), tuple(wrong)
+
+
+def _table(given: Any) -> dict[str, Any]:
+    """The settings alone, also where an editor wraps them in `settings` or in our name; null is no setting."""
+    if not isinstance(given, dict):
+        return {}
+    for wrapper in ("settings", "normlint"):
+        if isinstance(given.get(wrapper), dict):
+            return _table(given[wrapper])
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _strings(value: Any, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ConfigError(f"{key} must be a list of strings")
+    return tuple(value)
+
+
+def _codes(value: Any, key: str) -> tuple[str, ...]:
+    return checked_codes(_strings(value, key), key)
+
+
+def _flag(value: Any, key: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key} must be true or false")
+    return value
+
+
+def _seconds(value: Any, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ConfigError(f"{key} must be a number of seconds, more than 0")
+    return float(value)
+
+
+def _device(value: Any, key: str) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", value, re.ASCII):
+        raise ConfigError(f"{key} must be one of auto, cpu, cuda, cuda:N, mps")
+    return value
+
+
+_KEYS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
+    "select": ("select", _codes),
+    "ignore": ("ignore", _codes),
+    "extendSelect": ("extend_select", _codes),
+    "extendExclude": ("extend_exclude", _strings),
+    "unsafeFixes": ("unsafe_fixes", _flag),
+    "codeLens": ("code_lens", _flag),
+    "verifyTimeout": ("verify_timeout", _seconds),
+    "device": ("device", _device),
+}
+KNOWN: Final = tuple(_KEYS)

@@ -1,0 +1,115 @@
+"""One norm run, because somebody asked for it, and its verdict laid into what is known of the document."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from normlint.engine.linter import attempt
+from normlint.engine.report import Failure, ListedNorm, Report
+from normlint.faces.render.verdicts import RUNTIME, told
+from normlint.faces.server.analysis import Checked, look
+from normlint.faces.server.options import Options
+from normlint.faces.verifying import Bench, preparing
+from normlint.text.verdict import MATCH, WRONG
+from normlint.verify.guard.run import TorchMissingError, Verifier, VerifierError
+
+Answer = TypeVar("Answer")
+NO_TORCH: Final = (
+    "Verification needs PyTorch in the environment that normlint-server runs in: pip install 'normlint[lsp,verify]'"
+)
+HELPER: Final = "{} is a helper: verify the norms that call it"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What was shown: `report` is of the one norm; None if it wasn't run, and `message` says why."""
+
+    message: str
+    report: Report | None = None
+
+    @property
+    def wrong(self) -> bool:
+        """Does the norm compute something else, or is that not known?"""
+        verdicts = [norm.verdict for norm in self.report.norms if norm.verdict] if self.report else []
+        return not verdicts or any(verdict.status == WRONG for verdict in verdicts)
+
+
+def norm_at(checked: Checked, uri: str, where: Any) -> ListedNorm | None:
+    """By its number, or the nearest one to a line (`{"line": 12}`, counted from 0), as an editor's cursor gives it."""
+    norms = checked.report.norms
+    if isinstance(where, int):
+        return next((norm for norm in norms if norm.number == where), None)
+    line = where.get("line") if isinstance(where, dict) else None
+    if not isinstance(line, int):
+        return norms[0] if len(norms) == 1 else None
+    here = [norm for norm in norms if norm.place.cell == checked.document.cell(uri)]
+    return min(here, key=lambda norm: abs(norm.place.line - 1 - line), default=None)
+
+
+def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
+    """What the verifier needs to run the norm, with the findings about it; or why it can't be had."""
+    report = look(checked.document, preparing(checked.demand))
+    same = [one for one in report.norms if one.number == norm.number and one.qualname == norm.qualname]
+    if not same:
+        return "; ".join(error.message for error in report.errors) or f"{norm.qualname} can't be prepared for running"
+    if same[0].pending is None:
+        return HELPER.format(norm.qualname)
+    about = tuple(one for one in checked.report.findings if norm.number in one.norms and not _is_run(one.code))
+    return Report(about, (same[0],))
+
+
+def run(report: Report, options: Options) -> Ran:
+    """Run it, in a process of its own. This executes code from the document."""
+    done = attempt(report.norms[0].path, lambda: _run(report, options))
+    return Ran(done.message) if isinstance(done, Failure) else done
+
+
+def laid_in(checked: Checked, ran: Ran) -> Checked:
+    """What is known of the document, and what the run showed."""
+    if ran.report is None:
+        return checked
+    new = ran.report.norms[0]
+    others = tuple(one for one in checked.report.findings if new.number not in one.norms)
+    norms = (replace(one, verdict=new.verdict) if one.number == new.number else one for one in checked.report.norms)
+    return replace(checked, report=replace(checked.report, findings=others + ran.report.findings, norms=tuple(norms)))
+
+
+async def aside(work: Callable[[], Answer]) -> Answer:
+    """Work of many seconds that must not keep the server from ending: a daemon does it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Answer] = loop.create_future()
+
+    def give(answer: Answer) -> None:
+        if not future.done():
+            future.set_result(answer)
+
+    def do() -> None:
+        answer = work()
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(give, answer)
+
+    threading.Thread(target=do, daemon=True).start()
+    return await future
+
+
+def _run(report: Report, options: Options) -> Ran:
+    try:
+        with Verifier(options.device, options.verify_timeout, 1) as verifier:
+            verified = Bench(verifier).verified(report)
+    except TorchMissingError:
+        return Ran(NO_TORCH)
+    except VerifierError as error:
+        return Ran(str(error).replace("--device", "device"))
+    norm = verified.norms[0]
+    assert norm.verdict is not None
+    sure = " (on these inputs; that is evidence, no proof)" if norm.verdict.status == MATCH else ""
+    return Ran(f"{norm.qualname}: {told(norm.verdict)}{sure}", verified)
+
+
+def _is_run(code: str) -> bool:
+    return code.startswith(RUNTIME)

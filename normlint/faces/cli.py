@@ -96,7 +96,8 @@ def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> 
         sys.stderr.write(said)
     else:
         _write(_shown(options, report, chosen.paths, configs), options)
-    return trouble or _status(options, bool(report.fixed if options.diff else report.findings))
+    changed = options.diff or options.exit_non_zero_on_fix
+    return trouble or _status(options, bool((changed and report.fixed) or (report.findings and not options.diff)))
 
 
 def _status(options: Namespace, found: bool) -> int:

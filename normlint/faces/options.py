@@ -114,10 +114,10 @@ def _add_fixing(parser: _Parser) -> None:
         help="also fixes that move a trained model's numbers or lose a comment",
     )
     group.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
+    group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if --fix changed something")
 
 
 def _add_verification(parser: _Parser) -> None:
-    group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if --fix changed something")
     group = parser.add_argument_group("verification (it executes the code of the norms; see the README)")
     group.add_argument("--verify", action="store_true", help="run each norm and compare it with a reference")
     group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: auto")

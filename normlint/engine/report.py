@@ -95,6 +95,7 @@ class ListedNorm:
     number: int = 0
     pending: Pending | None = field(default=None, compare=False)
     unit: int = field(default=0, compare=False)  # which piece of Python of the file it stands in
+    mended: Verdict | None = field(default=None, compare=False)  # on what its fixes make of it, where that was asked
 
 
 @dataclass(frozen=True, slots=True)

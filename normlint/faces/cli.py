@@ -69,10 +69,18 @@ def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
         return _mend(options, configs, accepted)
+    if options.report and options.verify:
+        from normlint.faces.report.measured import need_matplotlib
+
+        need_matplotlib()
     chosen = targets(options, configs, begun.found if begun else None)
     report = _checked(options, chosen, _cache(options, chosen, configs, begun), norms=_shows_norms(options, configs))
     report = _with_config_errors(accepted.without(report) if accepted else report, configs)
     trouble = _tell(report.errors)
+    if options.report:
+        from normlint.faces.report import write_report
+
+        write_report(options.report, report, chosen)
     if options.write_baseline:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
@@ -127,11 +135,24 @@ def _cache(options: Namespace, chosen: Targets, configs: Configs, begun: Begun |
 def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
     if not options.verify:
         return _linted(options, chosen, cache, norms=norms)
+    if options.report:
+        return _drawn(options, chosen)
     from normlint.faces.verifying import preparing, verifying
 
     prepared = replace(chosen, tasks=tuple((path, preparing(demand)) for path, demand in chosen.tasks))
     with verifying(options.device, options.verify_timeout) as bench:
         return bench.verified(_linted(options, prepared, None, norms=True))
+
+
+def _drawn(options: Namespace, chosen: Targets) -> Report:
+    """The same with what a page draws of each norm, and of what its fixes make of it."""
+    from normlint.faces.report.measured import drawing, with_mended
+    from normlint.faces.verifying import verifying
+
+    prepared = replace(chosen, tasks=tuple((path, drawing(demand)) for path, demand in chosen.tasks))
+    with verifying(options.device, options.verify_timeout) as bench:
+        report = bench.verified(_linted(options, prepared, None, norms=True))
+        return with_mended(report, chosen, bench)
 
 
 def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
@@ -182,7 +203,7 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: 
 
 
 def _shows_norms(options: Namespace, configs: Configs) -> bool:
-    return options.show_norms or configs.of_directory(os.getcwd()).output_format == "json"
+    return bool(options.report) or options.show_norms or configs.of_directory(os.getcwd()).output_format == "json"
 
 
 def _summed_up(report: Report) -> str:

@@ -32,6 +32,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
             raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")
     if options.fix and options.diff:
         raise ConfigError("--fix writes what --diff only shows; give one of them")
+    for option in ("fix", "diff", "add_noqa", "write_baseline", "show_settings", "show_files"):
+        if options.report and getattr(options, option):
+            raise ConfigError(f"--report shows findings as they are: --{option.replace('_', '-')} does something else")
     for option in ("add_noqa", "write_baseline", "show_norms", "show_settings", "show_files"):
         if (options.fix or options.diff) and getattr(options, option):
             asked = "--fix" if options.fix else "--diff"
@@ -153,6 +156,7 @@ def _add_output(parser: _Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--output-format", choices=FORMATS, help="default: full")
     group.add_argument("--output-file", metavar="F", help="write the report there")
+    group.add_argument("--report", metavar="F.html", help="write a page to look at; with --verify it has pictures")
     group.add_argument("--statistics", action="store_true", help="how many findings of each rule")
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 although there are findings")
 

@@ -1,0 +1,215 @@
+"""The whole page: a summary, then each file with its norms."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from normlint import __version__
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
+from normlint.faces.report.card import KINDS, SIGNS, badge, card, finding, spoken
+from normlint.faces.report.extent import Runs
+from normlint.faces.report.html import Html, element, join
+from normlint.faces.rules import summary_of, url_of
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
+
+ORDER: Final = (WRONG, PRECISION, SKIPPED, MATCH)
+_HERE: Final = Path(__file__).parent
+Shown = Mapping[tuple[str, int], Runs]  # the lines of each norm, by its path and number
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file on the page: its norms with what was found in each, and what was found in none."""
+
+    path: str
+    norms: tuple[tuple[ListedNorm, tuple[Diagnostic, ...]], ...]
+    loose: tuple[Diagnostic, ...]
+
+
+def parts(report: Report) -> list[Part]:
+    """The files with norms or findings, in the report's order."""
+    paths = dict.fromkeys([*(norm.path for norm in report.norms), *(one.path for one in report.findings)])
+    return [_part(report, path) for path in paths]
+
+
+def _part(report: Report, path: str) -> Part:
+    found = [one for one in report.findings if one.path == path]
+    norms = [norm for norm in report.norms if norm.path == path]
+    about = [(norm, tuple(one for one in found if norm.number in one.norms)) for norm in norms]
+    placed = {id(one) for _, several in about for one in several}
+    return Part(path, tuple(about), tuple(one for one in found if id(one) not in placed))
+
+
+def page(report: Report, shown: Shown, files: int) -> str:
+    """The document. `files`: how many were looked at."""
+    script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
+    every = parts(report)
+    body = element(
+        "body",
+        element("header", element("h1", "normlint report"), element("p", *_said(report, files), class_="lead")),
+        element(
+            "main", _summary(report, files), _filter(report), list(_sections(every, shown)), _errors(report.errors)
+        ),
+        element("footer", element("p", f"normlint {__version__}", _where(report))),
+        element("script", Html(script)),
+    )
+    return f"<!doctype html>\n{element('html', _head(style, script), body, lang='en')}\n"
+
+
+def _head(style: str, script: str) -> Html:
+    """Nothing is loaded from anywhere, and no other script than the page's own runs: the browser sees to it."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", "normlint report"),
+        element("style", Html(style)),
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """1 norm, 2 norms."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _said(report: Report, files: int) -> Iterator[str]:
+    """The report in a sentence."""
+    yield f"{counted(len(report.norms), 'norm')} in {counted(files, 'file')}, "
+    yield counted(len(report.findings), "finding") if report.findings else "nothing found"
+    wrong = sum(1 for norm in report.norms if norm.verdict and norm.verdict.status == WRONG)
+    if report.torch is not None:
+        yield f", {wrong or 'none'} wrong when run"
+    yield "."
+
+
+def _where(report: Report) -> str:
+    if not report.torch:
+        return ""
+    devices = sorted({norm.verdict.device for norm in report.norms if norm.verdict and norm.verdict.device})
+    return f" · run with torch {report.torch}" + (f" on {', '.join(devices)}" if devices else "")
+
+
+def _summary(report: Report, files: int) -> Html:
+    kinds = Counter(norm.kind for norm in report.norms)
+    named = " · ".join(f"{kinds[kind]} {KINDS[kind]}{'s' * (kinds[kind] != 1)}" for kind in KINDS if kinds[kind])
+    held = len({norm.path for norm in report.norms})
+    tiles = [
+        _tile("Files", files, f"{held} with norms"),
+        _tile("Norms", len(report.norms), named or "none recognised"),
+        _tile("Findings", len(report.findings), counted(len({one.code for one in report.findings}), "rule")),
+    ]
+    heading = element("h2", "Summary", id="summary")
+    return element(
+        "section",
+        heading,
+        element("div", tiles, class_="tiles"),
+        _verdicts(report),
+        _rules(report),
+        aria_labelledby="summary",
+    )
+
+
+def _tile(name: str, number: int, more: str) -> Html:
+    return element(
+        "div",
+        element("span", str(number), class_="big"),
+        element("strong", name),
+        element("span", more, class_="dim"),
+        class_="tile",
+    )
+
+
+def _verdicts(report: Report) -> Html | None:
+    counts = Counter(norm.verdict.status for norm in report.norms if norm.verdict)
+    if not counts:
+        return None
+    there = [status for status in ORDER if counts[status]]
+    bar = [element("span", class_=status, style=f"flex-grow: {counts[status]}") for status in there]
+    told = [element("li", badge(status), f" {counts[status]}") for status in there]
+    return join(
+        element("h3", "Verdicts"),
+        element("div", bar, class_="bar", aria_hidden="true"),
+        element("ul", told, class_="legend"),
+    )
+
+
+def _rules(report: Report) -> Html | None:
+    counts = Counter(one.code for one in report.findings)
+    if not counts:
+        return None
+    names = {one.code: one.name for one in report.findings}
+    most = max(counts.values())
+    rows = [
+        element(
+            "tr",
+            element("th", element("a", code, href=url_of(code) or None, rel="noopener noreferrer"), scope="row"),
+            element(
+                "td",
+                element("span", names[code], class_="name"),
+                element("span", spoken(summary_of(code)), class_="dim"),
+            ),
+            element(
+                "td",
+                element("span", class_="meter", style=f"width: {count / most * 100:.0f}%"),
+                class_="wide",
+                aria_hidden="true",
+            ),
+            element("td", str(count), class_="count"),
+        )
+        for code, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ]
+    return join(element("h3", "Findings by rule"), element("table", element("tbody", rows), class_="rules"))
+
+
+def _filter(report: Report) -> Html | None:
+    """Shown by the script that makes it work."""
+    if len(report.norms) < 2:
+        return None
+    codes = sorted({one.code for one in report.findings})
+    statuses = [one for one in ORDER if any(norm.verdict and norm.verdict.status == one for norm in report.norms)]
+    return element(
+        "form",
+        _choice("rule", "Rule", [("", "all"), ("-", "none"), *((code, code) for code in codes)]),
+        _choice("verdict", "Verdict", [("", "all"), *((one, f"{SIGNS[one]} {one}") for one in statuses)])
+        if statuses
+        else None,
+        element("output", class_="dim", aria_live="polite"),
+        id="filter",
+        hidden=True,
+    )
+
+
+def _choice(name: str, told: str, options: Sequence[tuple[str, str]]) -> Html:
+    shown = [element("option", text, value=value) for value, text in options]
+    return element("label", told, " ", element("select", shown, name=name))
+
+
+def _sections(every: Sequence[Part], shown: Shown) -> Iterator[Html]:
+    for number, part in enumerate(every, 1):
+        cards = [
+            card(norm, found, shown.get((part.path, norm.number), ()), f"n{number}-{at}")
+            for at, (norm, found) in enumerate(part.norms, 1)
+        ]
+        loose = element("ul", [element("li", finding(one)) for one in part.loose], class_="findings loose")
+        yield element("section", element("h2", part.path), cards, loose if part.loose else None, class_="file")
+
+
+def _errors(errors: Sequence[Failure]) -> Html | None:
+    if not errors:
+        return None
+    told = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
+    items = [element("li", one) for one in told]
+    return element("section", element("h2", "Could not be read"), element("ul", items, class_="errors"))

@@ -1,0 +1,177 @@
+"""The pictures, as SVG that takes its colours and its font from the page: drawn by matplotlib, without a display."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
+
+from normlint.faces.report.html import Html, text
+from normlint.text.sweep import Points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Stand-ins, each for one of the page's colours: matplotlib knows no variables.
+INK, LINE, LIMIT, NORM, MENDED, TORCH = (f"#0{n}0b0c" for n in range(1, 7))
+_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", NORM: "norm", MENDED: "mended", TORCH: "ink"}
+_RC: Final = {"svg.fonttype": "none", "svg.hashsalt": "normlint", "font.size": 9, "text.color": INK}
+_LOWEST: Final = 1e-8
+_HIGHEST: Final = 10.0
+_MORE: Final = 1e8
+_SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_FAINTEST: Final = 1e-7  # of a change
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve: whose it is, in words and as the name of its group in the SVG."""
+
+    name: str
+    told: str
+    points: Points
+
+
+_LOOKS: Final[dict[str, dict[str, Any]]] = {
+    "norm": {"color": NORM, "linewidth": 2.4, "marker": "o", "markersize": 3.4},
+    "mended": {"color": MENDED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
+    "torch": {"color": TORCH, "linewidth": 1.1, "linestyle": (0, (3, 2))},
+}
+
+
+def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
+    """What draws, with the settings of every picture and none of the user's own."""
+
+    @wraps(draw)
+    def styled(*given: Any) -> Html:
+        import matplotlib as mpl
+
+        with mpl.rc_context({**mpl.rcParamsDefault, **_RC}):
+            return draw(*given)
+
+    return styled
+
+
+@_drawn
+def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
+    """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
+    figure, axes = _empty(3.5, 2.5)
+    top = _top(lines)
+    _frame(axes, (5e-5, 2e4), (_LOWEST, top))
+    axes.axhspan(limit, top, facecolor=LIMIT, alpha=0.07, linewidth=0)
+    (drawn,) = axes.plot((5e-5, 2e4), (limit, limit), color=LIMIT, linewidth=1)
+    drawn.set_gid("limit")
+    for line in lines:
+        _draw(axes, line, top)
+    axes.set_xlabel("scale of the input")
+    axes.set_ylabel("largest error, as a share")
+    return _svg(figure, told, key)
+
+
+@_drawn
+def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
+    """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
+    from matplotlib.patches import Rectangle
+
+    count = len(change)
+    figure, axes = _empty(2.3, 2.3)
+    for i, row in enumerate(change):
+        for j, value in enumerate(row):
+            look: dict[str, Any] = {"facecolor": MENDED if i == j else LIMIT, "alpha": _weight(value), "linewidth": 0}
+            if value:
+                axes.add_patch(Rectangle((j + 0.54, i + 0.54), 0.92, 0.92, **look))
+            else:
+                axes.add_patch(Rectangle((j + 0.54, i + 0.54), 0.92, 0.92, fill=False, edgecolor=LINE, linewidth=0.6))
+    axes.set(xlim=(0.4, count + 0.6), ylim=(count + 0.6, 0.4), aspect="equal")
+    _plain(axes)
+    ticks = sorted({1, count})
+    axes.set_xticks(ticks)
+    axes.set_yticks(ticks)
+    axes.set_xlabel("output row")
+    axes.set_ylabel("changed input row")
+    return _svg(figure, told, key)
+
+
+def _weight(value: float) -> float:
+    """How full a square is: something for the least change, everything for one as large as the row."""
+    share = 1 - math.log10(min(max(value, _FAINTEST), 1.0)) / math.log10(_FAINTEST)
+    return 0.15 + 0.85 * share
+
+
+def _empty(width: float, height: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure((width, height), layout="constrained")
+    figure.patch.set_alpha(0)
+    axes = figure.add_subplot()
+    axes.patch.set_alpha(0)
+    return figure, axes
+
+
+def _top(lines: Sequence[Line]) -> float:
+    highest = max((value for line in lines for _, value in line.points if math.isfinite(value)), default=0.0)
+    return _HIGHEST if highest < _HIGHEST / 2 else min(10.0 ** math.ceil(math.log10(highest) + 0.5), _MORE)
+
+
+def _frame(axes: Axes, across: tuple[float, float], up: tuple[float, float]) -> None:
+    axes.set(xscale="log", yscale="log", xlim=across, ylim=up)
+    for axis, ticks in ((axes.xaxis, range(-4, 5, 2)), (axes.yaxis, range(-8, round(math.log10(up[1])) + 1, 2))):
+        axis.set_ticks([10.0**e for e in ticks], [_power(e) for e in ticks])
+        axis.set_tick_params(which="minor", size=0)
+        axis.set_minor_locator(_none())
+    axes.grid(visible=True, color=LINE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    _plain(axes)
+
+
+def _none() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
+
+
+def _power(exponent: int) -> str:
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}" if exponent else "1"
+
+
+def _plain(axes: Axes) -> None:
+    """No box, quiet ticks."""
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(colors=INK, length=0)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_color(INK)
+
+
+def _draw(axes: Axes, line: Line, top: float) -> None:
+    shown = [(x, min(max(y, _LOWEST), top)) for x, y in line.points]
+    (drawn,) = axes.plot(*zip(*shown, strict=True), **_LOOKS[line.name])
+    drawn.set_gid(line.name)
+    lost = [(x, top) for x, y in line.points if not math.isfinite(y)]
+    if lost:
+        look = {**_LOOKS[line.name], "linestyle": "none", "marker": "X", "markersize": 7, "clip_on": False}
+        (crosses,) = axes.plot(*zip(*lost, strict=True), **look)
+        crosses.set_gid(f"{line.name}-lost")
+
+
+_HEAD: Final = re.compile(r".*?<svg ", re.DOTALL)
+_METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+_ID: Final = re.compile(r'(?<= id=")|(?<=url\(#)|(?<=href="#)')
+_SIZE: Final = re.compile(r' (?:width|height)="[\d.]+pt"')
+_FONT: Final = re.compile(r"font(?:-size)?: ([\d.]+)px(?: |; font-family: )[^;\"]*")
+
+
+def _svg(figure: Figure, told: str, key: str) -> Html:
+    """Without a size of its own, with ids that no other picture of the page has."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    svg = _METADATA.sub("", _HEAD.sub("<svg ", out.getvalue(), count=1))
+    svg = _SIZE.sub("", _FONT.sub(r"font: \1px var(--font)", _ID.sub(f"{key}-", svg)), count=2)
+    for stand_in, variable in _VARIABLES.items():
+        svg = svg.replace(stand_in, f"var(--{variable})")
+    return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(told)}" ', 1))

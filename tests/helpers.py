@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from normlint import rules
 from normlint.engine import linter, sift
 from normlint.faces.cli import main
-from normlint.norm.norm import Norm
+from normlint.norm.norm import Norm, Owner
+from normlint.rules.glance import Glance, Seen
 from normlint.rules.registry import RULES, Problem, Rule
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 
@@ -45,28 +46,43 @@ MESSAGES = {
     "NRM601": "rsqrt is one op",
 }
 BAD = "y = x / x.mean()\n"
+BROKEN = "def f(:\n    x / x.mean()\n"  # what would be found stands in a statement that doesn't parse
+NORM = "y = x / x.pow(2).mean().sqrt()\n"  # what the real sieve lets through
 
 
-@dataclass(frozen=True)
-class FakeNorm:
-    """As much of a Norm as the floors above may count on."""
-
-    kind: str
-    qualname: str
-    span: Span
-    spine: str
-    helper: bool = False
+def fake_norm(qualname: str, span: Span, spine: str) -> Norm:
+    """As much of a norm as the floors above may count on."""
+    return Norm("rms", qualname, span, spine, Owner("RMSNorm", "rms", True, True, span), ())
 
 
 def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
     """Findings wherever a mark stands in the text, and one norm if there is any."""
-    findings = [
-        Finding(code, FAKE_RULES[code].name, MESSAGES[code], Span(*found.span()), "RMSNorm.forward", _fix(code, found))
-        for code, mark in MARKS.items()
-        for found in mark.finditer(text)
-    ]
-    norms = [FakeNorm("rms", "RMSNorm.forward", findings[0].span, "mean[*] | eps → sqrt")] if findings else []
-    return rules.Analysis(tuple(findings), tuple(norms))  # type: ignore[arg-type]
+    del snippet
+    where = [(code, found) for code, mark in MARKS.items() for found in mark.finditer(text)]
+    findings = tuple(
+        Finding(
+            code,
+            FAKE_RULES[code].name,
+            MESSAGES[code],
+            Span(*found.span()),
+            "RMSNorm.forward",
+            _fix(code, found) if fixes else None,
+        )
+        for code, found in where
+    )
+    norms = (fake_norm("RMSNorm.forward", findings[0].span, "mean[*] | eps → sqrt"),) if findings else ()
+    return rules.Analysis(findings, norms)
+
+
+def glanced(analysis: rules.Analysis) -> Glance:
+    """What a glance tells of it: everything but the fixes, and what only the verifier asks of a norm."""
+    norms = (Seen(one.kind, one.qualname, one.span, one.spine, one.helper) for one in analysis.norms)
+    return Glance(tuple(replace(one, fix=None) for one in analysis.findings), tuple(norms))
+
+
+def fake_glance(text: str, *, snippet: bool = False) -> Glance:
+    """The same without fixes."""
+    return glanced(fake_analyse(text, snippet=snippet, fixes=False))
 
 
 def _fix(code: str, found: re.Match[str]) -> Fix | None:
@@ -83,6 +99,7 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> None:
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
     monkeypatch.setattr(rules, "analyse", fake_analyse)
+    monkeypatch.setattr("normlint.rules.glance.glance", fake_glance)
     for module in (linter, sift):
         monkeypatch.setattr(module, "may_hold_norm", lambda text: True)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from normlint import rules
 from normlint.engine import linter, sift
+from normlint.rules.glance import Glance
 from normlint.rules.registry import RULES
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
-from tests.helpers import FAKE_RULES, FakeNorm
+from tests.helpers import FAKE_RULES, fake_norm, glanced
 
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
 
@@ -40,20 +41,32 @@ MENDS: dict[str, Mend] = {
 
 def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
     """These rules, each finding its pattern, instead of the real ones."""
-    for code in FAKE_RULES:
-        monkeypatch.setitem(RULES, code, FAKE_RULES[code])
+    for code, rule in FAKE_RULES.items():
+        monkeypatch.setitem(RULES, code, replace(rule, fix=mends[code].applicability) if code in mends else rule)
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
 
     def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
         findings = [
-            Finding(code, FAKE_RULES[code].name, "said", Span(*found.span()), "N.forward", mend.fix(found), (0,))
+            Finding(
+                code,
+                FAKE_RULES[code].name,
+                "said",
+                Span(*found.span()),
+                "N.forward",
+                mend.fix(found) if fixes else None,
+                (0,),
+            )
             for code, mend in mends.items()
             for found in re.finditer(mend.pattern + ("" if mend.text != "wide(-1)" else r"(?!\()"), text)
         ]
-        norm = FakeNorm("rms", "N.forward", Span(0, min(len(text), 1)), "mean")
-        return rules.Analysis(tuple(findings), (norm,))  # type: ignore[arg-type]
+        norm = fake_norm("N.forward", Span(0, min(len(text), 1)), "mean")
+        return rules.Analysis(tuple(findings), (norm,))
+
+    def glance(text: str, *, snippet: bool = False) -> Glance:
+        return glanced(analyse(text, snippet=snippet, fixes=False))
 
     monkeypatch.setattr(rules, "analyse", analyse)
+    monkeypatch.setattr("normlint.rules.glance.glance", glance)
     for module in (linter, sift):
         monkeypatch.setattr(module, "may_hold_norm", lambda text: True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,14 @@ from normlint.engine import run
 from normlint.engine.fix import fix_path
 from normlint.engine.linter import Demand, check_bytes, check_checked_text, check_path
 from normlint.engine.report import Failure, Report
+from normlint.engine.selection import Selection
 from normlint.engine.wish import Fixed, Wish
 from normlint.text.depth import too_deep
+from normlint.text.marks import may_hold_norm
 from normlint.text.source import BadSourceError
 from normlint.text.syntax import check_syntax, is_python, syntax_error_line
+from tests.helpers import BAD, NORM
+from tests.helpers import BROKEN as BROKEN_FILE
 
 DEEP = "nested too deeply to be analysed"
 BROKEN = {
@@ -80,8 +85,8 @@ def test_a_deep_text_is_no_python_to_analyse() -> None:
 
 @pytest.mark.usefixtures("faked")
 def test_the_other_files_are_linted(tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text("def f(:\n")
-    (tmp_path / "good.py").write_text("y = x / x.mean()\n")
+    (tmp_path / "bad.py").write_text(BROKEN_FILE)
+    (tmp_path / "good.py").write_text(BAD)
     tasks = [(str(tmp_path / name), Demand()) for name in ("bad.py", "gone.py", "good.py")]
     bad, gone, good = run.check_all(tasks)
     assert [error.line for error in bad.errors] == [1]
@@ -103,8 +108,9 @@ def test_the_analysis_may_fail_with(error: Exception, message: str, monkeypatch:
         raise error
 
     monkeypatch.setattr("normlint.rules.analyse", fail)
-    assert check_bytes("a.py", b"y = x / x.mean()\n", Demand()).errors == (Failure("a.py", None, message),)
-    assert check_checked_text("a.py", "y = x / x.mean()\n", Demand()).errors[0].message == message
+    monkeypatch.setattr("normlint.rules.glance.glance", fail)
+    assert check_bytes("a.py", NORM.encode(), Demand()).errors == (Failure("a.py", None, message),)
+    assert check_checked_text("a.py", NORM, Demand()).errors[0].message == message
 
 
 def test_a_block_the_analysis_cannot_parse_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +118,10 @@ def test_a_block_the_analysis_cannot_parse_is_passed_over(monkeypatch: pytest.Mo
         raise SyntaxError("odd")
 
     monkeypatch.setattr("normlint.rules.analyse", fail)
-    assert check_bytes("a.md", b"```py\ny = x / x.mean()\n```\n", Demand()).errors == ()
+    monkeypatch.setattr("normlint.rules.glance.glance", fail)
+    page = f"```py\n{NORM}```\n".encode()
+    assert may_hold_norm(page)
+    assert check_bytes("a.md", page, Demand()).errors == ()
 
 
 def test_a_file_that_is_unreadable_is_told(tmp_path: Path) -> None:
@@ -125,9 +134,11 @@ def test_a_file_that_is_unreadable_is_told(tmp_path: Path) -> None:
 def test_several_processes_give_the_same_in_the_same_order(tmp_path: Path) -> None:
     names = [f"{number:03}.py" for number in range(40)]
     for number, name in enumerate(names):
-        (tmp_path / name).write_text("y = x / x.mean()\n" * (number % 3) or "def f(:\n")
+        (tmp_path / name).write_text(BAD * (number % 3) or BROKEN_FILE)
     tasks = [(str(tmp_path / name), Demand()) for name in names]
-    assert list(run.check_all(tasks, 2)) == list(run.check_all(tasks, 1))
+    reports = list(run.check_all(tasks, 1))
+    assert [(len(one.findings), len(one.errors)) for one in reports[:3]] == [(0, 1), (1, 0), (2, 0)]
+    assert list(run.check_all(tasks, 2)) == reports
 
 
 def test_a_file_that_kills_its_process_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,15 +156,16 @@ def test_a_file_that_kills_its_process_costs_itself_alone(tmp_path: Path, monkey
 
 
 PAGES = {
-    "deep quotes": ">" * 10_000 + " x.mean() / y",
-    "deep lists": "- " * 5_000 + "x.mean() / y",
-    "many brackets": "[" * 20_000 + "x.mean() / y",
-    "many stars": "*a_ " * 10_000 + "x.mean() / y",
+    "deep quotes": ">" * 10_000 + " x.std() / y",
+    "deep lists": "- " * 5_000 + "x.std() / y",
+    "many brackets": "[" * 20_000 + "x.std() / y",
+    "many stars": "*a_ " * 10_000 + "x.std() / y",
 }
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_a_page_may_hold(page: str) -> None:
+    assert may_hold_norm(page)
     assert check_bytes("a.md", page.encode(), Demand()).errors == ()
 
 
@@ -174,16 +186,82 @@ def test_a_file_without_a_candidate_is_not_read_for_its(data: bytes, tmp_path: P
     assert not fixed.changed
 
 
-@pytest.mark.parametrize("data", [data + b"y = x / x.mean()\n" for data in UNREAD.values()], ids=UNREAD)
-def test_a_file_with_a_candidate_is_told_for_its(data: bytes) -> None:
-    assert len(check_bytes("a.py", data, Demand()).errors) == 1
+UNREADABLE = {
+    "syntax": (b"def f(:\n    " + NORM.encode(), "syntax error: invalid syntax", 1),
+    "encoding": (UNREAD["encoding"] + NORM.encode(), "not decodable as utf-8: invalid start byte", 1),
+    "declaration of its encoding": (
+        UNREAD["declaration of its encoding"] + NORM.encode(),
+        "not decodable: unknown encoding: nonsense",
+        1,
+    ),
+    "NUL bytes": (UNREAD["NUL bytes"] + NORM.encode(), "NUL", None),
+}
+
+
+@pytest.mark.parametrize(("data", "message", "line"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_file_with_a_candidate_is_told_for_its(data: bytes, message: str, line: int | None) -> None:
+    (error,) = check_bytes("a.py", data, Demand()).errors
+    assert message in error.message
+    assert line in (None, error.line)
+
+
+SOUND_NORM = """\
+import torch
+
+
+def rms_norm(x):
+    h = x.float()
+    return (h * (h.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()).type_as(x)
+
+
+"""
+WRONG_NORM = SOUND_NORM.replace("-1, ", "")
+ELSEWHERE = "def f(:\n    pass\n"
+
+
+def test_a_statement_without_a_norm_may_be_broken_where_nothing_is_found() -> None:
+    report = check_bytes("a.py", (SOUND_NORM + ELSEWHERE).encode(), Demand())
+    assert ([norm.qualname for norm in report.norms], report.findings, report.errors) == (["rms_norm"], (), ())
+
+
+@pytest.mark.parametrize("fixes", [True, False], ids=["also with fixes", "also without"])
+def test_a_file_with_a_finding_is_told_instead_where_it_is_broken_elsewhere(fixes: bool) -> None:
+    assert [one.code for one in check_bytes("a.py", WRONG_NORM.encode(), Demand(fixes=fixes)).findings] == ["NRM101"]
+    told = Report(errors=(Failure("a.py", 9, "syntax error: invalid syntax"),))
+    assert check_bytes("a.py", (WRONG_NORM + ELSEWHERE).encode(), Demand(fixes=fixes)) == told
+
+
+def test_a_finding_that_is_not_asked_for_does_not_tell_that_its_file_is_broken() -> None:
+    demand = Demand(Selection(("NRM3",)))
+    assert check_bytes("a.py", (WRONG_NORM + ELSEWHERE).encode(), demand).errors == ()
+
+
+def test_a_norm_beside_a_broken_one_is_not_told() -> None:
+    broken = SOUND_NORM + "def g(:\n    " + NORM
+    assert check_bytes("a.py", broken.encode(), Demand()) == Report(
+        errors=(Failure("a.py", 9, "syntax error: invalid syntax"),)
+    )
+
+
+BLANKS = {
+    "a power": "mean(x)\nx**" + " " * 300 + "]",
+    "a power of a line far below": "mean(x)\nx**" + "\n" * 300 + "]",
+    "stars in a comment": "mean(x)  #  **" + " " * 300 + "**",
+}
+
+
+@pytest.mark.parametrize("text", BLANKS.values(), ids=BLANKS)
+def test_the_sieve_is_not_held_up_by_blanks_after(text: str) -> None:
+    started = time.process_time()
+    may_hold_norm(text.encode())
+    assert time.process_time() - started < 1
 
 
 def test_the_command_never_prints_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / "nul.py").write_bytes(b"y = x / x.mean()\0")
-    (tmp_path / "deep.py").write_text("x = mean / " + "(" * 10_000)
-    (tmp_path / "long.py").write_text("y = x / x.mean()\nx = '" + "a" * 50_000_000 + "'")
-    (tmp_path / "a.ipynb").write_text("{ x / x.mean()")
+    (tmp_path / "nul.py").write_bytes(NORM.encode() + b"\0")
+    (tmp_path / "deep.py").write_text("x = x.std() / " + "(" * 10_000)
+    (tmp_path / "long.py").write_text(NORM + "x = '" + "a" * 50_000_000 + "'")
+    (tmp_path / "a.ipynb").write_text("{ x / x.std()")
     (tmp_path / "pyproject.toml").write_text("[tool.normlint")
     ran = subprocess.run(
         [sys.executable, "-m", "normlint", "."], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from normlint.engine.sieve import may_hold_norm
+from normlint.text.marks import may_hold_norm
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 ABOUT = {
@@ -174,7 +174,7 @@ def test_only_one_of_the_two_files_may_hold_a_norm() -> None:
 @pytest.mark.parametrize(
     ("stack", "phase"),
     [
-        (["normlint.engine.sieve:may_hold_norm", "normlint.engine.linter:_search"], "sieve"),
+        (["normlint.text.marks:may_hold_norm", "normlint.engine.linter:_search"], "sieve"),
         (["importlib._bootstrap:_find_and_load", "normlint.engine.linter:_analysed"], "start"),
         (["normlint.evaluate.machine:run", "normlint.rules:_judge", "normlint.rules:analyse"], "rules"),
         (["normlint.evaluate.machine:run", "normlint.norm.collect:norms", "normlint.rules:analyse"], "evaluate"),

@@ -14,7 +14,7 @@ import pytest
 
 from normlint import __version__
 from normlint.faces import cli
-from tests.helpers import BAD, Ran
+from tests.helpers import BAD, BROKEN, Ran
 
 Run = Callable[..., Ran]
 pytestmark = pytest.mark.usefixtures("faked")
@@ -73,7 +73,7 @@ TROUBLE = {
 @pytest.mark.parametrize(("arguments", "said"), TROUBLE.values(), ids=TROUBLE)
 def test_2_and_one_line_for(arguments: list[str], said: str, bad: Run, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    write(broken__py="def f(:\n") if "broken.py" in arguments else None
+    write(broken__py=BROKEN) if "broken.py" in arguments else None
     ran = bad(*arguments)
     assert ran.status == 2
     assert ran.err.startswith(said)
@@ -81,16 +81,23 @@ def test_2_and_one_line_for(arguments: list[str], said: str, bad: Run, tmp_path:
 
 
 def test_the_others_are_linted_beside_a_broken_file(bad: Run) -> None:
-    write(broken__py="def f(:\n")
+    write(broken__py=BROKEN)
     ran = bad("--output-format", "concise")
     assert ran.status == 2
-    assert "a.py:1:9: NRM101" in ran.out
+    assert ran.out.splitlines() == ["a.py:1:9: NRM101 all B·L·D elements share one scale", "Found 1 error."]
     assert ran.err == "normlint: broken.py:1: syntax error: invalid syntax\n"
 
 
 def test_nothing_is_claimed_of_files_that_could_not_be_read(command: Run) -> None:
-    write(broken__py="def f(:\n")
+    write(broken__py=BROKEN)
     assert command().out == "Found nothing in the files that could be read.\n"
+
+
+def test_a_broken_file_that_nothing_is_found_in_is_left_to_others(command: Run) -> None:
+    write(broken__py="def f(:\n", other__py=BROKEN)
+    assert command("broken.py") == Ran(0, "All checks passed!\n", "")
+    assert command("other.py", "--select", "NRM3") == Ran(0, "All checks passed!\n", "")
+    assert command("other.py").status == 2
 
 
 def test_a_broken_configuration_is_told_and_the_files_are_linted(bad: Run) -> None:
@@ -345,7 +352,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 
 
 def test_a_terminal_without_the_characters_gets_them_escaped(tmp_path: Path) -> None:
-    (tmp_path / "变量.py").write_text("def f(:\n    x / x.mean()\n")
+    (tmp_path / "变量.py").write_text("def f(:\n    x / x.pow(2).mean().sqrt()\n")
     ran = run_module(".", cwd=tmp_path)
     assert ran.returncode == 2
     assert ran.stderr == rb"normlint: \u53d8\u91cf.py:1: syntax error: invalid syntax" + b"\n"

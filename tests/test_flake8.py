@@ -87,12 +87,15 @@ def test_what_the_analysis_raises_never_reaches_flake8(monkeypatch: pytest.Monke
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
+    assert plugin_places(BAD) != []
     monkeypatch.setattr("normlint.rules.analyse", fail)
+    monkeypatch.setattr("normlint.rules.glance.glance", fail)
     assert plugin_places(BAD) == []
 
 
 def test_a_skipped_file_is_skipped() -> None:
-    assert plugin_places("# normlint: skip-file\n" + BAD) == []
+    assert plugin_places(SEED) != []
+    assert plugin_places("# normlint: skip-file\n" + SEED) == []
 
 
 def flake8(*arguments: str, cwd: Path, text: str | None = None) -> str:

@@ -316,7 +316,13 @@ def test_edits_may_lie_in_several_cells_but_none_across_them(using: Using) -> No
 
 def test_a_file_that_can_not_be_read_is_a_failure(using: Using) -> None:
     using()
-    assert fix_bytes("a.py", b"f(:\n", Wish(ALL)) == Failure("a.py", 1, "syntax error: invalid syntax")
+    assert fix_bytes("a.py", b"wide +\n", Wish(ALL)) == Failure("a.py", 1, "syntax error: invalid syntax")
+
+
+def test_a_broken_file_with_nothing_to_report_is_left_as_it_is(using: Using) -> None:
+    using()
+    assert not mended("f(:\n").changed
+    assert mended("f(:\n").report.errors == ()
 
 
 def test_an_error_while_fixing_leaves_the_file_and_its_findings(using: Using, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,7 +144,8 @@ FILTERED = {
     "its encoding is kept": (b"\xef\xbb\xbfwide", [], b"\xef\xbb\xbfwide(-1)", 0),
     "nothing is found": (b"x\r", [], b"x\r", 0),
     "something remains": (b"wide\noutside\n", [], b"wide(-1)\noutside\n", 1),
-    "it does not parse": (b"wide(\n", [], b"wide(\n", 2),
+    "it does not parse": (b"wide +\n", [], b"wide +\n", 2),
+    "it does not parse where nothing is found": (b"f(\n", [], b"f(\n", 0),
     "it is no text": (b"\0", [], b"\0", 2),
     "its name is excluded": (
         b"wide\n",
@@ -211,7 +212,7 @@ def test_a_file_that_changes_meanwhile_is_told(run: Run, monkeypatch: pytest.Mon
 
 
 def test_a_broken_file_costs_itself_alone(run: Run) -> None:
-    write(a__py="f(:\n", b__py="wide\n")
+    write(a__py="wide +\n", b__py="wide\n")
     ran = run("--fix", "a.py", "b.py", "gone.py")
     assert ran.status == 2
     assert ran.out == "Fixed 1 finding in 1 file (NRM101); none remain.\n"

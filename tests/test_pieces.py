@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from normlint.evaluate.module import Module, Piece, pieces
+from normlint.evaluate.module import Module
+from normlint.text.pieces import Piece, pieces
 from tests.spines import RMS, ROOT_OF_MEAN, function, spines, table
 
 

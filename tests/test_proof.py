@@ -10,6 +10,7 @@ import pytest
 
 from normlint.engine.fix import fix_bytes
 from normlint.engine.linter import Demand
+from normlint.engine.report import Failure
 from normlint.engine.selection import Selection
 from normlint.engine.wish import Fixed, Wish
 from normlint.faces.proof import _gains, proved
@@ -112,6 +113,7 @@ def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.Monke
     use(monkeypatch, MENDS)
     wish = Wish(DEMAND)
     results = [fix_bytes(name, text, wish) for name, text in (("a.py", b"x\n"), ("b.py", b"f(:\n"))]
+    assert [type(one) for one in results] == [Fixed, Failure]
     bench = FakeBench({})
     assert proved(list(results), {"a.py": wish, "b.py": wish}, bench) == results  # type: ignore[arg-type]
     assert bench.asked == []

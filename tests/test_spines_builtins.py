@@ -127,4 +127,4 @@ def test_super_outside_a_class_is_unknown() -> None:
 
 def test_an_output_of_a_model_is_an_input_of_its_own() -> None:
     (spine,) = spines(function(f"h = model(x).last_hidden_state\nreturn {NORM.replace('x', 'h')}"))
-    assert spine.startswith("mean[-1] keepdim | eps → rsqrt → input(.last_hidden_state(model()@")
+    assert spine.startswith("mean[-1] keepdim | eps → rsqrt → input(.last_hidden_state(model()")

@@ -14,7 +14,7 @@ from normlint.faces import cli, entry
 from tests.helpers import Ran
 
 SOUND = "x = 1\n"
-SUSPECT = "y = x / x.mean()\n"  # the sieve lets it through
+SUSPECT = "    y = x / x.pow(2).mean().sqrt()\n"  # the sieve lets it through
 BROKEN = "def f(:\n"
 WRONG = """\
 from torch import nn
@@ -40,7 +40,7 @@ RUNS: dict[str, tuple[Files, list[str]]] = {
     "a directory of many sound files": ({f"{n}.py": SOUND for n in range(20)}, []),
     "a file that doesn't parse and holds no norm": ({"a.py": BROKEN}, ["a.py"]),
     "a file that doesn't parse and may hold one": ({"a.py": BROKEN + SUSPECT}, ["a.py"]),
-    "a suspect": ({"a.py": SUSPECT}, ["a.py"]),
+    "a suspect": ({"a.py": SUSPECT.strip()}, ["a.py"]),
     "a finding": ({"a.py": WRONG}, ["a.py"]),
     "a finding among many": ({f"{n}.py": SOUND for n in range(20)} | {"a.py": WRONG}, []),
     "a path that is not there": ({"a.py": SOUND}, ["no.py"]),

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, merged
 from normlint.engine.selection import Safety, Selection, matches
 from normlint.engine.settings import demand_key
-from normlint.engine.sieve import may_hold_norm
 from normlint.engine.sift import passes
+from normlint.text.marks import may_hold_norm
 from normlint.text.raw import read_bytes
-from normlint.text.source import PYTHON, BadSourceError, Source, Unit
+from normlint.text.source import NOTEBOOK, BadSourceError, Source, Unit
 from normlint.text.syntax import check_syntax
 
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm
     from normlint.rules import Analysis
+    from normlint.rules.glance import Glance, Seen
     from normlint.text.finding import Finding, Span
     from normlint.text.suppress import Suppressions
 
@@ -57,6 +58,12 @@ class Demand:
     def chooses(self, code: str) -> bool:
         """Is a finding with this code to be reported?"""
         return self.selection.chooses(code) and not matches(self.ignored, code)
+
+    def mends(self, finding: Finding) -> bool:
+        """Is it to be reported, and does its rule offer fixes?"""
+        from normlint.rules.registry import RULES
+
+        return self.chooses(finding.code) and RULES[finding.code].fix is not None
 
 
 def check_path(path: str, demand: Demand) -> Report:
@@ -107,9 +114,7 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
 
 
 def survey(source: Source, demand: Demand) -> list[View]:
-    """The pieces of Python in a file, read; BadSourceError if it's none."""
-    if source.kind == PYTHON:
-        check_syntax(source.text)
+    """The pieces of Python in a file, read; BadSourceError where there is something to say, and it is none."""
     return _search(source, demand)
 
 
@@ -125,7 +130,7 @@ def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
 
 def _search(source: Source, demand: Demand) -> list[View]:
     """Sieve first: nothing is imported for a file that can't hold a norm."""
-    if not may_hold_norm(source.text):
+    if source.kind != NOTEBOOK and not may_hold_norm(source.text):
         return []
     from normlint.text.suppress import skips_file
     from normlint.text.units import units_of
@@ -142,11 +147,19 @@ def _search(source: Source, demand: Demand) -> list[View]:
     return views
 
 
-def _analysed(unit: Unit, demand: Demand) -> Analysis:
+def _analysed(unit: Unit, demand: Demand) -> Analysis | Glance:
+    """All of it only where it is asked for: to run norms, or to mend a finding."""
     from normlint import rules
 
     if unit.text and not may_hold_norm(unit.text):
         return rules.Analysis((), ())
+    seen = _seen(unit) if demand.prepare is None else None
+    if seen is not None and not any(demand.chooses(one.code) for one in seen.findings):
+        return seen
+    if not unit.snippet:
+        check_syntax(unit.text)  # of a text that isn't Python nothing is said but that
+    if seen is not None and not (demand.fixes and any(map(demand.mends, seen.findings))):
+        return seen
     try:
         return rules.analyse(unit.text, snippet=unit.snippet, fixes=demand.fixes)
     except SyntaxError as error:
@@ -155,7 +168,17 @@ def _analysed(unit: Unit, demand: Demand) -> Analysis:
         raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
 
 
-def _silent(unit: Unit, analysis: Analysis, demand: Demand) -> Suppressions:
+def _seen(unit: Unit) -> Glance | None:
+    """None: what may hold a norm isn't Python, or was cut wrongly."""
+    from normlint.rules.glance import glance
+
+    try:
+        return glance(unit.text, snippet=unit.snippet)
+    except SyntaxError:
+        return None
+
+
+def _silent(unit: Unit, analysis: Analysis | Glance, demand: Demand) -> Suppressions:
     from normlint.text.suppress import Suppressions, suppressions
 
     speaks = any(demand.chooses(finding.code) for finding in analysis.findings) or demand.prepare is not None
@@ -169,7 +192,7 @@ class View:
     source: Source
     unit: Unit
     demand: Demand
-    analysis: Analysis
+    analysis: Analysis | Glance
     silent: Suppressions
     before: int = 0
     number: int = 0
@@ -183,7 +206,8 @@ class View:
     def norms(self) -> Iterator[ListedNorm]:
         """All of them."""
         blamed = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
-        for number, norm in enumerate(self.analysis.norms):
+        norms: tuple[Norm | Seen, ...] = self.analysis.norms
+        for number, norm in enumerate(norms):
             place = self.source.place(*self.unit.origin(norm.span.start))
             pending = self._pending(norm, number, explained=number in blamed)
             at = self.before + number
@@ -199,13 +223,16 @@ class View:
     def _blames(self, finding: Finding) -> bool:
         return not finding.code.startswith(STYLE) and self.demand.selection.knows(finding.code)
 
-    def _pending(self, norm: Norm, number: int, *, explained: bool) -> Pending | None:
+    def _pending(self, norm: Norm | Seen, number: int, *, explained: bool) -> Pending | None:
         """A helper is run with its callers, which know what comes in."""
         if self.demand.prepare is None or norm.helper:
             return None
+        from normlint.norm.norm import Norm
         from normlint.rules.registry import RULES
         from normlint.text.finding import Finding
 
+        if not isinstance(norm, Norm):
+            return None
         spot = self._diagnostic(Finding("", "", "", norm.span, norm.qualname, norms=(number,)))
         wanted = tuple(c for c in sorted(RULES) if RULES[c].told and self._speaks(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)

@@ -16,6 +16,7 @@ from normlint.engine.linter import View, findings_of, report_of, survey
 from normlint.engine.placing import HomeEdit, edited, home_edits, with_line_ends
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
+from normlint.rules import Analysis
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Span
 from normlint.text.source import BadSourceError, Source, Unit
@@ -62,17 +63,21 @@ class Rounds:
         else:
             if self._chosen(views):
                 raise _unsettled(self.fixed)
-        rewritten = tuple(self._rewritten(old, views))
+        rewritten = tuple(self._rewritten(now, old, views))
         report = _left_alone(self.report(views))
         return Fixed(source, now, Report(), report, tuple(self.fixed), frozenset(self.touched), rewritten)
 
-    def _rewritten(self, old: Sequence[View], new: Sequence[View]) -> Iterator[tuple[Key, Any]]:
+    def _rewritten(self, now: Source, old: Sequence[View], new: Sequence[View]) -> Iterator[tuple[Key, Any]]:
+        """Norms that are no norms of the text's own any more: what stands in their place may be run."""
         there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
-        for before, after in zip(old, new, strict=False):
+        units = units_of(now)
+        for before in old:
+            if not isinstance(before.analysis, Analysis):  # nothing in it was to be mended
+                continue
             for norm in before.analysis.norms:
                 key = before.number, norm.qualname
                 if self.wish.again and key in self.touched - there and not norm.helper:
-                    yield key, self.wish.again(after.source, after.unit, norm, before.unit)
+                    yield key, self.wish.again(now, units[before.number], norm, before.unit)
 
     def report(self, views: Sequence[View]) -> Report:
         """What is found, less what is accepted."""

@@ -1,10 +1,10 @@
-"""The first look at a file's bytes. Imported at each start, like the sieve itself."""
+"""The first look at a file's bytes. Imported at each start, like the marks it looks for."""
 
 from __future__ import annotations
 
-from normlint.engine.sieve import may_hold_norm
+from normlint.text.marks import may_hold_norm
 
 
 def passes(data: bytes) -> bool:
     """May there be a norm? A file without one is neither decoded nor parsed: its other mistakes are others' to tell."""
-    return may_hold_norm(data.decode("latin-1"))
+    return may_hold_norm(data)

@@ -12,8 +12,10 @@ from normlint.evaluate.monomial import Centred, Layout, Mono
 from normlint.evaluate.value import Product, Value, number, scalar
 from normlint.text.finding import Span
 
-MAX_STEPS = 20_000  # expressions evaluated in one replay
-MAX_SPENT = 200_000  # and in all replays of one module
+MAX_STEPS = 8_000  # expressions evaluated in one replay
+ENOUGH_STEPS = 5_000  # after as many no further replay of an entry is begun,
+ENOUGH_IN_VAIN = 2500  # or after as many if no statistic has met its input
+MAX_SPENT = 100_000  # nor after as many in all replays of one module
 
 
 class Abandon(Exception):  # noqa: N818  (it is how a path ends, no error)

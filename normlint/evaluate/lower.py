@@ -13,13 +13,16 @@ from normlint.evaluate.lower_expressions import OPERATORS, Expressions
 from normlint.text.finding import Span
 
 
-def lower(text: str, offset: int = 0) -> s.Block:
-    """The statements of `text`, with spans that count from `-offset`. Raises SyntaxError."""
+def lower(text: str, offset: int = 0, *, later: bool = False) -> s.Block:
+    """The statements of `text`, with spans that count from `-offset`. Raises SyntaxError.
+
+    `later`: the bodies of functions only when somebody looks into them.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             module = ast.parse(text)
-        return _Lowering(text, offset).block(module.body)
+        return _Lowering(text, offset, later=later).block(module.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         from normlint.evaluate import lower_cst
 
@@ -31,6 +34,10 @@ _NAME = re.compile(r"(?:def|class)[ \t\\\r\n]+(\w+)")
 
 class _Lowering(Expressions):
     """Statements; `_STMT` below says which method."""
+
+    def __init__(self, text: str, offset: int, *, later: bool = False) -> None:
+        super().__init__(text, offset)
+        self.later = later
 
     def block(self, body: Sequence[ast.stmt]) -> s.Block:
         return tuple(self.statement(node) for node in body if type(node) in _STMT)
@@ -98,8 +105,9 @@ class _Lowering(Expressions):
 
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
-        params, body = self.params(node.args), self.block(node.body)
-        return s.Function(self.at(node), node.name, params, body, decorators, self.head(node))
+        params, head = self.params(node.args), self.head(node)
+        body = (lambda: self.block(node.body)) if self.later else self.block(node.body)
+        return s.Function(self.at(node), node.name, params, body, decorators, head)
 
     def class_(self, node: ast.ClassDef) -> s.Stmt:
         bases = tuple(self.expr(b) for b in node.bases)

@@ -47,13 +47,23 @@ def _bare(atom: Atom) -> Iterator[Atom]:
             yield from _bare(f.atom)
 
 
-def prospects(module: Module, context: Context) -> AbstractSet[str]:
-    """The keys of decisions that are worth turning over."""
+def prospects(module: Module, context: Context, *, met: bool) -> AbstractSet[str]:
+    """The keys of decisions that are worth turning over; where a statistic `met` its input, also those of no branch."""
     reach = reach_of(module.text)
     if _blind(reach, context):
         return context.decisions.keys()
     names = context.carriers | _met(reach, context)
-    return {key for fork in context.forks if _hopeful(reach, fork, names) for key in fork.keys}
+    if met:
+        names = reach.upstream(names, context.entered) - _COMMON
+    branches = {key for fork in context.forks if fork.other != fork.whole for key in fork.keys}
+    apart = set(context.decisions) - branches if met else set()  # a flag that is kept may decide anything
+    return apart.union(key for fork in context.forks if _hopeful(reach, fork, names) for key in fork.keys)
+
+
+def pressing(module: Module, context: Context) -> AbstractSet[str]:
+    """The keys of decisions whose other way leads to a reduction."""
+    reach = reach_of(module.text)
+    return {key for fork in context.forks if reach.touches(fork.other) for key in fork.keys}
 
 
 def _met(reach: Reach, context: Context) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
 from normlint.text.finding import Span
@@ -17,6 +18,7 @@ _DEFINED = re.compile(
 )
 _EFFECT = re.compile(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)|\bprint\s*\(|\bsetattr\s*\(|\bnonlocal\b")
 _DOC = re.compile(r'"""[\s\S]*?"""')
+_BOUND = re.compile(r"^[ \t]*([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)[ \t]*(?::[^=\n]+)?[-+*/@|&]*=(?!=)([^\n]*)", re.MULTILINE)
 WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -26,6 +28,7 @@ class Reach:
     def __init__(self, text: str) -> None:
         self.text = _without_docs(text)
         self._known: dict[str, bool] = {}
+        self._lines: dict[Span, list[tuple[set[str], set[str]]]] = {}
 
     @cached_property
     def defined(self) -> dict[str, list[Span]]:
@@ -66,6 +69,21 @@ class Reach:
     def touches(self, span: Span) -> bool:
         """A reduction is called there, or something that leads to one."""
         return self.reduces(span) or any(map(self.leads, set(WORD.findall(self.text, *span))))
+
+    def upstream(self, names: set[str], spans: Iterable[Span]) -> set[str]:
+        """The names, and those they are made of in functions at these places, line by line."""
+        made = [pair for span in spans for pair in self._made(span)]
+        while True:
+            more = {word for bound, words in made if not names.isdisjoint(bound) for word in words} - names
+            if not more:
+                return names
+            names = names | more
+
+    def _made(self, span: Span) -> list[tuple[set[str], set[str]]]:
+        if span not in self._lines:
+            found = _BOUND.finditer(self.text, *span)
+            self._lines[span] = [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in found]
+        return self._lines[span]
 
     def leads(self, word: str) -> bool:
         """Whether what the word names may come by a reduction, or has an effect."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.context import MAX_SPENT, MAX_STEPS, Abandon, Context, Exhausted
+from normlint.evaluate.context import ENOUGH_IN_VAIN, ENOUGH_STEPS, MAX_SPENT, Abandon, Context, Exhausted
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance
 from normlint.evaluate.ops.table import Given
-from normlint.evaluate.prospects import meets, prospects
+from normlint.evaluate.prospects import meets, pressing, prospects
 from normlint.evaluate.value import (
     Defined,
     Opaque,
@@ -56,15 +56,12 @@ class Path:
 def replay(module: Module, entry: Entry) -> Iterator[Path]:
     """Every path through the entry that can tell something new, the straight one first; at most MAX_PATHS."""
     plans = _Plans()
-    steps = 0  # of all paths, also of those that are left out: what is found must not depend on them
-    context = Context({})
+    steps = 0
     for number in range(MAX_PATHS):
-        if plans.done or steps > MAX_STEPS or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
-            return
         plan = plans.following()
-        if plan is None:
-            steps += context.steps
-            continue
+        enough = ENOUGH_STEPS if plans.met else ENOUGH_IN_VAIN
+        if plan is None or steps > enough or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
+            return
         context = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
         path = _run(Machine(module, context), entry)
         steps += context.steps
@@ -72,8 +69,8 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
         if path is not None:
             yield path
         plans.met |= any(map(meets, context.flows))
-        everything = plans.met or path is None
-        plans.extend(plan, context.decisions, context.decisions.keys() if everything else prospects(module, context))
+        hopeful = context.decisions.keys() if path is None else prospects(module, context, met=plans.met)
+        plans.extend(plan, context.decisions, hopeful, pressing(module, context))
 
 
 _Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
@@ -81,35 +78,29 @@ _Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
 
 @dataclass
 class _Plans:
-    """The plans that are left, and those left out as long as no statistic `met` its input."""
+    """The plans that are left; `met`: has a statistic met its input on some path?"""
 
-    waiting: list[tuple[_Plan, bool]] = field(default_factory=lambda: [({}, True)])  # and whether there is hope in it
-    out: list[_Plan] = field(default_factory=list)
+    pressing: list[_Plan] = field(default_factory=lambda: [{}])  # they lead to a reduction that was passed by
+    waiting: list[_Plan] = field(default_factory=list)
     met: bool = False
     _seen: set[frozenset[tuple[str, bool]]] = field(default_factory=set)
 
-    @property
-    def done(self) -> bool:
-        return not self.waiting and not (self.met and self.out)
-
     def following(self) -> _Plan | None:
-        """The next plan; None where it is left out."""
-        if self.met and self.out:
-            return self.out.pop(0)
-        plan, hopeful = self.waiting.pop(0)
-        if hopeful or self.met:
-            return plan
-        self.out.append(plan)
-        return None
+        """The next plan."""
+        plans = self.pressing or self.waiting
+        return plans.pop(0) if plans else None
 
-    def extend(self, plan: _Plan, decisions: _Plan, hopeful: AbstractSet[str]) -> None:
+    def extend(self, plan: _Plan, decisions: _Plan, hopeful: AbstractSet[str], pressing: AbstractSet[str]) -> None:
         """The plan with one more decision turned over, each in turn."""
         for key, outcome in decisions.items():
             flipped = plan | {key: not outcome}
             mark = frozenset(flipped.items())
             if key not in plan and mark not in self._seen:
                 self._seen.add(mark)
-                self.waiting.append((flipped, key in hopeful))
+                if key in pressing:
+                    self.pressing.append(flipped)
+                elif key in hopeful:
+                    self.waiting.append(flipped)
 
 
 def _run(m: Machine, entry: Entry) -> Path | None:

@@ -1,11 +1,11 @@
 """The Python that the evaluation sees: a small tree of frozen nodes, each with its span.
 
-Whatever has no node of its own here is an `Other` with its sub-expressions: evaluated for what happens inside them,
-then opaque.
+What has no node of its own is an `Other` with its sub-expressions: evaluated for what they do, then opaque.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -267,9 +267,15 @@ class Match(Node):
 class Function(Node):
     name: str
     params: tuple[Parameter, ...]
-    body: Block
+    made: Block | Callable[[], Block]  # its statements, or what makes them when they are first asked for
     decorators: tuple[Expr, ...]
     head: Span  # the name
+
+    @property
+    def body(self) -> Block:
+        if callable(self.made):
+            object.__setattr__(self, "made", self.made())
+        return self.made  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +283,7 @@ class Class(Node):
     name: str
     bases: tuple[Expr, ...]
     body: Block
-    head: Span
+    head: Span  # the name
 
 
 @dataclass(frozen=True, slots=True)

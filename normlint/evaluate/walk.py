@@ -23,7 +23,11 @@ def walk(node: object) -> Iterator[s.Node]:
 
 # Where a node of each kind holds others, the last first.
 _BELOW = {
-    kind: tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "head", "op", "id", "name"))
+    kind: tuple(
+        "body" if f.name == "made" else f.name
+        for f in reversed(fields(kind))
+        if f.name not in ("span", "head", "op", "id", "name")
+    )
     for kind in s.Node.__subclasses__()
 }
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.module import REDUCTION, Module
+from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.replay import Entry, replay
 from normlint.evaluate.value import Value
+from normlint.norm.blocks import reinitialises
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Norm, Owner
@@ -19,6 +20,7 @@ from normlint.norm.owner import owner_of
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
 from normlint.text.finding import Span
+from normlint.text.marks import reductions
 
 
 def norms(module: Module) -> tuple[Norm, ...]:
@@ -40,8 +42,8 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
     """A reduction in the entry's text that no replay has come by."""
     if entry.function is None:
         return True
-    marks = REDUCTION.finditer(module.text, *entry.function.node.span)
-    return any(not any(span.start <= mark.start() < span.end for span in ran) for mark in marks)
+    marks = reductions(module.text, entry.function.node.span)
+    return any(not any(span.start <= mark < span.end for span in ran) for mark in marks)
 
 
 _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")
@@ -130,8 +132,7 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
 
 def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> Owner:
     subclassed = entry.cls is not None and _is_base(module, entry.cls.node.name)
-    # a quantised copy takes its weights over from a trained model
-    reinitialised = "_init_weights" in module.text or "quant_mode" in module.text
+    reinitialised = module.reinitialised or reinitialises(module.text)
     return owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
 
 

@@ -7,161 +7,90 @@ costs. A doubt is a yes.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
 from normlint.evaluate.machine import Machine
-from normlint.evaluate.module import REDUCTION, Module, Piece
+from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.replay import Entry
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.names import intent
+from normlint.norm.candidates import Functions, candidates
+from normlint.norm.worthy import is_named
 from normlint.text.finding import Span
+from normlint.text.marks import Marks
+from normlint.text.pieces import Piece, pieces
 
-_FRACTION = r"\(?\s*-?\s*\(?\s*(?:0?\.\d|1\s*/|[A-Za-z_])"
-TIGHT = re.compile(
-    r"sqrt|(?<!self\.)\b(?:vector_)?norm\s*\(|normalize\s*\(|\bstd|reciprocal"
-    rf"|[\w)\]]\s*\*\*\s*{_FRACTION}|pow_?\s*\(\s*(?:[^()]*,\s*)?-?\s*{_FRACTION}"
-)
-_DEFINED = re.compile(r"\bdef[ \t]+(\w+)|\bself\.(\w+)[ \t]*=(?![ \t]*(?:nn\.|[A-Z=]))")
-_DOC = re.compile(r'"""[\s\S]*?"""')
-_GAIN = re.compile(r"\b(?:weights?|gamma|gain|scale|g|w)\b")
-_HEAD = re.compile(r"[ \t]*class\b")
-ROOT = re.compile(r"sqrt\s*\(|[\w)\]]\s*\*\*\s*-?[\w.(]|(?:pow|norm|normalize|std|std_mean|square)_?\s*\(")
+_WORD = re.compile(r"[^\W\d]\w*")
+_STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|#[^\n]*')
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
 
 def entries(module: Module) -> Iterator[Entry]:
     """The methods and functions that reach a reduction, and the statements of the unit itself."""
-    marks = _marks(module)
-    worthy = _worthy(module, marks)
-    if not worthy:
+    marks = Marks(module.text)
+    found = _candidates(module, marks)
+    if not found:
         return
     machine = Machine(module, Context({}))
-    for piece in worthy:
+    for piece in found:
         try:
             block = module.block(piece)
         except SyntaxError:
             continue
         for node in definitions(block):
-            yield from _entries_of(machine, module, node, marks)
-    yield from _top_level(module, [p for p in worthy if p.kind in ("plain", "compound")])
+            yield from _entries_of(machine, module, node, marks, found[piece])
+    yield from _top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
-@dataclass(frozen=True, slots=True)
-class _Marks:
-    """What a stretch of the text shows by its spelling alone."""
-
-    text: str
-    defined: frozenset[str]  # names of functions and methods, and of attributes that are set
-
-    def reduces(self, span: Span) -> bool:
-        """A reduction; `self.norm(x)` is one only where the text says what `self.norm` is."""
-        return any(self._reduction(match) for match in REDUCTION.finditer(self.text, *span))
-
-    def _reduction(self, match: re.Match[str]) -> bool:
-        before = self.text[max(match.start() - 12, 0) : match.start()]
-        if before.endswith("unicodedata."):
-            return False
-        word = match.group().rstrip("( \t\n\\")
-        return not before.endswith("self.") or word in self.defined
-
-    def roots(self, span: Span) -> bool:
-        """A root, an inverse, a fractional power."""
-        return TIGHT.search(self.text, *span) is not None
-
-    def may_root(self, span: Span) -> bool:
-        """A root, or what stands for one in a norm that takes none."""
-        return ROOT.search(self.text, *span) is not None
-
-
-def _marks(module: Module) -> _Marks:
-    return _Marks(_without_docs(module.text), frozenset(a or b for a, b in _DEFINED.findall(module.text)))
-
-
-def _without_docs(text: str) -> str:
-    """The text with its triple-quoted strings blanked; as it is where they don't pair up."""
-    if text.count('"""') % 2 or "'''" in text:
-        return text
-    return _DOC.sub(lambda match: " " * len(match.group()), text)
-
-
-def _worthy(module: Module, marks: _Marks) -> list[Piece]:
-    """Pieces that hold a reduction and a root, themselves or in a function they name; loose statements together."""
-    reducing = _reaching(module, marks.reduces)
-    if not reducing:
-        return []
-    rooted = _reaching(module, marks.roots) | {p for p in reducing if _meant(module, p)}
-    loose = {p for p in module.pieces if p.kind in ("plain", "compound")}
-    if loose & reducing and loose & rooted:
-        reducing, rooted = reducing | loose, rooted | loose
-    return [p for p in module.pieces if p in reducing and p in rooted and p.kind != "import"]
-
-
-def _meant(module: Module, piece: Piece) -> bool:
-    """A name, or parameters of its own, say that it may be a norm whatever it lacks."""
-    if any(_named(name) for name in piece.names):
-        return True
-    own = _GAIN.search(module.text, *piece.span) if piece.kind == "def" else "Parameter(" in module.source(piece.span)
-    return bool(own) and bool(ROOT.search(module.text, *piece.span))
-
-
-def _named(name: str) -> bool:
-    return bool(intent(name)) or "norm" in name.lower()
-
-
-def _reaching(module: Module, holds: Callable[[Span], bool]) -> set[Piece]:
-    """Pieces that show the mark, those that name a function which does, and classes whose base does."""
-    found = {p for p in module.pieces if holds(p.span)}
-    names = sorted({n for p in found if p.kind in ("def", "class") for n in p.names})
-    if names:
-        either = "|".join(map(re.escape, names))
-        mention = re.compile(rf"(?<![\"'\w])(?:{either})\b(?![\"'])")
-        found |= {p for p in module.pieces if p not in found and _names_one(module, p, mention, found)}
+def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
+    if module.begin is not None:
+        known = dict(module.begin)
+        return {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+    found = candidates(module.text, pieces(module.text), marks)
+    if not set(found) <= set(module.pieces):  # the lines misled
+        found = candidates(module.text, module.pieces, marks)
     return found
 
 
-def _names_one(module: Module, piece: Piece, mention: re.Pattern[str], found: set[Piece]) -> bool:
-    kinds = {name: other.kind for other in found for name in other.names}
-    for match in mention.finditer(module.text, *piece.span):
-        if kinds[match.group()] == "def" or piece.kind in ("plain", "compound"):
-            return True
-        if _HEAD.match(module.text[module.text.rfind("\n", 0, match.start()) + 1 : match.start()]):
-            return True
-    return False
-
-
-def _entries_of(machine: Machine, module: Module, node: s.Function | s.Class, marks: _Marks) -> Iterator[Entry]:
+def _entries_of(
+    machine: Machine, module: Module, node: s.Function | s.Class, marks: Marks, where: Functions
+) -> Iterator[Entry]:
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
         vector = bool(re.search(rf"\bvmap\(\s*{re.escape(node.name)}\b", module.text))
         called = _is_called(module, node) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
-    for inner in walk(node.body):
+    for inner in walk(node.body) if "class " in module.source(node.span)[6:] else ():
         if isinstance(inner, s.Class):
             nested = machine.define(inner, machine.globals, f"{node.name}.")
             if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
-                yield from _methods(module, nested.ref, marks)
+                yield from _methods(module, nested.ref, marks, None)
     if isinstance(ref, FunctionRef):
         return
     if isinstance(ref, ClassRef):
-        yield from _methods(module, ref, marks)
+        yield from _methods(module, ref, marks, where)
 
 
 def _is_called(module: Module, node: s.Function) -> bool:
     """Somebody else in the text calls the function, or it is private and its callers are elsewhere."""
-    if node.name.startswith("_"):
-        return True
-    calls = re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(node.name)}\b(?![\"'])", module.text)
-    pieces = [p for p in module.pieces if p.kind in ("class", "def") and node.name not in p.names]
-    held = [p.span for p in pieces if not p.names[0].lower().startswith("test")]
-    return any(span.start <= c.start() < span.end for c in calls for span in held)
+    return node.name.startswith("_") or _is_named(module.text, node.name, module.pieces)
+
+
+@lru_cache(maxsize=64)
+def _is_named(text: str, name: str, pieces: tuple[Piece, ...]) -> bool:
+    """In a class or another function of the text that is no test."""
+    calls = [c.start() for c in re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(name)}\b(?![\"'])", text)]
+    held = (p for p in pieces if p.kind in ("class", "def") and name not in p.names)
+    spans = [p.span for p in held if not p.names[0].lower().startswith("test")]
+    return any(bisect_left(calls, span.start) < bisect_left(calls, span.end) for span in spans)
 
 
 def _recast(machine: Machine, node: s.Function) -> bool:
@@ -174,7 +103,7 @@ def _recast(machine: Machine, node: s.Function) -> bool:
     return False
 
 
-def _methods(module: Module, cls: ClassRef, marks: _Marks) -> Iterator[Entry]:
+def _methods(module: Module, cls: ClassRef, marks: Marks, where: Functions) -> Iterator[Entry]:
     """The methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
     have = {m.name for m in methods}
@@ -182,14 +111,16 @@ def _methods(module: Module, cls: ClassRef, marks: _Marks) -> Iterator[Entry]:
         inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
         methods += [f for f in inherited if f.name not in have]
         have |= {m.name for m in inherited}
-    named = {m.name: _names(m) - {m.name} for m in methods}
+    named = {m.name: _names(module, m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
     reaching = _closure({m.name for m in methods if marks.reduces(m.span)}, module, named, marks.reduces)
-    if not _named(cls.qualname):
+    if not is_named(cls.qualname):
         roots = marks.may_root if "Parameter(" in module.source(cls.node.span) else marks.roots
         made = (f for f in cls.node.body if isinstance(f, s.Function) and f.name == "__init__")
         if not any(roots(init.span) for init in made):  # what the constructor roots, any method may give back
             reaching &= _closure({m.name for m in methods if roots(m.span)}, module, named, roots)
+    if where is not None and not _handed_on(module, cls, where):
+        reaching &= _naming(set(where), named)
     above = re.compile(rf"\bclass[ \t]+\w+\(.*\b{re.escape(cls.node.name)}\b")
     reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
     for method in methods:
@@ -203,20 +134,32 @@ def _methods(module: Module, cls: ClassRef, marks: _Marks) -> Iterator[Entry]:
             yield Entry(ref.qualname, method.head, ref, cls, called=elsewhere, spare=spare)
 
 
+def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool:
+    """A constructor or a statement of the unit names one of the functions: it may be called by another name."""
+    made = [f.span for owner in cls.lineage() for f in owner.node.body if getattr(f, "name", "") == "__init__"]
+    loose = [p.span for p in module.pieces if p.kind in ("plain", "compound")]
+    words = {word for span in (*made, *loose) for word in _WORD.findall(module.text, *span)}
+    return not words.isdisjoint(functions)
+
+
 def _closure(reaching: set[str], module: Module, named: dict[str, set[str]], holds: Callable[[Span], bool]) -> set[str]:
     """Methods that reach the mark through methods and functions they name."""
     functions = (p for p in module.pieces if p.kind == "def" and holds(p.span))
     reaching = reaching.union(n for p in functions for n in p.names)
+    return _naming(reaching, named)
+
+
+def _naming(found: set[str], named: dict[str, set[str]]) -> set[str]:
+    """With the methods that name one of them, and those that name these."""
     while True:
-        more = {name for name, uses in named.items() if uses & reaching} - reaching
+        more = {name for name, uses in named.items() if uses & found} - found
         if not more:
-            return reaching
-        reaching |= more
+            return found
+        found = found | more
 
 
-def _names(method: s.Function) -> set[str]:
-    nodes = list(walk(method.body))
-    return {n.name for n in nodes if isinstance(n, s.Attribute)} | {n.id for n in nodes if isinstance(n, s.Name)}
+def _names(module: Module, method: s.Function) -> set[str]:
+    return set(_WORD.findall(_STRING.sub("", module.source(method.span))))
 
 
 def _top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from normlint.evaluate.monomial import (
     ALL,
     TRAILING,
@@ -14,6 +16,7 @@ from normlint.evaluate.monomial import (
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import Computation, Count
 
+_PLACE = re.compile(r"@\d+")
 _SHOWN = {"sqrt": "sqrt", "norm": "sqrt", "std": "sqrt", "rsqrt": "rsqrt", "recip": "recip", "pow": "pow", "eps": "eps"}
 
 
@@ -26,7 +29,7 @@ def spine(c: Computation) -> str:
     steps += [f"count({n.text}^{n.power})" for n in c.counts if not _plain_mean(c, n)]
     steps += [f"times({_atom(a)})" for a in c.others]
     if c.shift is not None:
-        steps.append(f"shift({describe(c.shift)[:30]})")
+        steps.append(f"shift({_words(c.shift)[:30]})")
     return f"{_head(c)} | {' → '.join(steps)}"
 
 
@@ -57,10 +60,15 @@ def _axes(stat: Stat) -> str:
 
 
 def _input(mono: Mono) -> str:
-    return describe(mono)[:40]
+    return _words(mono)[:40]
+
+
+def _words(mono: Mono) -> str:
+    """Without the places that tell one opaque value from another."""
+    return _PLACE.sub("", describe(mono))
 
 
 def _atom(atom: Atom) -> str:
     if isinstance(atom, Apply):
-        return atom.name[:30]
+        return _PLACE.sub("", atom.name)[:30]
     return atom.name if isinstance(atom, Scalar) else type(atom).__name__.lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from normlint.norm.norm import Norm
 from normlint.rules import (
@@ -22,6 +23,9 @@ from normlint.rules import (
 from normlint.rules.registry import RULES, Problem, Repair
 from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.module import Module
 
 FAMILIES = (reduction, count, precision, downcast, epsilon, formula, training, module, gains, modernize, runtime)
 
@@ -42,10 +46,16 @@ def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> Analysis
 
     `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `fixes`: with them.
     """
-    from normlint.evaluate.module import Module  # libcst comes in here, and only here
+    from normlint.evaluate.module import Module
+
+    return analysed(Module(text, snippet), fixes=fixes)
+
+
+def analysed(module: Module, *, fixes: bool) -> Analysis:
+    """The same for a unit, or a part of one, that has been taken apart."""
     from normlint.norm.collect import norms
 
-    found = norms(Module(text, snippet))
+    found = norms(module)
     judged = tuple(_judged(found))
     heads = {_key(norm) for norm in judged}
     listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
@@ -55,10 +65,10 @@ def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> Analysis
     for norm in judged:
         for f, repair in _judge(norm):
             old = findings.get((f.span, f.code), f)
-            findings[f.span, f.code] = replace(f, norms=(*old.norms, numbers[_key(norm)]))
+            findings[f.span, f.code] = replace(f, norms=tuple(dict.fromkeys((*old.norms, numbers[_key(norm)]))))
             repairs.setdefault((f.span, f.code), []).append(repair)
     if fixes and any(any(several) for several in repairs.values()):
-        mender = Mender(text, tuple(listed.values()), judged, snippet=snippet)
+        mender = Mender(module.text, tuple(listed.values()), judged, snippet=module.snippet)
         findings = {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in findings.items()}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
 

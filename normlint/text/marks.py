@@ -22,7 +22,8 @@ REDUCING: Final = (
     *("einsum", "reduce", "average", "vecdot"),
 )
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
-_FRACTION: Final = r"\(?\s*-?\s*\(?\s*(?:0?\.\d|1\s*/|[A-Za-z_])"
+# Each run of blanks follows something of its own: two that meet cost the square of their length.
+_FRACTION: Final = r"(?:\(\s*)?(?:-\s*)?(?:\(\s*)?(?:0?\.\d|1\s*/|[^\W\d])"
 _POWER: Final = r"\*\*(?:(?<=[\w)\]]\*\*)|(?<=[\w)\]]\s\*\*)|(?<=\s\s\*\*)(?= ))\s*"
 
 
@@ -50,7 +51,8 @@ _ROOTS: Final = (
     _called(("norm", "vector_norm"), bare=True),
     _called(("normalize",), whole=False),
     _POWER + _FRACTION,
-    rf"pow_?\s*\(\s*(?:[^()]*,\s*)?-?\s*{_FRACTION}",
+    rf"pow_?\s*\(\s*(?:[^()]*,\s*)?{_FRACTION}",
+    r"float_power_?\s*\(",
 )
 _POSSIBLE_ROOTS: Final = (
     r"sqrt\s*\(",
@@ -64,16 +66,21 @@ _POSSIBLE_ROOTS: Final = (
 REDUCTION: Final = re.compile(rf"\b(?:{'|'.join(REDUCING)})[ \t]?\(")  # from the word on: for short texts
 _EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
-_JSON_BREAK: Final = (rb"\n", b"\n")  # where a notebook's line ends in its file
+_ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
+_WORD_CHAR: Final = re.compile(r"(\[?)\\w")
 
 
 def may_hold_norm(data: bytes | str) -> bool:
     """Is there a mark of a reduction, and one of a root? It may say yes wrongly; it must never say no wrongly."""
-    if isinstance(data, bytes) and data.lstrip()[:1] == b"{":  # a notebook
-        data = data.replace(*_JSON_BREAK)
-        if rb"\u00" in data:
-            return True
+    if isinstance(data, str) and data[:1] == "{":
+        data = data.encode("utf-8", "surrogatepass")
+    if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
+        data = _ESCAPE.sub(_unescaped, data)
     return _reduces(data) and any(_search(root, data) for root in _EITHER_ROOT)
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(match[1].decode()) if match[1] else b" "
 
 
 def any_reduction(text: str, span: Span) -> bool:
@@ -107,7 +114,11 @@ def _search(pattern: str, data: bytes | str) -> bool:
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str, binary: bool = False) -> re.Pattern[Any]:
-    return re.compile(pattern.encode() if binary else pattern)
+    if not binary:
+        return re.compile(pattern)
+    # In UTF-8 what is no ASCII is part of a name, as far as this matters.
+    wide = _WORD_CHAR.sub(lambda found: r"[\w\x80-\xff" if found[1] else r"[\w\x80-\xff]", pattern)
+    return re.compile(wide.encode("latin-1"))
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,151 @@
+"""A unit cut into blocks: each the few statements that norms which belong together are made of, and no more.
+
+What a block gives depends on its text alone, so a norm that is copied from file to file is evaluated once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from normlint.norm.candidates import Candidates, Functions, candidates
+from normlint.norm.worthy import bases_of, mentions
+from normlint.text.finding import Span
+from normlint.text.marks import Marks
+from normlint.text.pieces import Piece, pieces
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_LOOSE: Final = ("plain", "compound")
+_OF_IMPORTS: Final = {"from", "import", "as"}
+_REINITIALISED: Final = ("_init_weights", "quant_mode")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements of a unit in their order, `text`, and the way from there back to the unit."""
+
+    text: str
+    reinitialised: bool
+    begin: Candidates  # by where they start in the block
+    _starts: tuple[int, ...]  # of the statements in the block
+    _origins: tuple[int, ...]  # and in the unit
+
+    def home(self, span: Span) -> Span:
+        """A span of the block in the unit."""
+        number = max(bisect_right(self._starts, span.start) - 1, 0)
+        return span.shift(self._origins[number] - self._starts[number])
+
+
+def reinitialises(text: str) -> bool:
+    """Do gains get their values elsewhere? A quantised copy takes its weights over from a trained model."""
+    return any(mark in text for mark in _REINITIALISED)
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a unit that may hold norms, in the order of the text."""
+    if "torch" not in text:  # whose arrays these are, the imports tell
+        yield Block(text, reinitialises(text), None, (0,), (0,))
+        return
+    found = pieces(text)
+    marks = Marks(text)
+    begin = candidates(text, found, marks)
+    if begin:
+        cutter = _Cutter(text, found, marks, begin)
+        reinitialised = reinitialises(text)
+        for group in cutter.groups():
+            yield cutter.block(group, reinitialised)
+
+
+class _Cutter:
+    def __init__(self, text: str, found: Sequence[Piece], marks: Marks, begin: dict[Piece, Functions]) -> None:
+        self._text = text
+        self._begin = begin
+        self._marks = marks
+        self._pieces = found
+        self._words: dict[Piece, set[str]] = {}
+        self._index: dict[str, list[Piece]] = {}
+        for piece in found:
+            for name in piece.names:
+                self._index.setdefault(name, []).append(piece)
+
+    def groups(self) -> list[set[Piece]]:
+        """What each candidate needs; those that need one another, or the same reduction, are together."""
+        groups: list[set[Piece]] = []
+        loose = [piece for piece in self._begin if piece.kind in _LOOSE]
+        for begin in [loose] * bool(loose) + [[piece] for piece in self._begin if piece.kind not in _LOOSE]:
+            if any(begin[0] in group for group in groups):  # and so is all that it needs
+                continue
+            needed = self._needed(begin)
+            shared = {one for one in needed if one in self._begin or self._marks.reduces(one.span)}
+            apart = []
+            for group in groups:
+                if group & shared:
+                    needed |= group
+                else:
+                    apart.append(group)
+            groups = [*apart, needed]
+        return sorted(groups, key=lambda group: min(piece.span for piece in group))
+
+    def _needed(self, begin: Sequence[Piece]) -> set[Piece]:
+        """The pieces, and the definitions that evaluating them asks for, and those that these ask for."""
+        found = set(begin)
+        waiting = list(begin)
+        known: set[str] = set()  # names all of whose definitions are found
+        while waiting:
+            one = waiting.pop()
+            for word in (self._words_of(one) & self._index.keys()) - known:
+                every = self._index[word]
+                new = [other for other in every if other not in found and self._asks(one, other, word)]
+                found.update(new)
+                waiting += new
+                if found.issuperset(every):
+                    known.add(word)
+        return found
+
+    def _asks(self, one: Piece, other: Piece, name: str) -> bool:
+        """An instance of a class is opaque where it is made: only bases, attributes and annotations are looked into."""
+        if other.kind != "class" or one.kind not in ("class", "def"):
+            return True
+        return name in bases_of(self._text, one.span) or any(
+            self._text[at + len(name) : at + len(name) + 1] == "."
+            or self._text[max(at - 4, 0) : at].rstrip(" ")[-1:] == ":"
+            for at in mentions(self._text, name, one.span)
+        )
+
+    def _words_of(self, piece: Piece) -> set[str]:
+        if piece not in self._words:
+            self._words[piece] = set(_WORD.findall(self._text, *piece.span)) - _OF_IMPORTS
+        return self._words[piece]
+
+    def block(self, group: set[Piece], reinitialised: bool) -> Block:
+        """The group's statements, with the imports that they use."""
+        words = set().union(*map(self._words_of, group))
+        kept = [(piece, source) for piece in self._pieces if (source := self._kept(piece, group, words))]
+        parts = [source for _, source in kept]
+        starts = tuple(accumulate((len(part) for part in parts), initial=0))[:-1]
+        begin = {at: self._begin[one] for at, (one, _) in zip(starts, kept, strict=True) if one in self._begin}
+        origins = tuple(piece.span.start for piece, _ in kept)
+        return Block("".join(parts), reinitialised, tuple(begin.items()), starts, origins)
+
+    def _kept(self, piece: Piece, group: set[Piece], words: set[str]) -> str:
+        """What a block has of a statement: of a class that is only made, that it is one."""
+        if piece in group:
+            return _trimmed(self._text[slice(*piece.span)])
+        if piece.kind == "import" and not words.isdisjoint(self._words_of(piece)):
+            return _trimmed(self._text[slice(*piece.span)])
+        return f"class {piece.names[0]}: ...\n" if piece.kind == "class" and piece.names[0] in words else ""
+
+
+def _trimmed(source: str) -> str:
+    """A statement without the comments and blank lines that follow it, which may speak of what comes next."""
+    end = len(source)
+    while (line := source.rfind("\n", 0, end - 1) + 1) and source[line:end].strip()[:1] in ("", "#"):
+        if source[line:end][:1] in " \t" and source[line:end].strip():
+            break
+        end = line
+    kept = source[:end]
+    return kept if kept.endswith("\n") else f"{kept}\n"

@@ -1,0 +1,292 @@
+"""What each statement of a function binds, names and computes, coarsely: enough to see where a statistic can get to.
+
+Python's parser gives the statements, regular expressions the words in them: a small part of the cost of a tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from normlint.text.depth import too_deep
+from normlint.text.finding import Span
+from normlint.text.marks import REDUCING, reduces, reductions
+
+STATISTIC: Final = "()"  # among the words under a root: a reduction is there
+_WORD: Final = re.compile(r"\.?\b[^\W\d]\w*")
+_TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
+_WALRUS: Final = re.compile(r"(\w+)\s*:=")
+_GIVEN: Final = re.compile(r"[\"'](\w+)[\"']|\bout\s*=\s*(\w+)")  # register_buffer("eps", ...), torch.div(..., out=y)
+_SIZES: Final = ("shape", "size", "ndim", "dim", "numel", "device", "dtype")
+_SIZE: Final = re.compile(rf"[\w.]+\.(?:{'|'.join(_SIZES)})\b")  # of a statistic it tells nothing
+_ROOTS: Final = frozenset(
+    f"{word}{end}" for word in ("sqrt", "rsqrt", "pow", "float_power", "reciprocal") for end in ("", "_")
+)
+_STAT_ROOTS: Final = frozenset(("norm", "vector_norm", "normalize", "std", "std_mean"))
+_MODULES: Final = frozenset(("self", "cls", "torch", "nn", ".nn", ".functional", "F", "np", "math", ".linalg"))
+_ROOT_MARK: Final = re.compile(r"sqrt|\*\*|pow|reciprocal|norm|std")
+_UNNAMED_ROOT: Final = re.compile(r"sqrt|reciprocal")
+_SQUARES: Final = re.compile(r"pow|square|\*\*|norm|var|std|einsum|vecdot|(\b[\w.]+)\s*\*\s*\1\b|mul")
+_FOREIGN: Final = ("self", "np", "numpy")
+_NUMPY: Final = re.compile(r"\b(?:np|numpy)\.[\w.]+\s*\(")  # not torch's: nothing comes of it
+_SCALES: Final = re.compile(r"[\w)\]]\s*[*/](?!\*)|mul|div|recip|normalize|einsum|mm\b")
+
+Words = frozenset[str]
+_BREAK: Final = re.compile("\n")
+_NEWER: Final = tuple(getattr(ast, name) for name in ("TryStar",) if hasattr(ast, name))
+
+
+class Fact(NamedTuple):
+    """One statement: the names it binds, and all words in it; attributes with their dot, for they are not local.
+
+    `reduces`, `squares`, `scales`: it may take a mean or the like, a square, a product. `roots`: for each root in
+    it the words under the root; `rooted`: it holds a call that is a statistic and its root.
+    """
+
+    binds: Words
+    words: Words
+    reduces: bool
+    squares: bool
+    scales: bool
+    roots: tuple[Words, ...]
+    rooted: bool
+
+
+class Facts:
+    """A function's statements, and those of the functions in it: each is looked at when somebody asks for it.
+
+    Raises SyntaxError where the text, indented or not, isn't one function by itself.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = f"if 1:\n{text}" if text[:1] in " \t" else text
+        self._lines = [0, *(match.end() for match in _BREAK.finditer(self._text))]
+        self._heads: list[tuple[int, int, ast.stmt, str]] = []
+        self.params: dict[str, Words] = {}
+        self._index(_parsed(self._text))
+        self._starts = [head[0] for head in self._heads]
+        self._facts: dict[int, Fact | None] = {}
+
+    def _index(self, body: Sequence[ast.stmt]) -> None:
+        """The heads of statements: from which line to which, and in which function."""
+        waiting: list[tuple[ast.AST, str]] = [(node, "") for node in body]
+        while waiting:
+            node, owner = waiting.pop()
+            kind = type(node)
+            if kind in _SCOPES:
+                owner = node.name  # type: ignore[attr-defined]
+                args = node.args  # type: ignore[attr-defined]
+                every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+                self.params[owner] = frozenset(arg.arg for arg in every if arg is not None)
+            elif kind in _PARTS:
+                end = node.body[0].lineno - 1 if kind in _HEADED else node.end_lineno  # type: ignore[attr-defined]
+                self._heads.append((node.lineno, max(end, node.lineno), node, owner))  # type: ignore[attr-defined,arg-type]
+            if kind in _NESTING:
+                for name in _BLOCKS:
+                    waiting += [(inner, owner) for inner in getattr(node, name, ())]
+        self._heads.sort(key=lambda head: head[:2])
+
+    def naming(self, word: str) -> Iterator[Fact]:
+        """The statements that name a local, or an attribute if the word begins with its dot."""
+        seen = -1
+        text = self._text
+        at = text.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not (
+                _is_word(text[end : end + 1])
+                or (word[0] != "." and (_is_word(text[at - 1 : at]) or text[at - 1 : at] == "."))
+            ):
+                number = self._number(at)
+                if number > seen:
+                    seen = number
+                    yield from self._fact(number)
+            at = text.find(word, end)
+
+    def marked(self) -> Iterator[Fact]:
+        """The statements that hold a reduction."""
+        for number in sorted({self._number(at) for at in reductions(self._text, Span(0, len(self._text)))}):
+            yield from self._fact(number)
+
+    def _number(self, at: int) -> int:
+        return bisect_right(self._starts, bisect_right(self._lines, at)) - 1
+
+    def _fact(self, number: int) -> Iterator[Fact]:
+        """Statements that begin on the same line are taken together: the last of them is the number."""
+        if number < 0:
+            return
+        if number not in self._facts:
+            first, last, node, owner = self._heads[number]
+            self._facts[number] = self._read(first, last, node, owner)
+        fact = self._facts[number]
+        if fact is not None:
+            yield fact
+        if number and self._starts[number - 1] == self._starts[number]:
+            yield from self._fact(number - 1)
+
+    def _read(self, first: int, last: int, node: ast.stmt, owner: str) -> Fact | None:
+        parts = [part for part in _parts(node) if part is not None]
+        if not parts or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            return None
+        text = self._text[self._lines[first - 1] : self._lines[last] if last < len(self._lines) else None]
+        words = frozenset(_WORD.findall(_SIZE.sub("", text)))
+        roots, rooted = _roots(parts, text) if _ROOT_MARK.search(text) else ((), False)
+        scales = isinstance(node, ast.AugAssign) or _SCALES.search(text) is not None
+        reducing = reduces(_NUMPY.sub("", text) if "np." in text else text)
+        return Fact(
+            _binds(node, owner, text), words, reducing, _SQUARES.search(text) is not None, scales, roots, rooted
+        )
+
+
+def _goes_on(char: str) -> bool:
+    return _is_word(char) or char == "."
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+@lru_cache(maxsize=4096)
+def facts(text: str) -> Facts | None:
+    """The facts of one function's text; None where it can't be read by itself."""
+    try:
+        return None if too_deep(text) else Facts(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _parsed(text: str) -> list[ast.stmt]:
+    """The statements; decorators of what came next may hang on to the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text).body
+        except SyntaxError:
+            return ast.parse(_TAIL.sub("\n", text)).body
+
+
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
+_HEADED: Final = (ast.For, ast.AsyncFor, ast.If, ast.While, ast.With, ast.AsyncWith)
+_NESTING: Final = frozenset(
+    (*_SCOPES, *_HEADED, ast.ClassDef, ast.Try, ast.ExceptHandler, ast.Match, ast.match_case, *_NEWER)
+)
+_PARTS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
+    ast.Assign: ("targets", "value"),
+    ast.AnnAssign: ("target", "value"),
+    ast.AugAssign: ("target", "value"),
+    ast.For: ("target", "iter"),
+    ast.AsyncFor: ("target", "iter"),
+    ast.Return: ("value",),
+    ast.Expr: ("value",),
+    ast.If: ("test",),
+    ast.While: ("test",),
+    ast.Match: ("subject",),
+    ast.With: ("items",),
+    ast.AsyncWith: ("items",),
+}
+
+
+def _parts(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions of a statement's head, in the order of the text."""
+    for name in _PARTS[type(node)]:
+        part = getattr(node, name)
+        if name == "items":
+            yield from (item.context_expr for item in part)
+        elif isinstance(part, list):
+            yield from part
+        else:
+            yield part
+
+
+def _binds(node: ast.AST, owner: str, text: str) -> Words:
+    found = set(_WALRUS.findall(text)) if ":=" in text else set()
+    if isinstance(node, ast.Return):
+        found.update((owner, f".{owner}"))
+    elif isinstance(node, ast.Expr):
+        found.update(word for word in _WORD.findall(text.partition("(")[0])[:-1] if word not in _MODULES)
+        found.update(form for pair in _GIVEN.findall(text) for word in pair if word for form in (word, f".{word}"))
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        found.update(name for item in node.items if item.optional_vars for name in _names(item.optional_vars))
+    else:
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        found.update(name for target in targets if target is not None for name in _names(target))
+    return frozenset(found)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(attr=name):
+            yield f".{name}"
+        case ast.Subscript(value=inner) | ast.Starred(value=inner):
+            yield from _names(inner)
+        case ast.Tuple(elts=several) | ast.List(elts=several):
+            for one in several:
+                yield from _names(one)
+
+
+def _roots(parts: Sequence[ast.expr], text: str) -> tuple[tuple[Words, ...], bool]:
+    found: list[Words] = []
+    rooted = False
+    for node in (inner for part in parts for inner in ast.walk(part)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _whole(node.right):
+            found.append(_under(node.left))
+        elif isinstance(node, ast.Call):
+            name = _called(node)
+            rooted = rooted or (name in _STAT_ROOTS and _first_name(node.func) not in _FOREIGN)
+            if name in _ROOTS and not (name.startswith(("pow", "float")) and _whole(node.args[-1:] or node.keywords)):
+                found.append(_under(*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else ())))
+    if not found and not rooted and _UNNAMED_ROOT.search(text):
+        found.append(_under(*parts) | {STATISTIC})  # a root that is handed on, not called
+    return tuple(found), rooted
+
+
+def _whole(exponent: object) -> bool:
+    """A whole power, which is no root."""
+    first = exponent[0] if isinstance(exponent, list) and exponent else exponent
+    value = first.value if isinstance(first, ast.keyword) else first
+    return isinstance(value, ast.Constant) and isinstance(value.value, int)
+
+
+def _under(*nodes: ast.expr) -> Words:
+    every = list(_inside(nodes))
+    words = {
+        n.id if isinstance(n, ast.Name) else f".{n.attr}" for n in every if isinstance(n, ast.Name | ast.Attribute)
+    }
+    calls = (n for n in every if isinstance(n, ast.Call))
+    return frozenset(words | {STATISTIC} if any(_called(c) in REDUCING and not _on_self(c) for c in calls) else words)
+
+
+def _inside(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if not (isinstance(node, ast.Attribute) and node.attr in _SIZES):
+            yield node
+            waiting += ast.iter_child_nodes(node)
+
+
+def _called(node: ast.Call) -> str:
+    func = node.func
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def _first_name(func: ast.expr) -> str:
+    """Of `np.linalg.norm`: np; of `self.norm`, but not of `self.x.norm`, self."""
+    depth = 0
+    while isinstance(func, ast.Attribute):
+        func, depth = func.value, depth + 1
+    name = func.id if isinstance(func, ast.Name) else ""
+    return "" if name == "self" and depth > 1 else name
+
+
+def _on_self(node: ast.Call) -> bool:
+    func = node.func
+    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"

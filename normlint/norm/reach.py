@@ -1,0 +1,169 @@
+"""Can a statistic get to a root, and from there to a product? Asked of a piece's text before anything is evaluated.
+
+The order of statements is forgotten, and all attributes of one name are one, so the answer errs to the side of yes.
+Functions are read as the statistic gets to them: most of a class never is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+from normlint.norm.facts import STATISTIC, Fact, Facts, facts
+from normlint.norm.worthy import bases_of
+from normlint.text.finding import Span
+from normlint.text.marks import Marks
+from normlint.text.pieces import Method, Piece, methods
+
+_SMALL: Final = 12_000  # characters: in a piece that is no longer, one place where a norm may be is as good as all
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_HANDED_ON: Final = re.compile(r"sqrt\b(?<=\.sqrt|rsqrt)(?!\s*\()")  # a root under another name
+_NEVER: Final = frozenset(("self", "cls", "config", "torch", "nn", "F", "np", "math"))
+# What a name may hold, as bits: a statistic, a root of one, a square, a mean of squares or the like.
+_STATISTIC, _ROOTED, _SQUARE, _OF_SQUARES = 1, 2, 4, 8
+_Holds = dict[str, int]
+
+
+def arrivals(
+    text: str, piece: Piece, defined: Mapping[str, Piece], marks: Marks, *, rootless: bool
+) -> frozenset[str] | None:
+    """The functions of a piece in which a norm may come about, by name; None: it can't be told.
+
+    `defined`: the functions and classes of the text. `rootless`: also a norm that takes no root.
+    """
+    if piece.kind not in ("def", "class"):
+        return None
+    flow = _Flow(text, piece, defined, marks, rootless)
+    try:
+        return flow.arrivals()
+    except _Unreadable:
+        return None
+
+
+class _Unreadable(Exception):  # noqa: N818  (a doubt, no error)
+    """A function's text isn't one by itself."""
+
+
+class _Flow:
+    """What names may hold: locals by function, attributes and results of functions for all of them."""
+
+    def __init__(self, text: str, piece: Piece, defined: Mapping[str, Piece], marks: Marks, rootless: bool) -> None:
+        self._text = text
+        self._marks = marks
+        self._rootless = rootless or _HANDED_ON.search(text, *piece.span) is not None
+        self._piece = piece
+        self._defined = defined
+        self._locals: dict[Span, _Holds] = {}
+        self._shared: _Holds = {}
+        self._news: list[tuple[Span | None, str]] = []  # names that hold more than before; None: everywhere
+        self._arrived: set[str] = set()
+
+    @cached_property
+    def _functions(self) -> dict[Span, str]:
+        found: dict[Span, str] = {}
+        for one in (self._piece, *self._named()):
+            own = methods(self._text, one.span) if one.kind == "class" else [Method(one.names[0], one.span)]
+            found.update((method.span, method.name) for method in own)
+        return found
+
+    @cached_property
+    def _names_of_functions(self) -> frozenset[str]:
+        return frozenset(form for name in self._functions.values() for form in (name, f".{name}"))
+
+    def _named(self) -> Iterator[Piece]:
+        """The functions of the text that the piece names, and the classes it derives from; and what these name."""
+        waiting, found = [self._piece], {self._piece}
+        while waiting:
+            one = waiting.pop()
+            bases = bases_of(self._text, one.span)
+            for name in self._defined.keys() & set(_WORD.findall(self._text, *one.span)):
+                other = self._defined[name]
+                if other not in found and (other.kind == "def" or name in bases):
+                    found.add(other)
+                    waiting.append(other)
+                    yield other
+
+    def arrivals(self) -> frozenset[str] | None:
+        """Raises _Unreadable."""
+        if self._marks.reduces(self._head()):
+            return None
+        for span in self._functions:
+            if self._marks.reduces(span):
+                for fact in self._read(span).marked():
+                    self._see(span, fact)
+        few = self._piece.span.end - self._piece.span.start < _SMALL
+        while self._news and not (few and self._arrived):
+            where, word = self._news.pop()
+            for span in self._functions if where is None else (where,):
+                if where is not None or self._text.find(word, *span) >= 0:
+                    for fact in self._read(span).naming(word):
+                        self._see(span, fact)
+        return None if few and self._arrived else self._callers(self._arrived)
+
+    def _callers(self, found: set[str]) -> frozenset[str]:
+        """With the functions that name one of them, and those that name these."""
+        while True:
+            spans = (span for span, name in self._functions.items() if name not in found)
+            more = {self._functions[s] for s in spans if any(self._text.find(name, *s) >= 0 for name in found)}
+            if not more:
+                return frozenset(found)
+            found = found | more
+
+    def _head(self) -> Span:
+        """What of a class stands above its methods."""
+        starts = [span.start for span in self._functions if span.start >= self._piece.span.start]
+        end = min((s for s in starts if s < self._piece.span.end), default=self._piece.span.end)
+        return Span(self._piece.span.start, end)
+
+    def _see(self, span: Span, fact: Fact) -> None:
+        """What a statement makes of what it gets."""
+        own = self._locals.setdefault(span, {})
+        holds = self._holds(fact, own)
+        if not holds:
+            return
+        if self._functions[span] not in self._arrived and self._arrives(fact, own, holds):
+            self._arrived.add(self._functions[span])
+        for bound in fact.binds:
+            if bound[:1] == "." or bound == self._functions[span]:
+                self._learn(None, self._shared, bound, holds)
+            else:
+                self._learn(span, own, bound, holds)
+        self._hand_over(fact, holds)
+
+    def _learn(self, where: Span | None, known: _Holds, name: str, holds: int) -> None:
+        before = known.get(name, 0)
+        if holds & ~before:
+            known[name] = before | holds
+            self._news.append((where, name))
+
+    def _read(self, span: Span) -> Facts:
+        read = facts(self._text[slice(*span)])
+        if read is None:
+            raise _Unreadable
+        return read
+
+    def _holds(self, fact: Fact, own: _Holds) -> int:
+        """All that the words of a statement may hold, and what the statement makes of it."""
+        holds = _STATISTIC * fact.reduces | _ROOTED * fact.rooted | _SQUARE * fact.squares
+        for known in (own, self._shared):
+            for word in fact.words & known.keys():
+                holds |= known[word]
+        return holds | _OF_SQUARES if fact.reduces and holds & _SQUARE else holds
+
+    def _arrives(self, fact: Fact, own: _Holds, holds: int) -> bool:
+        for under in fact.roots:
+            known = [where[word] for where in (own, self._shared) for word in under & where.keys()]
+            if STATISTIC in under or any(one & _STATISTIC for one in known):
+                return True
+        return fact.scales and bool(holds & (_ROOTED | (_OF_SQUARES if self._rootless else 0)))
+
+    def _hand_over(self, fact: Fact, holds: int) -> None:
+        """Functions of the text that the statement names get all of it."""
+        for name in self._names_of_functions & fact.words:
+            for span, own in self._functions.items():
+                if own == name.lstrip("."):
+                    known = self._locals.setdefault(span, {})
+                    for param in self._read(span).params.get(own, frozenset()) - _NEVER:
+                        self._learn(span, known, param, holds)

@@ -1,0 +1,62 @@
+"""What a unit holds, block by block: the findings and norms of `analyse`, without fixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from normlint.evaluate.module import Module
+from normlint.norm.blocks import blocks
+from normlint.norm.candidates import Candidates
+from normlint.rules import analysed
+from normlint.text.depth import too_deep
+from normlint.text.finding import Finding, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A norm as it is listed: what it is called, how it reads, and where it is."""
+
+    kind: str
+    qualname: str
+    span: Span
+    spine: str
+    helper: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Findings and norms of one unit, each in the order of the text. A norm's number is its place in `norms`."""
+
+    findings: tuple[Finding, ...]
+    norms: tuple[Seen, ...]
+
+
+def glance(text: str, *, snippet: bool = False) -> Glance:
+    """The findings of all rules, and the norms. SyntaxError: a statement that may hold a norm can't be read."""
+    norms: list[Seen] = []
+    findings: list[Finding] = []
+    for block in blocks(text):
+        seen = _glance(block.text, snippet, block.reinitialised, block.begin)
+        findings += (
+            replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
+            for one in seen.findings
+        )
+        norms += (replace(one, span=block.home(one.span)) for one in seen.norms)
+    order = sorted(range(len(norms)), key=lambda number: (norms[number].span, norms[number].qualname))
+    place = {number: at for at, number in enumerate(order)}
+    placed = (replace(one, norms=tuple(sorted(place[number] for number in one.norms))) for one in findings)
+    return Glance(tuple(sorted(placed, key=lambda one: (one.span, one.code))), tuple(norms[number] for number in order))
+
+
+@lru_cache(maxsize=1024)
+def _glance(text: str, snippet: bool, reinitialised: bool, begin: Candidates) -> Glance:
+    """One block's: the same wherever it stands."""
+    if too_deep(text):
+        raise RecursionError
+    module = Module(text, snippet, reinitialised, begin)
+    analysis = analysed(module, fixes=False)
+    if module.broken is not None:
+        raise module.broken
+    seen = (Seen(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper) for norm in analysis.norms)
+    return Glance(analysis.findings, tuple(seen))

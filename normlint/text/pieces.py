@@ -1,0 +1,121 @@
+"""A unit of Python cut by its lines into the statements at its top, and a class into its methods: nothing is parsed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from normlint.text.finding import Span
+
+# Each pattern that runs over whole texts begins with a literal: then `re` goes at the speed of memchr.
+_LINE: Final = re.compile(r"\n(?=[^\s#)\]}])")
+_DOUBLE: Final = re.compile('"""')
+_EITHER: Final = re.compile("\"\"\"|'''")
+_FIRST: Final = re.compile(r"[^\s#)\]}]")
+_CONTINUES: Final = re.compile(r"(else|elif|except|finally|case)\b")
+_DEFINES: Final = re.compile(
+    r"^[ \t]*(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE
+)
+_HEADER: Final = re.compile(r"(?:async[ \t]+)?(class|def)[ \t]+(\w+)")
+_DECORATED: Final = re.compile(r"^(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.MULTILINE)
+_KIND: Final = re.compile(r"(import|from|if|try|with|for|while|async|match)\b")
+_METHOD: Final = re.compile(r"\n([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)")
+
+
+class Piece(NamedTuple):
+    """A statement at the top of the unit. `kind` is class, def, import, compound or plain."""
+
+    kind: str
+    span: Span
+    names: tuple[str, ...]
+
+
+class Method(NamedTuple):
+    """A function in the body of a class, from its `def` to the next one."""
+
+    name: str
+    span: Span
+
+
+def pieces(text: str) -> tuple[Piece, ...]:
+    """The top-level statements of `text`."""
+    starts = [*_starts(text), len(text)]
+    found: list[tuple[int, int]] = []
+    decorated = False
+    for start, end in pairwise(starts):
+        if found and (decorated or (text[start] in "efc" and _CONTINUES.match(text, start))):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+        decorated = text[start] == "@" and not _DECORATED.search(text[start:end])
+    return tuple(piece_of(text, a, b) for a, b in found)
+
+
+def _starts(text: str) -> Iterator[int]:
+    """Where lines begin at column 0, outside triple-quoted strings."""
+    starts = [match.start() + 1 for match in _LINE.finditer(text)]
+    if _FIRST.match(text):
+        starts.insert(0, 0)
+    at = 0
+    for opened, closed in quoted(text):
+        until = bisect_right(starts, opened)
+        yield from starts[at:until]
+        at = max(bisect_right(starts, closed), until)
+    yield from starts[at:]
+
+
+def quoted(text: str) -> Iterator[tuple[int, int]]:
+    """From where to where triple-quoted strings go; one that is left open, to the end."""
+    quote, opened = "", 0
+    for match in (_EITHER if "'''" in text else _DOUBLE).finditer(text):
+        mark = match.group()
+        if quote == mark:
+            yield opened, match.start()
+            quote = ""
+        elif not quote and not _in_comment(text, match.start()):
+            quote, opened = mark, match.start()
+    if quote:
+        yield opened, len(text)
+
+
+def _in_comment(text: str, at: int) -> bool:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return "#" in line and line.count('"') % 2 == 0 and line.count("'") % 2 == 0
+
+
+def piece_of(text: str, start: int, end: int) -> Piece:
+    """What a top-level statement is, by its first words; a decorated one by what is decorated."""
+    match = _DECORATED.search(text[start:end]) if text[start] == "@" else _HEADER.match(text, start)
+    if match:
+        return Piece(match[1], Span(start, end), (match[2],))
+    word = _KIND.match(text, start)
+    if word and word[1] in ("import", "from"):
+        return Piece("import", Span(start, end), ())
+    names = tuple(a or b for a, b in _DEFINES.findall(text[start:end]))
+    return Piece("compound" if word else "plain", Span(start, end), names)
+
+
+def methods(text: str, span: Span) -> Iterator[Method]:
+    """The functions in a class's body, by the indentation of the first; also those that are written in its strings."""
+    heads = list(_METHOD.finditer(text, *span))
+    if heads:
+        indent = min(len(head[1]) for head in heads)
+        heads = [head for head in heads if len(head[1]) == indent]
+    for head, after in zip(heads, [*heads[1:], None], strict=False):
+        end = span.end if after is None else _before_decorators(text, after.start())
+        yield Method(head[2], Span(head.start() + 1, end))
+
+
+def _before_decorators(text: str, end: int) -> int:
+    """The end of the line above the decorators above a `def`."""
+    while text[(above := text.rfind("\n", 0, end)) + 1 : end].lstrip(" \t").startswith("@"):
+        end = above
+    return end
+
+
+def piece_at(found: tuple[Piece, ...], position: int) -> int:
+    """The number of the piece that holds a position, -1 before the first."""
+    return bisect_left(found, position + 1, key=lambda piece: piece.span.start) - 1

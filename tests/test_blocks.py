@@ -1,0 +1,165 @@
+"""A unit is read in blocks, and only where a norm may be: the answers are those of reading all of it."""
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from normlint.evaluate.module import Module
+from normlint.norm.blocks import blocks
+from normlint.rules import Analysis, analysed
+from normlint.rules.glance import Glance, glance
+from normlint.text.finding import Span
+from normlint.text.marks import may_hold_norm
+from tests.grid.cases import all_cases
+from tests.sound import collected, with_imports
+from tests.spines import table
+
+ROOT = Path(__file__).parent
+TEXTS = {
+    **{f"sound: {name}": with_imports(text) for name, text in collected("tests.sound").items()},
+    **{path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "held").rglob("*.py"))},
+}
+RMS = "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)"
+HEAD = "import torch\nfrom torch import nn\nfrom other import thing\n\n"
+
+
+def answers(seen: Analysis | Glance) -> list[object]:
+    found = [(one.code, one.span, one.message, one.norm, one.norms) for one in seen.findings]
+    return [found, [(one.span, one.qualname, one.kind) for one in seen.norms]]
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_the_answers_are_those_of_the_whole_text(text: str) -> None:
+    assert_same(text)
+
+
+def assert_same(text: str) -> None:
+    module = Module(text)
+    module.begin = tuple((piece.span.start, None) for piece in module.pieces if piece.kind != "import")
+    whole = answers(analysed(module, fixes=False))
+    assert answers(glance(text)) == whole
+    assert may_hold_norm(text.encode()) or whole == [[], []]
+
+
+def test_the_answers_are_those_of_the_whole_text_for_each_defect() -> None:
+    texts = {case.group: with_imports(case.text) for case in all_cases()}
+    for text in [*texts.values()][::7]:
+        assert_same(text)
+
+
+def block_texts(text: str) -> list[str]:
+    return [block.text for block in blocks(HEAD + text)]
+
+
+NORM = f"def rms_norm(x):\n    return {RMS}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    table(
+        ("a mean without a root", "def f(x):\n    return x / x.mean()\n"),
+        ("a root of a size beside a mean", "def f(q, k, d):\n    s = q @ k / d ** 0.5\n    return s, q.mean()\n"),
+        ("a root before the mean", "def loss(x):\n    y = torch.sqrt(x)\n    return y.mean()\n"),
+        ("the length of a mean", "def f(x):\n    m = x.mean(-1)\n    n = m.shape[0]\n    return x * n ** 0.5\n"),
+        ("a norm in a docstring", f'def f(x):\n    """{RMS}"""\n    return x\n'),
+        ("a norm that is a layer", "class A(nn.Module):\n    def forward(self, x):\n        return self.norm(x) ** 0.5\n"),
+        ("a mean in one class and a root in another", "class A:\n    def f(self, x):\n        return x.mean(-1)\n"
+         "\n\nclass B:\n    def f(self, x):\n        return x.sqrt() * x\n"),
+        ("numpy's own norm", "import numpy as np\ndef f(x):\n    y = np.linalg.norm(x)\n    return x / y\n"),
+    ),
+)  # fmt: skip
+def test_nothing_is_read_of(text: str) -> None:
+    assert block_texts(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    table(
+        ("a root of a statistic", NORM),
+        ("a statistic by another name", "def f(x):\n    m = x.square().mean(-1, True)\n    n = m\n    return x * n.rsqrt()\n"),
+        ("a statistic in an attribute", "class A:\n    def f(self, x):\n        self.m = x.square().mean(-1)\n"
+         "    def g(self, x):\n        return x / self.m.sqrt()\n"),
+        ("a statistic from a method", "class A:\n    def ms(self, x):\n        return x.square().mean(-1)\n"
+         "    def g(self, x):\n        return x / self.ms(x).sqrt()\n"),
+        ("a statistic handed to a function", "def root(y):\n    return y.rsqrt()\n\n\ndef f(x):\n"
+         "    return x * root(x.square().mean(-1, True))\n"),
+        ("a statistic in an item", "def f(x):\n    d = {}\n    d['m'] = x.square().mean(-1, True)\n    return x * d['m'].rsqrt()\n"),
+        ("a statistic by the walrus", "def f(x):\n    if (m := x.square().mean()) > 0:\n        return x / m.sqrt()\n    return x\n"),
+        ("a length that divides", "def f(x):\n    n = x.norm(dim=-1, keepdim=True)\n    return x / n\n"),
+        ("a length in place", "def f(x):\n    n = x.norm(dim=-1, keepdim=True)\n    x /= n\n    return x\n"),
+        ("a root handed on", "def f(x):\n    root = torch.sqrt\n    return x / root(x.square().mean(-1, True))\n"),
+        ("a name that says so", "class RMSNorm(nn.Module):\n    def forward(self, x):\n        return x / x.mean(-1, True)\n"),
+        ("a method with decorators after it", f"class A:\n    def f(self, x):\n        return {RMS}\n\n    @property\n"
+         "    @thing\n    def g(self):\n        return 1\n"),
+        ("a base with the mean", "class A:\n    def ms(self, x):\n        return x.square().mean(-1)\n\n\nclass B(A):\n"
+         "    def g(self, x):\n        return x / self.ms(x).sqrt()\n"),
+        ("loose statements", f"x = torch.ones(4)\ny = {RMS}\n"),
+    ),
+)  # fmt: skip
+def test_a_block_is_made_of(text: str) -> None:
+    assert len(block_texts(text)) == 1
+
+
+def test_a_block_holds_what_the_norm_needs_and_nothing_else() -> None:
+    text = (
+        "EPS = 1e-6\nOTHER = 2\n\n\ndef square(x):\n    return x * x\n\n\ndef other(x):\n    return x\n\n\n"
+        "# A comment on what follows.\nclass RMSNorm(nn.Module):\n    def forward(self, x):\n"
+        "        return x * torch.rsqrt(square(x).mean(-1, keepdim=True) + EPS)\n\n\n# Copied from there\n\nclass A: ...\n"
+    )
+    (block,) = block_texts(text)
+    assert block == (
+        "import torch\nfrom torch import nn\nEPS = 1e-6\ndef square(x):\n    return x * x\n"
+        "class RMSNorm(nn.Module):\n    def forward(self, x):\n"
+        "        return x * torch.rsqrt(square(x).mean(-1, keepdim=True) + EPS)\n"
+    )
+
+
+def test_norms_of_their_own_are_blocks_of_their_own() -> None:
+    one, two = (f"class {name}RMSNorm(nn.Module):\n    def forward(self, x):\n        return {RMS}\n" for name in "AB")
+    assert [block.count("class") for block in block_texts(f"{one}\n\n{two}")] == [1, 1]
+
+
+def test_what_shares_a_reduction_is_one_block() -> None:
+    norms = "".join(
+        f"\n\nclass {name}(nn.Module):\n    def forward(self, x):\n        return rms_norm(x)\n" for name in "AB"
+    )
+    assert len(block_texts(NORM + norms)) == 1
+
+
+def test_a_span_finds_its_way_home() -> None:
+    text = f"{HEAD}A = 1\n\n\n{NORM}\nB = 2\n\n\nclass RMSNorm:\n    def forward(self, x):\n        return {RMS}\n"
+    for block in blocks(text):
+        for word in ("rms_norm", "class RMSNorm", "rsqrt"):
+            at = block.text.find(word)
+            span = block.home(Span(at, at + len(word)))
+            assert at < 0 or text[span.start : span.end] == word
+
+
+def test_a_class_that_is_only_made_is_known_to_be_one() -> None:
+    text = "class Proj(nn.Module):\n    def forward(self, x):\n        return x\n\n\nclass ARMSNorm(nn.Module):\n"
+    text += f"    def __init__(self):\n        self.p = Proj()\n    def forward(self, x):\n        x = self.p(x)\n        return {RMS}\n"
+    (block,) = block_texts(text)
+    assert "class Proj: ...\n" in block
+
+
+def test_a_copy_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(module: Module, *, fixes: bool) -> Analysis:
+        read.append(module.text)
+        return analysed(module, fixes=fixes)
+
+    monkeypatch.setattr("normlint.rules.glance.analysed", counted)
+    text = f"class CopiedRMSNorm(nn.Module):\n    def forward(self, x):\n        return {RMS}\n"
+    assert (
+        glance(f"{HEAD}a = 1\n{text}").norms[0].span.start == glance(f"{HEAD}{text}\nb = 2\n").norms[0].span.start + 6
+    )
+    assert len(read) == 1
+
+
+def test_a_norm_that_is_no_python_is_told() -> None:
+    with pytest.raises(SyntaxError):
+        glance(f"{HEAD}def rms_norm(x):\n    return {RMS} +\n")

@@ -151,7 +151,7 @@ def _is_word(char: str) -> bool:
     return char.isalnum() or char == "_"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def facts(text: str) -> Facts | None:
     """The facts of one function's text; None where it can't be read by itself."""
     try:

@@ -15,6 +15,7 @@ from normlint.verify.guard.run import Verifier
 from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.verified import jobs_of, verdicts_of
 
+BAR: Final = r"\|"  # one that is no border of a cell
 PAGE: Final = Path(__file__).parents[2] / "docs" / "verification.md"
 PACKAGES: Final = Path(__file__).parents[2] / "fixtures" / "ecosystem" / "verdicts.jsonl"
 SEEDS: Final = 20
@@ -68,7 +69,7 @@ def row(held: Held, verdicts: Sequence[Verdict]) -> str:
     margin = share(probe)
     figure = "∞" if math.isinf(margin) else f"{margin:.2g}" if margin < 1000 else f"{margin:.0e}"
     cells = (f"`{held.name}`", held.expect, said, f"{probe.dtype} {probe.probe}".strip(), figure, held.why)
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 
 
 def by_rule(found: Sequence[dict[str, Verdict]]) -> Iterator[str]:

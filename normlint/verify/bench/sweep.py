@@ -54,7 +54,7 @@ def _points(
         case = adapted(Case("sweep", "input", SHAPE, dtype, scale), bench.subject.sizes, bench.subject.ranks)
         if case is None or time.monotonic() > until:
             return
-        x = filled(replace(case, offset=0.0), bench.generator(_SALT), bench.device)
+        x = filled(case, bench.generator(_SALT), bench.device)
         try:
             yield scale, error(bench, x)
         except (LeftOutError, CannotBuildError):
@@ -80,7 +80,7 @@ def _error_of_torch(bench: Bench, x: Tensor) -> float:
         gain, shift = effective(bench.made(x.shape[-1], x.dtype), x.shape[-1])
     except RaisedError as error:  # a gain that fits nothing is the norm's own trouble
         raise LeftOutError(str(error)) from error
-    kept = [None if one is None else one.to(x.dtype) for one in (gain, shift)]
+    kept = [None if one is None else one.to(x.dtype).expand(x.shape[-1]) for one in (gain, shift)]
     placed = [None if one is None else one.to(x.device) for one in kept]
     reference = of_torch(bench.reference)
     try:
@@ -103,12 +103,12 @@ def of_torch(reference: Reference) -> Reference:
 def _by_torch(reference: Reference, x: Tensor, gain: Tensor | None, shift: Tensor | None) -> Tensor:
     features = (x.shape[-1],)
     if reference.kind == "layer":
-        y = functional.layer_norm(x, features, eps=reference.eps)
-    elif reference.kind == "rms":
-        y = functional.rms_norm(x, features, eps=reference.eps)
+        return functional.layer_norm(x, features, gain, shift, reference.eps)
+    if reference.kind == "rms":
+        y = functional.rms_norm(x, features, gain, reference.eps)
     else:
         y = functional.normalize(x, dim=-1, eps=reference.eps)
-    y = y if gain is None else y * gain
+        y = y if gain is None else y * gain
     return y if shift is None else y + shift
 
 
@@ -144,7 +144,7 @@ def _run_rows(run: Callable[[Tensor], Tensor], x: Tensor, count: int) -> Tensor 
 def _with_row_changed(x: Tensor, row: int) -> Tensor:
     other = x.clone()
     rows = other.reshape(-1, x.shape[-1])
-    rows[row] = rows[row] * 3 + 1
+    rows[row] = rows[row].flip(-1) * 3 + 1  # no norm takes it for the same row in another scale
     return rows.reshape(x.shape)
 
 

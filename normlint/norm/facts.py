@@ -8,14 +8,12 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from normlint.text.depth import too_deep
-from normlint.text.finding import Span
-from normlint.text.marks import REDUCING, reduces, reductions
+from normlint.text.marks import REDUCING, reduces
 
 STATISTIC: Final = "()"  # among the words under a root: a reduction is there
 _WORD: Final = re.compile(r"\.?\b[^\W\d]\w*")
@@ -69,7 +67,6 @@ class Facts:
         self._heads: list[tuple[int, int, ast.stmt, str]] = []
         self.params: dict[str, Words] = {}
         self._index(_parsed(self._text))
-        self._starts = [head[0] for head in self._heads]
         self._facts: dict[int, Fact | None] = {}
 
     def _index(self, body: Sequence[ast.stmt]) -> None:
@@ -93,62 +90,51 @@ class Facts:
 
     def naming(self, word: str) -> Iterator[Fact]:
         """The statements that name a local, or an attribute if the word begins with its dot."""
-        seen = -1
-        text = self._text
-        at = text.find(word)
-        while at >= 0:
-            end = at + len(word)
-            if not (
-                _is_word(text[end : end + 1])
-                or (word[0] != "." and (_is_word(text[at - 1 : at]) or text[at - 1 : at] == "."))
-            ):
-                number = self._number(at)
-                if number > seen:
-                    seen = number
-                    yield from self._fact(number)
-            at = text.find(word, end)
+        for number in self._naming.get(word, ()):
+            fact = self._fact(number)
+            if fact is not None:
+                yield fact
+
+    @cached_property
+    def _naming(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, words in enumerate(self._words):
+            for word in words:
+                found.setdefault(word, []).append(number)
+        return found
 
     def marked(self) -> Iterator[Fact]:
-        """The statements that hold a reduction."""
-        for number in sorted({self._number(at) for at in reductions(self._text, Span(0, len(self._text)))}):
-            yield from self._fact(number)
+        """The statements that may hold a reduction."""
+        words = (form for word in REDUCING for form in (word, f".{word}"))
+        for number in sorted({number for word in words for number in self._naming.get(word, ())}):
+            fact = self._fact(number)
+            if fact is not None:
+                yield fact
 
-    def _number(self, at: int) -> int:
-        return bisect_right(self._starts, bisect_right(self._lines, at)) - 1
+    def _source(self, number: int) -> str:
+        first, last, _, _ = self._heads[number]
+        return self._text[self._lines[first - 1] : self._lines[last] if last < len(self._lines) else None]
 
-    def _fact(self, number: int) -> Iterator[Fact]:
-        """Statements that begin on the same line are taken together: the last of them is the number."""
-        if number < 0:
-            return
+    @cached_property
+    def _words(self) -> list[Words]:
+        return [frozenset(_WORD.findall(_SIZE.sub("", self._source(number)))) for number in range(len(self._heads))]
+
+    def _fact(self, number: int) -> Fact | None:
         if number not in self._facts:
-            first, last, node, owner = self._heads[number]
-            self._facts[number] = self._read(first, last, node, owner)
-        fact = self._facts[number]
-        if fact is not None:
-            yield fact
-        if number and self._starts[number - 1] == self._starts[number]:
-            yield from self._fact(number - 1)
+            self._facts[number] = self._read(number)
+        return self._facts[number]
 
-    def _read(self, first: int, last: int, node: ast.stmt, owner: str) -> Fact | None:
+    def _read(self, number: int) -> Fact | None:
+        _, _, node, owner = self._heads[number]
         parts = [part for part in _parts(node) if part is not None]
         if not parts or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             return None
-        text = self._text[self._lines[first - 1] : self._lines[last] if last < len(self._lines) else None]
-        words = frozenset(_WORD.findall(_SIZE.sub("", text)))
+        text = self._source(number)
         roots, rooted = _roots(parts, text) if _ROOT_MARK.search(text) else ((), False)
         scales = isinstance(node, ast.AugAssign) or _SCALES.search(text) is not None
         reducing = reduces(_NUMPY.sub("", text) if "np." in text else text)
-        return Fact(
-            _binds(node, owner, text), words, reducing, _SQUARES.search(text) is not None, scales, roots, rooted
-        )
-
-
-def _goes_on(char: str) -> bool:
-    return _is_word(char) or char == "."
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
+        squares = _SQUARES.search(text) is not None
+        return Fact(_binds(node, owner, text), self._words[number], reducing, squares, scales, roots, rooted)
 
 
 @lru_cache(maxsize=256)

@@ -56,6 +56,7 @@ class _Flow:
         self._piece = piece
         self._defined = defined
         self._locals: dict[Span, _Holds] = {}
+        self._facts: dict[Span, Facts] = {}
         self._shared: _Holds = {}
         self._news: list[tuple[Span | None, str]] = []  # names that hold more than before; None: everywhere
         self._arrived: set[str] = set()
@@ -139,10 +140,12 @@ class _Flow:
             self._news.append((where, name))
 
     def _read(self, span: Span) -> Facts:
-        read = facts(self._text[slice(*span)])
-        if read is None:
-            raise _Unreadable
-        return read
+        if span not in self._facts:
+            read = facts(self._text[slice(*span)])
+            if read is None:
+                raise _Unreadable
+            self._facts[span] = read
+        return self._facts[span]
 
     def _holds(self, fact: Fact, own: _Holds) -> int:
         """All that the words of a statement may hold, and what the statement makes of it."""

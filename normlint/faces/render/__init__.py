@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -20,3 +21,14 @@ def render(report: Report, output_format: str, view: View) -> str:
     """The report in this format, with its final line end; empty where the format has nothing to say."""
     text: str = import_module(f"normlint.faces.render.{output_format}").render(report, view)
     return text
+
+
+def from_here(path: str) -> str:
+    """The path as services want it: relative to where normlint runs, which is the root of what they check out."""
+    if not os.path.isabs(path):
+        return path
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # it is on another drive
+        return path
+    return path if relative.split(os.sep, 1)[0] == os.pardir else relative

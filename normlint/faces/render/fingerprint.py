@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from normlint.engine.report import Diagnostic
+from normlint.faces.render import from_here
 
 
 def fingerprints(findings: Iterable[Diagnostic]) -> list[str]:
@@ -14,7 +15,7 @@ def fingerprints(findings: Iterable[Diagnostic]) -> list[str]:
     seen: Counter[tuple[str, ...]] = Counter()
     names = []
     for finding in findings:
-        key = (finding.path, str(finding.start.cell), finding.code, finding.norm, finding.line_text)
+        key = (from_here(finding.path), str(finding.start.cell), finding.code, finding.norm, finding.line_text)
         seen[key] += 1
         names.append(hashlib.sha256("\0".join((*key, str(seen[key]))).encode("utf-8", "surrogatepass")).hexdigest())
     return names

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import View
+from normlint.faces.render import View, from_here
+from normlint.faces.render.concise import place
 from normlint.faces.render.fingerprint import fingerprints
 from normlint.faces.render.verdicts import said
 
@@ -20,15 +22,26 @@ def render(report: Report, _: View) -> str:
 
 def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
-        "description": f"{finding.code}: {said(finding)}",
+        "description": f"{finding.code}: {_in_cell(finding)}{said(finding)}",
         "check_name": finding.code,
         "fingerprint": fingerprint,
         "severity": "major",
         "location": {
-            "path": finding.path.replace("\\", "/"),
-            "positions": {
-                "begin": {"line": finding.start.line, "column": finding.start.column},
-                "end": {"line": finding.end.line, "column": finding.end.column},
-            },
+            "path": from_here(finding.path).replace(os.sep, "/"),
+            "positions": _positions(finding),
         },
+    }
+
+
+def _in_cell(finding: Diagnostic) -> str:
+    return f"{place(finding)}: " if finding.start.cell is not None else ""
+
+
+def _positions(finding: Diagnostic) -> dict[str, dict[str, int]]:
+    """Of the file's text: a line in a cell is none, so the first line stands for it."""
+    if finding.start.cell is not None:
+        return {"begin": {"line": 1, "column": 1}, "end": {"line": 1, "column": 1}}
+    return {
+        "begin": {"line": finding.start.line, "column": finding.start.column},
+        "end": {"line": finding.end.line, "column": finding.end.column},
     }

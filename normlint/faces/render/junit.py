@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.faces.render import View
+from normlint.faces.render import View, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.verdicts import said
 
@@ -24,8 +24,8 @@ def render(report: Report, view: View) -> str:
     for error in report.errors:
         cases.setdefault(error.path, []).append(_error(error))
         errors[error.path] += 1
-    for finding in report.findings:
-        cases.setdefault(finding.path, []).append(_failure(finding))
+    for finding, name in zip(report.findings, _names(report.findings), strict=True):
+        cases.setdefault(finding.path, []).append(_failure(finding, name))
         failures[finding.path] += 1
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
     count = sum(len(found) or 1 for found in cases.values())
@@ -36,18 +36,28 @@ def render(report: Report, view: View) -> str:
     return "".join(f"{line}\n" for line in (*lines, "</testsuites>"))
 
 
+def _names(findings: Iterable[Diagnostic]) -> Iterator[str]:
+    """Services know a case by its name and its file from run to run: lines, which move, are no part of the name."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for finding in findings:
+        name = f"{finding.code} in {finding.norm}" if finding.norm else finding.code
+        seen[finding.path, name] += 1
+        count = seen[finding.path, name]
+        yield name if count == 1 else f"{name} ({count})"
+
+
 def _suite(path: str, cases: list[str], failures: int, errors: int) -> Iterator[str]:
     counts = f'tests="{len(cases) or 1}" failures="{failures}" errors="{errors}" skipped="0"'
     yield f'  <testsuite name={_attribute(path)} package="normlint" {counts}>'
-    yield from cases or [f'    <testcase name="normlint" classname={_attribute(path)}/>']
+    yield from cases or [f'    <testcase name="normlint" {_home(path)}/>']
     yield "  </testsuite>"
 
 
-def _failure(finding: Diagnostic) -> str:
+def _failure(finding: Diagnostic, name: str) -> str:
     text = f"{finding.path}:{place(finding)}: {finding.code} {said(finding)}"
+    line = f' line="{finding.start.line}"' if finding.start.cell is None else ""
     return (
-        f"    <testcase name={_attribute(finding.code)} classname={_attribute(finding.path)}"
-        f' line="{finding.start.line}" column="{finding.start.column}">'
+        f"    <testcase name={_attribute(name)} {_home(finding.path)}{line}>"
         f"<failure message={_attribute(said(finding))} type={_attribute(finding.name)}>"
         f"{_text(text)}</failure></testcase>"
     )
@@ -56,9 +66,13 @@ def _failure(finding: Diagnostic) -> str:
 def _error(error: Failure) -> str:
     line = f' line="{error.line}"' if error.line is not None else ""
     return (
-        f'    <testcase name="normlint" classname={_attribute(error.path)}{line}>'
+        f'    <testcase name="normlint" {_home(error.path)}{line}>'
         f'<error message={_attribute(error.message)} type="unreadable"/></testcase>'
     )
+
+
+def _home(path: str) -> str:
+    return f"classname={_attribute(path)} file={_attribute(from_here(path))}"
 
 
 def _text(text: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, PlacedEdit, PlacedFix, Report
-from normlint.faces.render import View
+from normlint.faces.render import View, from_here
+from normlint.faces.render.concise import place
 from normlint.faces.render.fingerprint import fingerprints
 from normlint.faces.render.json import verdict_as_dict
 from normlint.faces.render.verdicts import said
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME: Final = "https://normlint.readthedocs.io/"
+_FENCE: Final = re.compile(r"^```(py|fix)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MARK: Final = re.compile(r" *# error: \[[\w-]+\]$", re.MULTILINE)
+_DRIVE: Final = re.compile("/[A-Za-z]:/")
 
 
 def render(report: Report, _: View) -> str:
@@ -30,6 +36,7 @@ def render(report: Report, _: View) -> str:
     run = {
         "tool": {"driver": _driver(rules)},
         "columnKind": "unicodeCodePoints",
+        "newlineSequences": ["\r\n", "\n", "\r"],
         "invocations": [_invocation(report.errors)],
         "results": [_result(one, name, index) for one, name in zip(report.findings, names, strict=True)],
     }
@@ -51,28 +58,30 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.code,
         "name": "".join(part.capitalize() for part in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.summary},
-        "help": {"text": rule.doc, "markdown": rule.doc},
+        "fullDescription": {"text": " ".join(rule.doc.partition("\n```")[0].split())},
+        "help": {"text": rule.doc, "markdown": _page(rule.doc)},
         "helpUri": rule.url,
         "defaultConfiguration": {"enabled": rule.default, "level": "warning"},
         "properties": {"tags": ["correctness", "normalization"], "problem.severity": "warning", "precision": "high"},
     }
 
 
+def _page(doc: str) -> str:
+    """The rule's page as other renderers of Markdown show it: the fix below the code that it mends."""
+    return _FENCE.sub(_example, doc)
+
+
+def _example(fence: re.Match[str]) -> str:
+    before, code = ("\nFixed:\n\n", _MARK.sub("", fence[2])) if fence[1] == "fix" else ("", fence[2])
+    return f"{before}```python\n{code}```"
+
+
 def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": "warning",
-        "message": {"text": said(finding)},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": uri(finding.path)},
-                    "region": _region(finding.start, finding.end),
-                },
-                "logicalLocations": [{"fullyQualifiedName": finding.norm, "kind": "function"}],
-            }
-        ],
+        "message": {"text": _message(finding)},
+        "locations": [_location(finding)],
         "partialFingerprints": {"normlint/v1": fingerprint},
     }
     if finding.code in index:
@@ -80,11 +89,25 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
     properties = _properties(finding)
     if properties:
         result["properties"] = properties
-    if (
-        finding.fix is not None and finding.start.cell is None
-    ):  # a place in a cell is no region of the file, which is JSON
+    if finding.fix is not None and finding.start.cell is None:
         result["fixes"] = [_fix(finding.path, finding.fix)]
     return result
+
+
+def _message(finding: Diagnostic) -> str:
+    where = f"{place(finding)}: " if finding.start.cell is not None else ""
+    return where + said(finding)
+
+
+def _location(finding: Diagnostic) -> dict[str, Any]:
+    """A place in a cell is no region of the file, which is JSON: the first line stands for it; the message tells it."""
+    in_cell = finding.start.cell is not None
+    physical = {
+        "artifactLocation": {"uri": uri(finding.path)},
+        "region": {"startLine": 1} if in_cell else _region(finding.start, finding.end),
+    }
+    logical = [{"fullyQualifiedName": finding.norm, "kind": "function"}] if finding.norm else []
+    return {"physicalLocation": physical, "logicalLocations": logical}
 
 
 def _properties(finding: Diagnostic) -> dict[str, Any]:
@@ -101,6 +124,7 @@ def _fix(path: str, fix: PlacedFix) -> dict[str, Any]:
     return {
         "description": {"text": fix.message},
         "artifactChanges": [{"artifactLocation": {"uri": uri(path)}, "replacements": changes}],
+        "properties": {"applicability": fix.applicability.value},
     }
 
 
@@ -125,6 +149,11 @@ def _notification(error: Failure) -> dict[str, Any]:
 
 
 def uri(path: str) -> str:
-    """A path as a relative reference, or as a `file:` URI if it is absolute."""
-    slashed = quote(path.replace("\\", "/").encode("utf-8", "surrogateescape"), safe="/~")
-    return f"file://{slashed}" if slashed.startswith("/") else slashed
+    """A path as a reference relative to where normlint runs, or as a `file:` URI if it lies elsewhere."""
+    shown = from_here(path)
+    slashed = shown.replace(os.sep, "/")
+    absolute = os.path.isabs(shown)
+    whole = f"/{slashed}" if absolute and not slashed.startswith("/") else slashed
+    drive = whole[:3] if _DRIVE.match(whole) else ""  # its colon is part of the URI
+    quoted = drive + quote(whole[len(drive) :].encode("utf-8", "surrogateescape"), safe="/~")
+    return f"file://{quoted}" if absolute else quoted

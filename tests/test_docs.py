@@ -20,15 +20,18 @@ from tests.fences import FILES, Command, blocks, commands, fits
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted(DOCS.glob("*.md"))]
 WITH_COMMANDS = [page for page in PAGES if any(True for block in blocks(page) for _ in commands(block))]
 TORCH = importlib.util.find_spec("torch") is not None
-RUN = {"normlint", "grep", "cat", "echo", "flake8", "test_norm.py"}
+RUN = {"normlint", "grep", "cat", "echo", "flake8"}
 INSTALLERS = (["python", "-m", "pip", "install"], ["pip", "install"], ["pipx", "install"], ["uv", "tool", "install"])
 PUBLISHED = {"normlint", "torchfix", "ruff", "flake8", "flake8-bugbear", "pre-commit"}
 ELSEWHERE = {  # what is run by another test, or is another tool that the same page installs
     "torchfix": "docs/comparison.md",
-    "ruff": "docs/comparison.md",
+    "ruff": ".github/workflows/ci.yml",
+    "mypy": ".github/workflows/ci.yml",
+    "git": "CONTRIBUTING.md",
+    "cd": "CONTRIBUTING.md",
 }
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -95,8 +98,8 @@ def is_run_here(command: Command, cwd: Path) -> bool:
         program = part[0]
         if part[:3] == ["python", "-m", "pytest"] or program == "pytest":
             files = [word for word in part if word.endswith(".py")]
-            assert all((cwd / file).exists() or (ROOT / file).exists() for file in files), command.text
-            ours = ours and any((cwd / file).exists() for file in files)
+            assert all((ROOT / file).exists() for file in files), command.text
+            ours = False  # tests run in the suite itself
         elif program == "python" and part[1].endswith(".py"):
             assert (ROOT / part[1]).exists(), command.text
             ours = False
@@ -124,7 +127,7 @@ def test_the_commands_of_a_page_run_and_say_what_it_shows(page: Path, scratch: P
             is_run_here(command, scratch)
             if not plain.text or not is_run_here(plain, scratch):
                 continue
-            if not TORCH and ("--verify" in plain.text or "pytest" in plain.text):
+            if not TORCH and "--verify" in plain.text:
                 pytest.skip(f"torch is not installed: line {command.line} on is not run")
             done = shell(plain.text, scratch)
             assert done.returncode in (0, 1), f"{page.name}:{command.line}: {command.text}\n{done.stdout}"
@@ -156,6 +159,11 @@ def test_options_in_the_text_are_there(page: Path) -> None:
     spans = re.findall(r"(?<!`)`(normlint [^`\n]*)`(?!`)", page.read_text(encoding="utf-8"))
     named = {word for span in spans for word in re.findall(r"(?<=\s)--[a-z-]+", span)}
     assert named <= there
+
+
+def test_the_test_that_is_shown_is_the_one_that_the_readmes_test_runs() -> None:
+    (shown,) = [block.text for block in blocks(DOCS / "verifying.md") if "assert_norm" in block.text]
+    assert f"```python\n{shown}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 class TestReference:

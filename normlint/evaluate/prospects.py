@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from normlint.evaluate.context import Context, Flow, Fork
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Abs, Atom, Centred, Factor, Mono, Shifted, bears_stat, stats_of
-from normlint.evaluate.reach import WORD, Reach, reach_of
+from normlint.evaluate.reach import Reach, reach_of
 from normlint.text.finding import Span
 
 _COMMON = frozenset(("self", "torch"))
@@ -72,7 +72,7 @@ def _met(reach: Reach, context: Context) -> set[str]:
     for flow in context.flows:
         spans.add(flow.span)
         spans.update(span for stat in stats_of(flow.product.mono) for span in (stat.span, stat.inner_span))
-    return {word for span in spans for word in WORD.findall(reach.text, *span)} - _COMMON
+    return {word for span in spans for word in reach.words(span)} - _COMMON
 
 
 def _blind(reach: Reach, context: Context) -> bool:
@@ -91,4 +91,4 @@ def _passed(reach: Reach, context: Context) -> Iterator[int]:
 
 def _hopeful(reach: Reach, fork: Fork, names: AbstractSet[str]) -> bool:
     """The other way has a reduction, or either way handles a statistic."""
-    return reach.touches(fork.other) or not names.isdisjoint(WORD.findall(reach.text, *fork.whole))
+    return reach.touches(fork.other) or not names.isdisjoint(reach.words(fork.whole))

@@ -28,6 +28,7 @@ class Reach:
     def __init__(self, text: str) -> None:
         self.text = _without_docs(text)
         self._known: dict[str, bool] = {}
+        self._words: dict[Span, frozenset[str]] = {}
         self._lines: dict[Span, list[tuple[set[str], set[str]]]] = {}
 
     @cached_property
@@ -57,6 +58,12 @@ class Reach:
     def _marks(self) -> list[int]:
         return Marks(self.text).reductions
 
+    def words(self, span: Span) -> frozenset[str]:
+        """All that is named there."""
+        if span not in self._words:
+            self._words[span] = frozenset(WORD.findall(self.text, *span))
+        return self._words[span]
+
     def reduces(self, span: Span) -> bool:
         """A reduction is called there."""
         at = bisect_left(self._marks, span.start)
@@ -68,7 +75,9 @@ class Reach:
 
     def touches(self, span: Span) -> bool:
         """A reduction is called there, or something that leads to one."""
-        return self.reduces(span) or any(map(self.leads, set(WORD.findall(self.text, *span))))
+        return self.reduces(span) or (
+            not self.defined.keys().isdisjoint(self.words(span)) and any(map(self.leads, self.words(span)))
+        )
 
     def upstream(self, names: set[str], spans: Iterable[Span]) -> set[str]:
         """The names, and those they are made of in functions at these places, line by line."""

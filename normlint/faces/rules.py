@@ -50,9 +50,15 @@ def explanation(text: str) -> str:
 def table() -> str:
     """The README's table."""
     rows = (
-        f"| {rule.code} | {rule.name} | {_default(rule)} | {fix_of(rule)} | {rule.summary} |" for rule in all_rules()
+        f"| {rule.code} | {rule.name} | {_default(rule)} | {fix_of(rule)} | {_cell(rule.summary)} |"
+        for rule in all_rules()
     )
     return "\n".join(("| code | name | default | fix | what it says |", "|---|---|---|---|---|", *rows)) + "\n"
+
+
+def _cell(text: str) -> str:
+    """The text where a bar would end a cell."""
+    return text.replace("|", r"\|")
 
 
 def fix_of(rule: Rule) -> str:

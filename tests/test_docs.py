@@ -30,6 +30,7 @@ ELSEWHERE = {  # what is run by another test, or is another tool that the same p
     "torchfix": "docs/comparison.md",
     "ruff": ".github/workflows/ci.yml",
     "mypy": ".github/workflows/ci.yml",
+    "pre-commit": "tests/test_pre_commit.py",
     "git": "CONTRIBUTING.md",
     "cd": "CONTRIBUTING.md",
 }
@@ -62,11 +63,12 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """What the pages speak of: the demo and the seeds, below fixtures and beside."""
+    """What the pages speak of: the demo and the seeds, below fixtures and beside, and a `src`."""
     for name in ("demo", "seeds"):
         shutil.copytree(ROOT / "fixtures" / name, tmp_path / "fixtures" / name)
         shutil.copytree(ROOT / "fixtures" / name, tmp_path, dirs_exist_ok=True)
     shutil.copy(tmp_path / "rmsnorm.py", tmp_path / "model.py")
+    shutil.copytree(ROOT / "fixtures" / "demo", tmp_path / "src")
     return tmp_path
 
 

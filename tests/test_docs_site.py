@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -16,6 +22,31 @@ from normlint.rules.registry import DOCS_URL, RULES
 
 ROOT = Path(__file__).parent.parent
 HOST = DOCS_URL.removesuffix("rules/")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LOOKED_AT = (
+    "",
+    "start/",
+    "how-it-works/",
+    "rules/",
+    "rules/missing-eps/",
+    "configuration/",
+    "comparison/",
+    "verification/",
+)
+FRAMES = """<!doctype html><body><script>
+const measured = {}, frames = PAGES.flatMap(page => [390, 1280].map(width => [page, width]))
+for (const [page, width] of frames) {
+  const frame = document.createElement("iframe")
+  frame.style.width = width + "px"
+  frame.onload = () => {
+    const root = frame.contentDocument.documentElement
+    measured[page + "@" + width] = [root.scrollWidth, frame.contentDocument.querySelector("h1").offsetHeight]
+    if (Object.keys(measured).length == frames.length) document.title = JSON.stringify(measured)
+  }
+  frame.src = "/" + page
+  document.body.append(frame)
+}
+</script>"""
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("material") is None, reason="mkdocs-material is not installed")
 
 
@@ -89,3 +120,45 @@ def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[str, Page]) -
         path for path in site.rglob("*.html") if 'data-md-component="source"' in path.read_text(encoding="utf-8")
     ]
     assert sources == []
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture(scope="module")
+def opened(site: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What Chromium makes of some pages in frames of a phone's and a desktop's width, and what it says of them."""
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium")
+    (site / "frames.html").write_text(FRAMES.replace("PAGES", json.dumps(LOOKED_AT)), encoding="utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
+        flags = (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=20000",
+        )
+        address = f"http://127.0.0.1:{server.server_address[1]}/frames.html"
+        command = [CHROMIUM, *flags, profile, "--dump-dom", address]
+        ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
+        server.shutdown()
+    (site / "frames.html").unlink()
+    return ran.stdout, ran.stderr
+
+
+def test_no_page_is_wider_than_a_phone_or_a_desktop(opened: tuple[str, str]) -> None:
+    title = re.search(r"<title>(.*?)</title>", opened[0])
+    assert title is not None, opened
+    measured = json.loads(title[1])
+    assert len(measured) == 2 * len(LOOKED_AT)
+    assert {name: width for name, (width, _) in measured.items() if width > int(name.partition("@")[2])} == {}
+    assert all(height > 0 for _, height in measured.values())
+
+
+def test_the_browser_has_nothing_to_complain_of(opened: tuple[str, str]) -> None:
+    assert [line for line in opened[1].splitlines() if "CONSOLE" in line] == []

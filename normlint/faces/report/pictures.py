@@ -60,7 +60,7 @@ def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
 @_drawn
 def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
     """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
-    figure, axes = _empty(3.5, 2.5)
+    figure, axes = _empty((3.5, 2.5), (0.17, 0.165, 0.81, 0.815))
     top = _top(lines)
     _frame(axes, (5e-5, 2e4), (_LOWEST, top))
     axes.axhspan(limit, top, facecolor=LIMIT, alpha=0.07, linewidth=0)
@@ -76,17 +76,16 @@ def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
 @_drawn
 def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
-    from matplotlib.patches import Rectangle
-
     count = len(change)
-    figure, axes = _empty(2.3, 2.3)
-    for i, row in enumerate(change):
-        for j, value in enumerate(row):
-            look: dict[str, Any] = {"facecolor": MENDED if i == j else LIMIT, "alpha": _weight(value), "linewidth": 0}
-            if value:
-                axes.add_patch(Rectangle((j + 0.54, i + 0.54), 0.92, 0.92, **look))
-            else:
-                axes.add_patch(Rectangle((j + 0.54, i + 0.54), 0.92, 0.92, fill=False, edgecolor=LINE, linewidth=0.6))
+    figure, axes = _empty((2.3, 2.3), (0.17, 0.17, 0.81, 0.81))
+    cells = [(i, j, value) for i, row in enumerate(change) for j, value in enumerate(row)]
+    _squares(axes, cells, fill=False, edgecolor=LINE, linewidth=0.6)
+    looks: dict[tuple[str, float], list[tuple[int, int, float]]] = {}
+    for i, j, value in cells:
+        if value:
+            looks.setdefault((MENDED if i == j else LIMIT, _weight(value)), []).append((i, j, value))
+    for (colour, weight), alike in looks.items():
+        _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0)
     axes.set(xlim=(0.4, count + 0.6), ylim=(count + 0.6, 0.4), aspect="equal")
     _plain(axes)
     ticks = sorted({1, count})
@@ -97,19 +96,30 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     return _svg(figure, told, key)
 
 
+def _squares(axes: Axes, cells: Sequence[tuple[int, int, float]], **look: Any) -> None:
+    """As one path, since each costs time and space."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    corners = ((0.54, 0.54), (1.46, 0.54), (1.46, 1.46), (0.54, 1.46), (0.54, 0.54))
+    squares = [Path([(j + x, i + y) for x, y in corners], closed=True) for i, j, _ in cells]
+    axes.add_patch(PathPatch(Path.make_compound_path(*squares), **look))
+
+
 def _weight(value: float) -> float:
     """How full a square is: something for the least change, everything for one as large as the row."""
     share = 1 - math.log10(min(max(value, _FAINTEST), 1.0)) / math.log10(_FAINTEST)
-    return 0.15 + 0.85 * share
+    return round(0.15 + 0.85 * share, 1)
 
 
-def _empty(width: float, height: float) -> tuple[Figure, Axes]:
+def _empty(size: tuple[float, float], place: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
+    """Axes at a set place: to look for one takes longer than to draw."""
     from matplotlib.figure import Figure
 
-    figure = Figure((width, height), layout="constrained")
-    figure.patch.set_alpha(0)
-    axes = figure.add_subplot()
-    axes.patch.set_alpha(0)
+    figure = Figure(size)
+    figure.patch.set_visible(False)
+    axes = figure.add_axes(place)
+    axes.patch.set_visible(False)
     return figure, axes
 
 
@@ -162,6 +172,8 @@ def _draw(axes: Axes, line: Line, top: float) -> None:
 _HEAD: Final = re.compile(r".*?<svg ", re.DOTALL)
 _METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 _ID: Final = re.compile(r'(?<= id=")|(?<=url\(#)|(?<=href="#)')
+_OWN: Final = re.compile(r' id="(?:figure|axes|patch|matplotlib|[xy]tick|line2d|text)[^"]*"')
+_EMPTY: Final = re.compile(r"<g(?: id=\"[^\"]*\")?/>|(?<=\n)\s+")
 _SIZE: Final = re.compile(r' (?:width|height)="[\d.]+pt"')
 _FONT: Final = re.compile(r"font(?:-size)?: ([\d.]+)px(?: |; font-family: )[^;\"]*")
 
@@ -170,8 +182,11 @@ def _svg(figure: Figure, told: str, key: str) -> Html:
     """Without a size of its own, with ids that no other picture of the page has."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    svg = _METADATA.sub("", _HEAD.sub("<svg ", out.getvalue(), count=1))
-    svg = _SIZE.sub("", _FONT.sub(r"font: \1px var(--font)", _ID.sub(f"{key}-", svg)), count=2)
+    svg = _HEAD.sub("<svg ", out.getvalue(), count=1)
+    for gone in (_METADATA, _OWN, _EMPTY):
+        svg = gone.sub("", svg)
+    svg = _SIZE.sub("", svg, count=2)
+    svg = _FONT.sub(r"font: \1px var(--font)", _ID.sub(f"{key}-", svg))
     for stand_in, variable in _VARIABLES.items():
         svg = svg.replace(stand_in, f"var(--{variable})")
     return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(told)}" ', 1))

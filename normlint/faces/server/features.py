@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -40,9 +41,13 @@ async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
 
 
 @server.feature(types.SHUTDOWN)
-def shutdown(ls: NormlintServer, _: Any) -> None:
-    """Leave nothing behind."""
+async def shutdown(ls: NormlintServer, _: Any) -> None:
+    """Leave nothing behind. What is still under way is answered first: pygls stumbles over it."""
     ls.desk.stop()
+    for future in ls.waiting:
+        if not future.done():
+            future.set_result(None)
+    await asyncio.sleep(0.05)
 
 
 # --- documents -------------------------------------------------------------------------------------------------------
@@ -102,12 +107,14 @@ def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumen
 @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def did_change_configuration(ls: NormlintServer, params: types.DidChangeConfigurationParams) -> None:
     """An editor that can't be asked sends them along."""
+    ls.forget_warnings()
     await ls.configure(params.settings)
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 def did_change_watched_files(ls: NormlintServer, _: types.DidChangeWatchedFilesParams) -> None:
     """A pyproject.toml has come, gone or changed."""
+    ls.forget_warnings()
     ls.reload()
 
 
@@ -174,7 +181,8 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
         ran = runs.Ran(ready)
     else:
         async with _progress(ls, f"Verifying {norm.qualname}"):
-            ran = await runs.aside(partial(runs.run, ready, ls.desk.options(opened.uri)))
+            work = partial(runs.run, ready, ls.desk.options(opened.uri))
+            ran = await runs.aside(work, ls.waiting) or runs.Ran("the server was ended")
     if opened.current is not None and opened.current.document is checked.document:
         opened.checked = runs.laid_in(opened.current, ran)
         ls.renew(opened.checked)

@@ -76,13 +76,17 @@ def laid_in(checked: Checked, ran: Ran) -> Checked:
     new = ran.report.norms[0]
     others = tuple(one for one in checked.report.findings if new.number not in one.norms)
     norms = (replace(one, verdict=new.verdict) if one.number == new.number else one for one in checked.report.norms)
-    return replace(checked, report=replace(checked.report, findings=others + ran.report.findings, norms=tuple(norms)))
+    findings = sorted(others + ran.report.findings, key=lambda one: (one.start.cell or 0, one.start, one.code))
+    return replace(checked, report=replace(checked.report, findings=tuple(findings), norms=tuple(norms)))
 
 
-async def aside(work: Callable[[], Answer]) -> Answer:
-    """Work of many seconds that must not keep the server from ending: a daemon does it."""
+async def aside(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]]) -> Answer | None:
+    """Work of many seconds that must not keep the server from ending: a daemon does it.
+
+    While it lasts, its future is among those `waiting`: to end them is to give them None.
+    """
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Answer] = loop.create_future()
+    future: asyncio.Future[Answer | None] = loop.create_future()
 
     def give(answer: Answer) -> None:
         if not future.done():
@@ -94,7 +98,11 @@ async def aside(work: Callable[[], Answer]) -> Answer:
             loop.call_soon_threadsafe(give, answer)
 
     threading.Thread(target=do, daemon=True).start()
-    return await future
+    waiting.add(future)
+    try:
+        return await future
+    finally:
+        waiting.discard(future)
 
 
 def _run(report: Report, options: Options) -> Ran:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from typing import Any, Final
@@ -21,7 +22,7 @@ from normlint.faces.server.documents import ExactWorkspace
 LOG: Final = logging.getLogger("normlint.server")
 SECTION: Final = "normlint"
 _NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
-    [types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])]
+    [types.NotebookDocumentFilterWithNotebook("*", [types.NotebookCellLanguage("python")])]
 )
 
 
@@ -32,6 +33,7 @@ class NormlintServer(LanguageServer):
         super().__init__("normlint", __version__, notebook_document_sync=_NOTEBOOKS)
         self.desk = Desk(self.show)
         self.given: Any = None
+        self.waiting: set[asyncio.Future[Any]] = set()
         self._told: set[str] = set()
 
     @property
@@ -77,7 +79,6 @@ class NormlintServer(LanguageServer):
             by_path = dict(zip(paths, found, strict=False))
             answers = [by_path.get(path) for path in (None, *folders)]
         given = {folder: [self.given, answer] for folder, answer in zip(("", *folders), answers, strict=True)}
-        self._told.clear()
         self.warn(*self.desk.configure(given))
         self.reload()
 
@@ -126,11 +127,15 @@ class NormlintServer(LanguageServer):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def warn(self, *messages: str) -> None:
-        """Each once, until the settings change."""
+        """Each once."""
         for message in messages:
             if message not in self._told:
                 self._told.add(message)
                 self.say(f"normlint: {message}", types.MessageType.Warning)
+
+    def forget_warnings(self) -> None:
+        """The settings have changed: what is wrong now is said, be it what was wrong before."""
+        self._told.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """To the user."""

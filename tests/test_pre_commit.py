@@ -107,7 +107,8 @@ class Project:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """No configuration of git's but this one, and a store of pre-commit's own."""
     home = tmp_path_factory.mktemp("home")
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "NORMLINT_"))}
+    ours = ("GIT_", "NORMLINT_", "PYTHONPATH", "SKIP")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     names = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     no_files = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
     return {**inherited, **names, **no_files, "PRE_COMMIT_HOME": str(home), "PRE_COMMIT_COLOR": "never", "LC_ALL": "C"}

@@ -169,6 +169,15 @@ def test_the_test_that_is_shown_is_the_one_that_the_readmes_test_runs() -> None:
     assert f"```python\n{shown}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_the_text_installs_is_there_to_be_installed(page: Path) -> None:
+    for span in re.findall(
+        r"(?<!`)`((?:python -m pip|pip|pipx|uv tool) install [^`\n]*)`(?!`)", page.read_text("utf-8")
+    ):
+        for requirement in installs(Command(span, None, 0).parts[0]) or ():
+            check_installed(requirement)
+
+
 class TestReference:
     def test_each_key_is_described(self) -> None:
         assert list(docs_reference.ABOUT) == list(config._KEYS)

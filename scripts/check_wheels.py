@@ -1,7 +1,8 @@
 """What was built installs into empty environments and runs: `python scripts/check_wheels.py [DIST]`.
 
 For each Python there is from 3.10 on, the wheel and the sdist: installed with pip, then the command, the module, the
-demo's findings, the public functions and the flake8 plugin. Then the wheel through pipx and uvx, where there are such.
+demo's findings, the public functions, the flake8 plugin, the language server and a report. Then the wheel through pipx
+and uvx, where there are such.
 Without DIST, a directory that holds what was built, both are built first. Prints a table; exits with 1 if a cell fails.
 """
 
@@ -91,11 +92,26 @@ def flake8(place: Place) -> None:
     expect(place.run(place.script("flake8"), "--isolated", "--select", "NRM", ".", status=1), "NRM101", "NRM503")
 
 
+def server(place: Place) -> None:
+    """The language server's script, and what it needs beside it, from its extra."""
+    expect(place.run(place.script("normlint-server"), "--version"), "normlint-server ")
+    place.run(place.python, "-c", "from normlint.faces.server.features import server")
+
+
+def report(place: Place) -> None:
+    """The page, with the styles and scripts that the package ships."""
+    page = place.cwd / "page.html"
+    place.run(place.script("normlint"), "--isolated", "--no-cache", "--report", str(page), ".", status=1)
+    expect(page.read_text(encoding="utf-8"), "<!doctype html>", "NRM101", "</html>")
+
+
 CHECKS: Final[dict[str, Callable[[Place], None]]] = {
     "version": version,
     "demo": demo,
     "functions": functions,
     "flake8": flake8,
+    "server": server,
+    "report": report,
 }
 
 
@@ -118,13 +134,13 @@ def is_python(program: str, minor: int) -> bool:
 
 
 def installed(python: str, package: Path, room: Path) -> Place:
-    """A new environment with the package and its flake8 extra."""
+    """A new environment with the package and its extras, less torch, which takes gigabytes."""
     venv, cwd = room / "venv", room / "empty"
     shutil.copytree(DEMO, cwd)
     scripts = venv / ("Scripts" if os.name == "nt" else "bin")
     place = Place(str(scripts / ("python.exe" if os.name == "nt" else "python")), scripts, cwd)
     place.run(python, "-m", "venv", str(venv))
-    place.run(place.python, "-m", "pip", "install", "--quiet", f"{package}[flake8]")
+    place.run(place.python, "-m", "pip", "install", "--quiet", f"{package}[flake8,lsp,report]")
     return place
 
 

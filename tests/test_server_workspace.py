@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -12,11 +14,19 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
+from normlint.faces.server.options import KNOWN
 from tests.editor import Editor, capabilities, editor
 from tests.test_server import ALL_OF_IT, BOTH, BROKEN, CALL, OUTSIDE, OVER_ALL, OVER_THE_LAST, SOUND
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 pytestmark = pytest.mark.asyncio(loop_scope="function")
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+PAGE = (Path(__file__).parents[1] / "docs" / "editors.md").read_text(encoding="utf-8")
 
 # --- settings --------------------------------------------------------------------------------------------------------
 
@@ -35,6 +45,13 @@ SETTINGS: dict[str, tuple[str, Any, Any, list[str], str]] = {
     "asked ones over those at the start": ("", {"select": ["NRM3"]}, {"select": ["NRM1"]}, ["NRM101"], ""),
     "an excluded directory": ('exclude = ["inner"]', None, None, [], ""),
     "a file that the editor excludes": ("", {"extendExclude": ["inner/*"]}, None, [], ""),
+    "what an editor's extension keeps there": (
+        "",
+        None,
+        {"server": "x", "trace": {}, "select": None},
+        ["NRM101", "NRM302"],
+        "",
+    ),
     "a setting of another name": ("", {"selct": ["NRM3"]}, None, ["NRM101", "NRM302"], "unknown setting 'selct'"),
     "a code that isn't there": ("", None, {"select": ["NRM777"]}, ["NRM101", "NRM302"], "unknown rule 'NRM777'"),
     "a broken pyproject.toml": ("select = 3", None, None, ["NRM101", "NRM302"], "select must be a list"),
@@ -51,6 +68,18 @@ async def test_settings(project: str, start: Any, asked: Any, codes: list[str], 
             await own.told(told)
             assert await own.settled(uri) == codes
         assert len(own.messages) == bool(told)
+
+
+async def test_the_page_has_every_setting() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", PAGE.partition("## Settings")[2].partition("\n## ")[0], re.MULTILINE)
+    assert tuple(rows) == KNOWN
+
+
+async def test_the_examples_on_the_page_are_what_they_say_they_are() -> None:
+    blocks = re.findall(r"^```(json|toml)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 6
+    for language, text in blocks:
+        (json.loads if language == "json" else tomllib.loads)(text)
 
 
 async def test_each_folder_and_each_file_has_its_own(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def _table(given: Any) -> dict[str, Any]:
     for wrapper in ("settings", "normlint"):
         if isinstance(given.get(wrapper), dict):
             return _table(given[wrapper])
-    return {key: value for key, value in given.items() if value is not None}
+    return {key: value for key, value in given.items() if value is not None and key not in _EDITORS}
 
 
 def _strings(value: Any, key: str) -> tuple[str, ...]:
@@ -101,3 +101,4 @@ _KEYS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "device": ("device", _device),
 }
 KNOWN: Final = tuple(_KEYS)
+_EDITORS: Final = ("server", "trace")  # how the server is started and watched stands in the same section

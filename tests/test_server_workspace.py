@@ -237,18 +237,23 @@ WAITING = SOUND.replace(
 
 
 @needs_torch
-async def test_a_norm_that_never_ends_keeps_neither_the_server_nor_its_end() -> None:
+async def test_a_norm_that_never_ends_keeps_neither_the_server_nor_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     async with editor(options={"device": "cpu", "verifyTimeout": 120}) as own:
         uri = own.open(WAITING)
         assert await own.lenses(uri)
         running = asyncio.create_task(own.command("normlint.verify", uri, 0))
         await asyncio.sleep(1.5)
         assert not running.done()
+        assert list(tmp_path.iterdir())
         own.type(uri, OVER_THE_LAST, OVER_ALL)
         assert await own.codes(uri, ["NRM101"])
         begun = time.monotonic()
         await own.client.shutdown_session()
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 10
+        assert list(tmp_path.iterdir()) == []
         running.cancel()
         own.client.capabilities = None  # it has ended
 

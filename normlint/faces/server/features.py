@@ -47,6 +47,7 @@ async def shutdown(ls: NormlintServer, _: Any) -> None:
     for future in ls.waiting:
         if not future.done():
             future.set_result(None)
+    await asyncio.to_thread(runs.end_all)
     await asyncio.sleep(0.05)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -22,6 +22,7 @@ Answer = TypeVar("Answer")
 NO_TORCH: Final = (
     "Verification needs PyTorch in the environment that normlint-server runs in: pip install 'normlint[lsp,verify]'"
 )
+_under_way: Final[set[Verifier]] = set()
 HELPER: Final = "{} is a helper: verify the norms that call it"
 
 
@@ -69,6 +70,12 @@ def run(report: Report, options: Options) -> Ran:
     return Ran(done.message) if isinstance(done, Failure) else done
 
 
+def end_all() -> None:
+    """End the processes in which norms are run, and remove what they have left."""
+    for verifier in tuple(_under_way):
+        verifier.close()
+
+
 def laid_in(checked: Checked, ran: Ran) -> Checked:
     """What is known of the document, and what the run showed."""
     if ran.report is None:
@@ -107,7 +114,7 @@ async def aside(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]]) -
 
 def _run(report: Report, options: Options) -> Ran:
     try:
-        with Verifier(options.device, options.verify_timeout, 1) as verifier:
+        with Verifier(options.device, options.verify_timeout, 1) as verifier, _known(verifier):
             verified = Bench(verifier).verified(report)
     except TorchMissingError:
         return Ran(NO_TORCH)
@@ -117,6 +124,15 @@ def _run(report: Report, options: Options) -> Ran:
     assert norm.verdict is not None
     sure = " (on these inputs; that is evidence, no proof)" if norm.verdict.status == MATCH else ""
     return Ran(f"{norm.qualname}: {told(norm.verdict)}{sure}", verified)
+
+
+@contextlib.contextmanager
+def _known(verifier: Verifier) -> Iterator[None]:
+    _under_way.add(verifier)
+    try:
+        yield
+    finally:
+        _under_way.discard(verifier)
 
 
 def _is_run(code: str) -> bool:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from normlint.faces.report.html import Html, text
@@ -16,6 +16,7 @@ from normlint.text.sweep import Points
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 # Stand-ins, each for one of the page's colours: matplotlib knows no variables.
 INK, LINE, LIMIT, NORM, MENDED, TORCH = (f"#0{n}0b0c" for n in range(1, 7))
@@ -60,32 +61,52 @@ def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
 @_drawn
 def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
     """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
-    figure, axes = _empty((3.5, 2.5), (0.17, 0.165, 0.81, 0.815))
     top = _top(lines)
-    _frame(axes, (5e-5, 2e4), (_LOWEST, top))
+    figure, axes = _graph(top)
     axes.axhspan(limit, top, facecolor=LIMIT, alpha=0.07, linewidth=0)
     (drawn,) = axes.plot((5e-5, 2e4), (limit, limit), color=LIMIT, linewidth=1)
     drawn.set_gid("limit")
     for line in lines:
         _draw(axes, line, top)
+    svg = _svg(figure, told, key)
+    for artist in (*axes.lines, *axes.patches):
+        artist.remove()
+    return svg
+
+
+@lru_cache(maxsize=8)
+def _graph(top: float) -> tuple[Figure, Axes]:
+    """What all pictures of errors share, up to this value: to make it takes as long as to draw the rest."""
+    figure, axes = _empty((3.5, 2.5), (0.17, 0.165, 0.81, 0.815))
+    _frame(axes, (5e-5, 2e4), (_LOWEST, top))
     axes.set_xlabel("scale of the input")
     axes.set_ylabel("largest error, as a share")
-    return _svg(figure, told, key)
+    return figure, axes
 
 
 @_drawn
 def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
-    count = len(change)
+    figure, axes = _grid(len(change))
+    looks: dict[tuple[str, float], list[tuple[int, int]]] = {}
+    for i, row in enumerate(change):
+        for j, value in enumerate(row):
+            if value:
+                looks.setdefault((MENDED if i == j else LIMIT, _weight(value)), []).append((i, j))
+    filled = [
+        _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0) for (colour, weight), alike in looks.items()
+    ]
+    svg = _svg(figure, told, key)
+    for one in filled:
+        one.remove()
+    return svg
+
+
+@lru_cache(maxsize=8)
+def _grid(count: int) -> tuple[Figure, Axes]:
+    """The empty squares."""
     figure, axes = _empty((2.3, 2.3), (0.17, 0.17, 0.81, 0.81))
-    cells = [(i, j, value) for i, row in enumerate(change) for j, value in enumerate(row)]
-    _squares(axes, cells, fill=False, edgecolor=LINE, linewidth=0.6)
-    looks: dict[tuple[str, float], list[tuple[int, int, float]]] = {}
-    for i, j, value in cells:
-        if value:
-            looks.setdefault((MENDED if i == j else LIMIT, _weight(value)), []).append((i, j, value))
-    for (colour, weight), alike in looks.items():
-        _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0)
+    _squares(axes, [(i, j) for i in range(count) for j in range(count)], fill=False, edgecolor=LINE, linewidth=0.6)
     axes.set(xlim=(0.4, count + 0.6), ylim=(count + 0.6, 0.4), aspect="equal")
     _plain(axes)
     ticks = sorted({1, count})
@@ -93,17 +114,17 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     axes.set_yticks(ticks)
     axes.set_xlabel("output row")
     axes.set_ylabel("changed input row")
-    return _svg(figure, told, key)
+    return figure, axes
 
 
-def _squares(axes: Axes, cells: Sequence[tuple[int, int, float]], **look: Any) -> None:
+def _squares(axes: Axes, cells: Sequence[tuple[int, int]], **look: Any) -> Patch:
     """As one path, since each costs time and space."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     corners = ((0.54, 0.54), (1.46, 0.54), (1.46, 1.46), (0.54, 1.46), (0.54, 0.54))
-    squares = [Path([(j + x, i + y) for x, y in corners], closed=True) for i, j, _ in cells]
-    axes.add_patch(PathPatch(Path.make_compound_path(*squares), **look))
+    squares = [Path([(j + x, i + y) for x, y in corners], closed=True) for i, j in cells]
+    return axes.add_patch(PathPatch(Path.make_compound_path(*squares), **look))
 
 
 def _weight(value: float) -> float:

@@ -14,7 +14,7 @@ from normlint.text.finding import Span
 
 MAX_STEPS = 8_000  # expressions evaluated in one replay
 ENOUGH_STEPS = 5_000  # after as many no further replay of an entry is begun,
-ENOUGH_IN_VAIN = 2500  # or after as many if no statistic has met its input
+ENOUGH_IN_VAIN = 1_500  # or after as many if no statistic has met its input, and none is passed by
 MAX_SPENT = 100_000  # nor after as many in all replays of one module
 
 

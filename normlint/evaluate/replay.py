@@ -58,8 +58,8 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
     plans = _Plans()
     steps = 0
     for number in range(MAX_PATHS):
+        enough = ENOUGH_STEPS if plans.met or plans.pressing else ENOUGH_IN_VAIN
         plan = plans.following()
-        enough = ENOUGH_STEPS if plans.met else ENOUGH_IN_VAIN
         if plan is None or steps > enough or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
             return
         context = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)

@@ -101,6 +101,7 @@ def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> 
     if text is not None:
         _write(text, options)
         said = _summed_up(report) if options.diff else _shown(options, report, chosen.paths, configs)
+        sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
         sys.stderr.write(said)
     else:
         _write(_shown(options, report, chosen.paths, configs), options)

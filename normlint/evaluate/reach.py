@@ -127,7 +127,7 @@ class Reach:
 
 def _without_docs(text: str) -> str:
     """The text with its triple-quoted strings blanked; as it is where they don't pair up."""
-    if text.count('"""') % 2 or "'''" in text:
+    if text.count('"""') % 2 or "'''" in text or '\'"""' in text:
         return text
     return _DOC.sub(lambda match: " " * len(match.group()), text)
 

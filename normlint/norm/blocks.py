@@ -19,6 +19,7 @@ from normlint.text.marks import Marks
 from normlint.text.pieces import Piece, pieces
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
+_IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
 _REINITIALISED: Final = ("_init_weights", "quant_mode")
@@ -121,6 +122,11 @@ class _Cutter:
             self._words[piece] = set(_WORD.findall(self._text, *piece.span)) - _OF_IMPORTS
         return self._words[piece]
 
+    def _imported(self, piece: Piece) -> set[str]:
+        """What imports under an `if` or a `try` bind, and more of their words."""
+        every = " ".join(match.group() for match in _IMPORT.finditer(self._text, *piece.span))
+        return set(_WORD.findall(every)) - _OF_IMPORTS
+
     def block(self, group: set[Piece], reinitialised: bool) -> Block:
         """The group's statements, with the imports that they use."""
         words = set().union(*map(self._words_of, group))
@@ -136,6 +142,8 @@ class _Cutter:
         if piece in group:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "import" and not words.isdisjoint(self._words_of(piece)):
+            return _trimmed(self._text[slice(*piece.span)])
+        if piece.kind == "compound" and not words.isdisjoint(self._imported(piece)):
             return _trimmed(self._text[slice(*piece.span)])
         return f"class {piece.names[0]}: ...\n" if piece.kind == "class" and piece.names[0] in words else ""
 

@@ -12,29 +12,22 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
+from normlint.norm.radicands import SIZES, Words, roots_in, under
 from normlint.text.depth import too_deep
 from normlint.text.marks import REDUCING, reduces
 
-STATISTIC: Final = "()"  # among the words under a root: a reduction is there
 _WORD: Final = re.compile(r"\.?\b[^\W\d]\w*")
 _TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 _WALRUS: Final = re.compile(r"(\w+)\s*:=")
+_COMPREHENSION: Final = re.compile(r"\S\s+for\b")
 _GIVEN: Final = re.compile(r"[\"'](\w+)[\"']|\bout\s*=\s*(\w+)")  # register_buffer("eps", ...), torch.div(..., out=y)
-_SIZES: Final = ("shape", "size", "ndim", "dim", "numel", "device", "dtype")
-_SIZE: Final = re.compile(rf"[\w.]+\.(?:{'|'.join(_SIZES)})\b")  # of a statistic it tells nothing
-_ROOTS: Final = frozenset(
-    f"{word}{end}" for word in ("sqrt", "rsqrt", "pow", "float_power", "reciprocal") for end in ("", "_")
-)
-_STAT_ROOTS: Final = frozenset(("norm", "vector_norm", "normalize", "std", "std_mean"))
+_SIZE: Final = re.compile(rf"[\w.]+\.(?:{'|'.join(SIZES)})\b")  # of a statistic it tells nothing
 _MODULES: Final = frozenset(("self", "cls", "torch", "nn", ".nn", ".functional", "F", "np", "math", ".linalg"))
 _ROOT_MARK: Final = re.compile(r"sqrt|\*\*|pow|reciprocal|norm|std")
-_UNNAMED_ROOT: Final = re.compile(r"sqrt|reciprocal")
-_SQUARES: Final = re.compile(r"pow|square|\*\*|norm|var|std|einsum|vecdot|(\b[\w.]+)\s*\*\s*\1\b|mul")
-_FOREIGN: Final = ("self", "np", "numpy")
+SQUARES: Final = re.compile(r"pow|square|\*\*|norm|var|std|einsum|vecdot|(\b[\w.]+)\s*\*\s*\1\b|mul")
 _NUMPY: Final = re.compile(r"\b(?:np|numpy)\.[\w.]+\s*\(")  # not torch's: nothing comes of it
 _SCALES: Final = re.compile(r"[\w)\]]\s*[*/](?!\*)|mul|div|recip|normalize|einsum|mm\b")
 
-Words = frozenset[str]
 _BREAK: Final = re.compile("\n")
 _NEWER: Final = tuple(getattr(ast, name) for name in ("TryStar",) if hasattr(ast, name))
 
@@ -77,10 +70,11 @@ class Facts:
             kind = type(node)
             if kind in _SCOPES:
                 owner = node.name  # type: ignore[attr-defined]
-                args = node.args  # type: ignore[attr-defined]
-                every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
-                self.params[owner] = frozenset(arg.arg for arg in every if arg is not None)
-            elif kind in _PARTS:
+                self.params[owner] = self.params.get(owner, frozenset()).union(_params(node.args))  # type: ignore[attr-defined]
+            elif kind is ast.Assign and type(node.value) is ast.Lambda:  # type: ignore[attr-defined]
+                for name in (name for target in node.targets for name in _names(target)):  # type: ignore[attr-defined]
+                    self.params[name] = self.params.get(name, frozenset()).union(_params(node.value.args))  # type: ignore[attr-defined]
+            if kind in _PARTS:
                 end = node.body[0].lineno - 1 if kind in _HEADED else node.end_lineno  # type: ignore[attr-defined]
                 self._heads.append((node.lineno, max(end, node.lineno), node, owner))  # type: ignore[attr-defined,arg-type]
             if kind in _NESTING:
@@ -130,11 +124,14 @@ class Facts:
         if not parts or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             return None
         text = self._source(number)
-        roots, rooted = _roots(parts, text) if _ROOT_MARK.search(text) else ((), False)
+        roots, rooted = roots_in(parts, text) if _ROOT_MARK.search(text) else ((), False)
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Pow):
+            roots = (*roots, under(node.target))
         scales = isinstance(node, ast.AugAssign) or _SCALES.search(text) is not None
         reducing = reduces(_NUMPY.sub("", text) if "np." in text else text)
-        squares = _SQUARES.search(text) is not None
-        return Fact(_binds(node, owner, text), self._words[number], reducing, squares, scales, roots, rooted)
+        squares = SQUARES.search(text) is not None
+        binds = _binds(node, owner, text).union(_inner(parts, text))
+        return Fact(binds, self._words[number], reducing, squares, scales, roots, rooted)
 
 
 @lru_cache(maxsize=256)
@@ -163,6 +160,8 @@ _NESTING: Final = frozenset(
     (*_SCOPES, *_HEADED, ast.ClassDef, ast.Try, ast.ExceptHandler, ast.Match, ast.match_case, *_NEWER)
 )
 _PARTS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
+    ast.FunctionDef: ("args",),
+    ast.AsyncFunctionDef: ("args",),
     ast.Assign: ("targets", "value"),
     ast.AnnAssign: ("target", "value"),
     ast.AugAssign: ("target", "value"),
@@ -170,6 +169,8 @@ _PARTS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
     ast.AsyncFor: ("target", "iter"),
     ast.Return: ("value",),
     ast.Expr: ("value",),
+    ast.Assert: ("test",),
+    ast.Raise: ("exc",),
     ast.If: ("test",),
     ast.While: ("test",),
     ast.Match: ("subject",),
@@ -184,6 +185,8 @@ def _parts(node: ast.AST) -> Iterator[ast.expr]:
         part = getattr(node, name)
         if name == "items":
             yield from (item.context_expr for item in part)
+        elif name == "args":  # of a function: what it has unless it is given
+            yield from (one for one in (*part.defaults, *part.kw_defaults) if not isinstance(one, ast.Constant))
         elif isinstance(part, list):
             yield from part
         else:
@@ -205,6 +208,21 @@ def _binds(node: ast.AST, owner: str, text: str) -> Words:
     return frozenset(found)
 
 
+def _inner(parts: Sequence[ast.expr], text: str) -> Iterator[str]:
+    """What the expressions of a statement bind for themselves: parameters of a lambda, targets of a comprehension."""
+    if "lambda" in text or _COMPREHENSION.search(text):
+        for node in (inner for part in parts for inner in ast.walk(part)):
+            if isinstance(node, ast.Lambda):
+                yield from _params(node.args)
+            elif isinstance(node, ast.comprehension):
+                yield from _names(node.target)
+
+
+def _params(args: ast.arguments) -> Iterator[str]:
+    every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+    return (arg.arg for arg in every if arg is not None)
+
+
 def _names(target: ast.expr) -> Iterator[str]:
     match target:
         case ast.Name(id=name):
@@ -216,63 +234,3 @@ def _names(target: ast.expr) -> Iterator[str]:
         case ast.Tuple(elts=several) | ast.List(elts=several):
             for one in several:
                 yield from _names(one)
-
-
-def _roots(parts: Sequence[ast.expr], text: str) -> tuple[tuple[Words, ...], bool]:
-    found: list[Words] = []
-    rooted = False
-    for node in (inner for part in parts for inner in ast.walk(part)):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _whole(node.right):
-            found.append(_under(node.left))
-        elif isinstance(node, ast.Call):
-            name = _called(node)
-            rooted = rooted or (name in _STAT_ROOTS and _first_name(node.func) not in _FOREIGN)
-            if name in _ROOTS and not (name.startswith(("pow", "float")) and _whole(node.args[-1:] or node.keywords)):
-                found.append(_under(*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else ())))
-    if not found and not rooted and _UNNAMED_ROOT.search(text):
-        found.append(_under(*parts) | {STATISTIC})  # a root that is handed on, not called
-    return tuple(found), rooted
-
-
-def _whole(exponent: object) -> bool:
-    """A whole power, which is no root."""
-    first = exponent[0] if isinstance(exponent, list) and exponent else exponent
-    value = first.value if isinstance(first, ast.keyword) else first
-    return isinstance(value, ast.Constant) and isinstance(value.value, int)
-
-
-def _under(*nodes: ast.expr) -> Words:
-    every = list(_inside(nodes))
-    words = {
-        n.id if isinstance(n, ast.Name) else f".{n.attr}" for n in every if isinstance(n, ast.Name | ast.Attribute)
-    }
-    calls = (n for n in every if isinstance(n, ast.Call))
-    return frozenset(words | {STATISTIC} if any(_called(c) in REDUCING and not _on_self(c) for c in calls) else words)
-
-
-def _inside(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if not (isinstance(node, ast.Attribute) and node.attr in _SIZES):
-            yield node
-            waiting += ast.iter_child_nodes(node)
-
-
-def _called(node: ast.Call) -> str:
-    func = node.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-
-
-def _first_name(func: ast.expr) -> str:
-    """Of `np.linalg.norm`: np; of `self.norm`, but not of `self.x.norm`, self."""
-    depth = 0
-    while isinstance(func, ast.Attribute):
-        func, depth = func.value, depth + 1
-    name = func.id if isinstance(func, ast.Name) else ""
-    return "" if name == "self" and depth > 1 else name
-
-
-def _on_self(node: ast.Call) -> bool:
-    func = node.func
-    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"

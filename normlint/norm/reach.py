@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
-from normlint.norm.facts import STATISTIC, Fact, Facts, facts
+from normlint.norm.facts import Fact, Facts, facts
+from normlint.norm.radicands import STATISTIC
 from normlint.norm.worthy import bases_of
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
@@ -81,7 +82,9 @@ class _Flow:
             bases = bases_of(self._text, one.span)
             for name in self._defined.keys() & set(_WORD.findall(self._text, *one.span)):
                 other = self._defined[name]
-                if other not in found and (other.kind == "def" or name in bases):
+                if other not in found and (
+                    other.kind == "def" or name in bases or self._text.find(f"{name}.", *one.span) >= 0
+                ):
                     found.add(other)
                     waiting.append(other)
                     yield other
@@ -131,7 +134,7 @@ class _Flow:
                 self._learn(None, self._shared, bound, holds)
             else:
                 self._learn(span, own, bound, holds)
-        self._hand_over(fact, holds)
+        self._hand_over(span, fact, holds)
 
     def _learn(self, where: Span | None, known: _Holds, name: str, holds: int) -> None:
         before = known.get(name, 0)
@@ -162,8 +165,12 @@ class _Flow:
                 return True
         return fact.scales and bool(holds & (_ROOTED | (_OF_SQUARES if self._rootless else 0)))
 
-    def _hand_over(self, fact: Fact, holds: int) -> None:
-        """Functions of the text that the statement names get all of it."""
+    def _hand_over(self, where: Span, fact: Fact, holds: int) -> None:
+        """Functions of the text that the statement names get all of it, and so do those within its own."""
+        for name, params in self._read(where).params.items():
+            if name in fact.words or f".{name}" in fact.words:
+                for param in params - _NEVER:
+                    self._learn(where, self._locals[where], param, holds)
         for name in self._names_of_functions & fact.words:
             for span, own in self._functions.items():
                 if own == name.lstrip("."):

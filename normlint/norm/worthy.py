@@ -18,6 +18,7 @@ from normlint.text.pieces import Piece
 
 _GAIN: Final = re.compile(r"\b(?:weights?|gamma|gain|scale|g|w)\b")
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
 _WORD: Final = re.compile(r"\w+")
 _LOOSE: Final = ("plain", "compound")
 _QUOTES: Final = "\"'"
@@ -53,6 +54,11 @@ def mentions(text: str, name: str, span: Span) -> Iterator[int]:
         at = text.find(name, end, span.end)
 
 
+def functions_in(text: str, piece: Piece) -> list[str]:
+    """The functions in a compound statement that are no methods."""
+    return _FUNCTION.findall(text, *piece.span)
+
+
 def bases_of(text: str, span: Span) -> set[str]:
     """The words in the brackets of class statements."""
     return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
@@ -69,6 +75,7 @@ class _Search:
         self._marks = marks
         self._starts = [piece.span.start for piece in pieces]
         self._rooted: dict[Piece, bool] = {}
+        self._based: dict[Piece, set[str]] = {}
 
     def worthy(self) -> list[Piece]:
         numbers = {bisect_right(self._starts, at) - 1 for at in self._marks.reductions}
@@ -87,13 +94,17 @@ class _Search:
         """Pieces that name a function among the marked ones, or derive from a class among them."""
         every = Span(0, len(self._text))
         kinds = {name: one.kind for one in marked if one.kind in ("def", "class") for name in one.names}
+        kinds |= {name: "def" for one in marked if one.kind == "compound" for name in functions_in(self._text, one)}
         for name, kind in kinds.items():
             for at in mentions(self._text, name, every):
-                if kind == "def" or self._heads_class(at):
-                    yield self._pieces[max(bisect_right(self._starts, at) - 1, 0)]
+                one = self._pieces[max(bisect_right(self._starts, at) - 1, 0)]
+                if kind == "def" or self._text[at + len(name) : at + len(name) + 1] == "." or name in self._bases(one):
+                    yield one
 
-    def _heads_class(self, at: int) -> bool:
-        return self._text[self._text.rfind("\n", 0, at) + 1 : at].lstrip(" \t").startswith("class")
+    def _bases(self, piece: Piece) -> set[str]:
+        if piece not in self._based:
+            self._based[piece] = bases_of(self._text, piece.span)
+        return self._based[piece]
 
     def _reaches_root(self, piece: Piece) -> bool:
         if self._roots(piece):
@@ -101,11 +112,15 @@ class _Search:
         for name, definition in self._rooted_functions.items():
             if definition is not piece and any(True for _ in mentions(self._text, name, piece.span)):
                 return True
-        return not self._rooted_classes.isdisjoint(bases_of(self._text, piece.span))
+        return not self._rooted_classes.isdisjoint(self._bases(piece)) or any(
+            f"{name}." in self._text[slice(*piece.span)] for name in self._rooted_classes if name not in piece.names
+        )
 
     @cached_property
     def _rooted_functions(self) -> dict[str, Piece]:
-        return {p.names[0]: p for p in self._pieces if p.kind == "def" and self._roots(p)}
+        found = {p.names[0]: p for p in self._pieces if p.kind == "def" and self._roots(p)}
+        compound = (p for p in self._pieces if p.kind == "compound" and self._roots(p))
+        return found | {name: p for p in compound for name in functions_in(self._text, p)}
 
     @cached_property
     def _rooted_classes(self) -> set[str]:

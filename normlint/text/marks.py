@@ -23,8 +23,9 @@ REDUCING: Final = (
 )
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 # Each run of blanks follows something of its own: two that meet cost the square of their length.
-_FRACTION: Final = r"(?:\(\s*)?(?:-\s*)?(?:\(\s*)?(?:0?\.\d|1\s*/|[^\W\d])"
-_POWER: Final = r"\*\*(?:(?<=[\w)\]]\*\*)|(?<=[\w)\]]\s\*\*)|(?<=\s\s\*\*)(?= ))\s*"
+_FRACTION: Final = r"(?:[-+(]\s*)*(?:\d*\.\d*[1-9]|\d+[eE]|1\s*/|[^\W\d])"
+_RECKONED: Final = r"(?:[-+(]\s*)*\d+\s*[-+*/]"  # 2/4, 1 - 1.5
+_POWER: Final = r"\*\*(?:(?<=[\w)\]}]\*\*)|(?<=[\w)\]}]\s\*\*)|(?<=\s\s\*\*)(?=[ =.\d(+-]))=?\s*"
 
 
 def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False) -> str:
@@ -50,19 +51,22 @@ _ROOTS: Final = (
     r"std(?<!\wstd)",
     _called(("norm", "vector_norm"), bare=True),
     _called(("normalize",), whole=False),
-    _POWER + _FRACTION,
-    rf"pow_?\s*\(\s*(?:[^()]*,\s*)?{_FRACTION}",
+    rf"{_POWER}(?:{_FRACTION}|(?:[-+]\s*)*\(\s*{_RECKONED})",
+    rf"pow_?\s*\(\s*(?:[^()]*,\s*)?(?:{_FRACTION}|{_RECKONED})",
     r"float_power_?\s*\(",
 )
 _POSSIBLE_ROOTS: Final = (
     r"sqrt\s*\(",
-    _POWER + r"-?[\w.(]",
+    _POWER + r"[-+]*[\w.(]",
     _called(
         (f"{word}{end}" for word in ("pow", "norm", "normalize", "std", "std_mean", "square") for end in ("", "_")),
         whole=False,
     ),
 )
 
+_BY_NAME: Final = (*REDUCING, "sqrt", "rsqrt", "reciprocal", "pow")
+_RENAMING: Final = rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in _BY_NAME)})"
+RENAMED: Final = re.compile(rf"{_RENAMING}(\w+)")  # `from torch import rsqrt as r`
 REDUCTION: Final = re.compile(rf"\b(?:{'|'.join(REDUCING)})[ \t]?\(")  # from the word on: for short texts
 _EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
@@ -76,7 +80,9 @@ def may_hold_norm(data: bytes | str) -> bool:
         data = data.encode("utf-8", "surrogatepass")
     if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
         data = _ESCAPE.sub(_unescaped, data)
-    return _reduces(data) and any(_search(root, data) for root in _EITHER_ROOT)
+    if _reduces(data):
+        return any(_search(root, data) for root in _EITHER_ROOT) or _search(_RENAMING, data)
+    return _search(_RENAMING, data)
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
@@ -149,7 +155,7 @@ class Marks:
     @cached_property
     def _docs(self) -> list[int]:
         """Where triple-quoted strings begin and end, in turn; none where they don't pair up."""
-        if "'''" in self._text:
+        if "'''" in self._text or '\'"""' in self._text:
             return []
         found = [match.start() for match in _compiled('"""').finditer(self._text)]
         return found if len(found) % 2 == 0 else []

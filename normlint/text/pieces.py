@@ -75,10 +75,16 @@ def quoted(text: str) -> Iterator[tuple[int, int]]:
         if quote == mark:
             yield opened, match.start()
             quote = ""
-        elif not quote and not _in_comment(text, match.start()):
+        elif not quote and not _in_comment(text, match.start()) and not _is_quoted(text, match):
             quote, opened = mark, match.start()
     if quote:
         yield opened, len(text)
+
+
+def _is_quoted(text: str, match: re.Match[str]) -> bool:
+    """Three quotes that are a string of one line, between quotes of the other kind."""
+    around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
+    return around in ("''", '""') and around[0] != match.group()[0]
 
 
 def _in_comment(text: str, at: int) -> bool:

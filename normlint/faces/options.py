@@ -26,7 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options as given; ConfigError on a wrong one."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_intermixed_args(arguments)  # an option may stand between two paths
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")

@@ -21,7 +21,8 @@ _TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 _WALRUS: Final = re.compile(r"(\w+)\s*:=")
 _COMPREHENSION: Final = re.compile(r"\S\s+for\b")
 _GIVEN: Final = re.compile(r"[\"'](\w+)[\"']|\bout\s*=\s*(\w+)")  # register_buffer("eps", ...), torch.div(..., out=y)
-_SIZE: Final = re.compile(rf"[\w.]+\.(?:{'|'.join(SIZES)})\b")  # of a statistic it tells nothing
+_SIZE: Final = re.compile(rf"\.(?:{'|'.join(SIZES)})\b")
+_SIZED: Final = re.compile(rf"[\w.]+{_SIZE.pattern}")  # of a statistic it tells nothing
 _MODULES: Final = frozenset(("self", "cls", "torch", "nn", ".nn", ".functional", "F", "np", "math", ".linalg"))
 _ROOT_MARK: Final = re.compile(r"sqrt|\*\*|pow|reciprocal|norm|std")
 SQUARES: Final = re.compile(r"pow|square|\*\*|norm|var|std|einsum|vecdot|(\b[\w.]+)\s*\*\s*\1\b|mul")
@@ -74,7 +75,7 @@ class Facts:
             elif kind is ast.Assign and type(node.value) is ast.Lambda:  # type: ignore[attr-defined]
                 for name in (name for target in node.targets for name in _names(target)):  # type: ignore[attr-defined]
                     self.params[name] = self.params.get(name, frozenset()).union(_params(node.value.args))  # type: ignore[attr-defined]
-            if kind in _PARTS:
+            if kind in _PARTS and not (kind is ast.Expr and type(node.value) is ast.Constant):  # type: ignore[attr-defined]
                 end = node.body[0].lineno - 1 if kind in _HEADED else node.end_lineno  # type: ignore[attr-defined]
                 self._heads.append((node.lineno, max(end, node.lineno), node, owner))  # type: ignore[attr-defined,arg-type]
             if kind in _NESTING:
@@ -111,7 +112,7 @@ class Facts:
 
     @cached_property
     def _words(self) -> list[Words]:
-        return [frozenset(_WORD.findall(_SIZE.sub("", self._source(number)))) for number in range(len(self._heads))]
+        return [_words_in(self._source(number)) for number in range(len(self._heads))]
 
     def _fact(self, number: int) -> Fact | None:
         if number not in self._facts:
@@ -121,7 +122,7 @@ class Facts:
     def _read(self, number: int) -> Fact | None:
         _, _, node, owner = self._heads[number]
         parts = [part for part in _parts(node) if part is not None]
-        if not parts or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        if not parts:
             return None
         text = self._source(number)
         roots, rooted = roots_in(parts, text) if _ROOT_MARK.search(text) else ((), False)
@@ -132,6 +133,10 @@ class Facts:
         squares = SQUARES.search(text) is not None
         binds = _binds(node, owner, text).union(_inner(parts, text))
         return Fact(binds, self._words[number], reducing, squares, scales, roots, rooted)
+
+
+def _words_in(text: str) -> Words:
+    return frozenset(_WORD.findall(_SIZED.sub("", text) if _SIZE.search(text) else text))
 
 
 @lru_cache(maxsize=256)

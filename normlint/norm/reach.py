@@ -21,6 +21,7 @@ from normlint.text.pieces import Method, Piece, methods
 _SMALL: Final = 12_000  # characters: in a piece that is no longer, one place where a norm may be is as good as all
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _HANDED_ON: Final = re.compile(r"sqrt\b(?<=\.sqrt|rsqrt)(?!\s*\()")  # a root under another name
+_SQUARED: Final = re.compile(r"pow\b|square|\*\*\s*2|(\b[\w.]+)\s*\*\s*\1\b")
 _NEVER: Final = frozenset(("self", "cls", "config", "torch", "nn", "F", "np", "math"))
 # What a name may hold, as bits: a statistic, a root of one, a square, a mean of squares or the like.
 _STATISTIC, _ROOTED, _SQUARE, _OF_SQUARES = 1, 2, 4, 8
@@ -71,8 +72,19 @@ class _Flow:
         return found
 
     @cached_property
-    def _names_of_functions(self) -> frozenset[str]:
-        return frozenset(form for name in self._functions.values() for form in (name, f".{name}"))
+    def _by_name(self) -> dict[str, list[Span]]:
+        """The functions by their names, and by these as attributes."""
+        found: dict[str, list[Span]] = {}
+        for span, name in self._functions.items():
+            for form in (name, f".{name}"):
+                found.setdefault(form, []).append(span)
+        return found
+
+    @cached_property
+    def _squares(self) -> bool:
+        """Where it matters, a square is as good in another statement of a function that reduces."""
+        reducing = (span for span in self._functions if self._marks.reduces(span))
+        return self._rootless and any(_SQUARED.search(self._text, *span) for span in reducing)
 
     def _named(self) -> Iterator[Piece]:
         """The functions of the text that the piece names, and the classes it derives from; and what these name."""
@@ -156,7 +168,7 @@ class _Flow:
         for known in (own, self._shared):
             for word in fact.words & known.keys():
                 holds |= known[word]
-        return holds | _OF_SQUARES if fact.reduces and holds & _SQUARE else holds
+        return holds | _OF_SQUARES if fact.reduces and (holds & _SQUARE or self._squares) else holds
 
     def _arrives(self, fact: Fact, own: _Holds, holds: int) -> bool:
         for under in fact.roots:
@@ -171,9 +183,8 @@ class _Flow:
             if name in fact.words or f".{name}" in fact.words:
                 for param in params - _NEVER:
                     self._learn(where, self._locals[where], param, holds)
-        for name in self._names_of_functions & fact.words:
-            for span, own in self._functions.items():
-                if own == name.lstrip("."):
-                    known = self._locals.setdefault(span, {})
-                    for param in self._read(span).params.get(own, frozenset()) - _NEVER:
-                        self._learn(span, known, param, holds)
+        for name in self._by_name.keys() & fact.words:
+            for span in self._by_name[name]:
+                known = self._locals.setdefault(span, {})
+                for param in self._read(span).params.get(self._functions[span], frozenset()) - _NEVER:
+                    self._learn(span, known, param, holds)

@@ -14,9 +14,9 @@ import pytest
 from normlint.engine.linter import Demand, check_bytes
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.run import check_all
+from normlint.faces.ending import wants_colour
 from normlint.faces.progress import watched
 from normlint.faces.render import View, render
-from normlint.faces.render.style import wants_colour
 from normlint.faces.shows import norms_text
 from normlint.text.source import Place
 from normlint.text.verdict import Probe, Verdict

@@ -29,6 +29,7 @@ _MAGIC: Final = "normlint-cache-1"
 _RACY: Final = 2 * 10**9  # within so many ns a file may be written twice, and have the same time
 _TOO_NEW: Final = "!"
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PAGE: Final = "page"  # in a path's place, which are all absolute
 _UNSAFE: Final = ("\t", "\n")
 
 
@@ -85,11 +86,24 @@ class Cache:
         if not any(mark in key for mark in _UNSAFE):
             self._new[key] = "\t".join((_lasting(stamp), digest, demand, known.findings, known.norms))
 
+    def page(self, digest: str) -> str | None:
+        """How findings were shown, if these were the last ones to be."""
+        known, _, text = self._lines.get(_PAGE, "").partition("\t")
+        return text.encode("ascii", "replace").decode("unicode_escape", "replace") if known == digest else None
+
+    def keep_page(self, digest: str, text: str) -> None:
+        """Remember how findings are shown; of several such pages, the last."""
+        self._new[_PAGE] = f"{digest}\t{text.encode('unicode_escape').decode('ascii')}"
+
     def save(self) -> None:
         """Write what is new, if anything is. Where that can't be done there is no cache."""
         if not self._new:
             return
-        lines = {key: line for key, line in self._lines.items() if key not in self._new and os.path.lexists(key)}
+        lines = {
+            key: line
+            for key, line in self._lines.items()
+            if key not in self._new and (key == _PAGE or os.path.lexists(key))
+        }
         lines.update(self._new)
         body = "".join(f"{key}\t{line}\n" for key, line in lines.items()).encode("utf-8", "surrogateescape")
         try:

@@ -187,8 +187,8 @@ def _tell(errors: Sequence[Failure]) -> int:
 
 
 def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: Configs) -> str:
+    from normlint.faces.ending import wants_colour
     from normlint.faces.render import View, render
-    from normlint.faces.render.style import wants_colour
 
     output_format = configs.of_directory(os.getcwd()).output_format
     view = View(not options.output_file and wants_colour(sys.stdout), paths)

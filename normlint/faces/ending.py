@@ -10,7 +10,7 @@ from normlint.engine.settings import ConfigError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Final
+    from typing import IO, Final
 
 CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 PASSED: Final = "All checks passed!"
@@ -45,3 +45,12 @@ def prepare_streams() -> None:
 def _complain(message: str) -> int:
     sys.stderr.write(f"normlint: {' '.join(message.split())}\n")
     return TROUBLE
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """NO_COLOR says no, FORCE_COLOR says yes, else a terminal that isn't dumb decides."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

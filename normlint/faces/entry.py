@@ -13,7 +13,7 @@ from normlint.engine.cache import Cache, digest_of, directory_for, stamp_of
 from normlint.engine.discovery import discover
 from normlint.engine.settings import Configs, Settings
 from normlint.engine.sift import passes
-from normlint.faces.ending import CLEAN, PASSED, ended
+from normlint.faces.ending import CLEAN, FOUND, PASSED, ended, prepare_streams, wants_colour
 from normlint.text.raw import BadSourceError, read_bytes
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from normlint.engine.discovery import Found
 
 _FLAGS: Final = ("--isolated", "--no-cache")
+_CACHE_DIR: Final = "--cache-dir="
 _FEW: Final = 8  # so many files are read before a manifest would be
 _SOME: Final = 64  # more are read by several processes
 
@@ -51,23 +52,39 @@ def command() -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if any(one.startswith("-") and one not in _FLAGS for one in given):
-        return _full(given)
-    return ended(lambda: _answer(given))
+    asked = _asked(given)
+    return _full(given) if asked is None else ended(lambda: _answer(given, *asked))
 
 
-def _answer(given: list[str]) -> int:
+def _asked(given: list[str]) -> tuple[list[str], str | None] | None:
+    """The paths, and the directory of the cache if one is named; None where there is more to be understood."""
+    paths: list[str] = []
+    directory = None
+    rest = iter(given)
+    for one in rest:
+        if one == _CACHE_DIR[:-1]:
+            directory = next(rest, "")
+        elif one.startswith(_CACHE_DIR):
+            directory = one[len(_CACHE_DIR) :]
+        elif not one.startswith("-"):
+            paths.append(one)
+        elif one not in _FLAGS:
+            return None
+    return None if directory is not None and (not directory or directory.startswith("-")) else (paths, directory)
+
+
+def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     configs = Configs(fixed=Settings(os.getcwd()) if "--isolated" in given else None)
-    found = discover([one for one in given if one not in _FLAGS] or [os.curdir], configs)
+    found = discover(paths or [os.curdir], configs)
     shown = configs.of_directory(os.getcwd()).output_format
     plain = not found.errors and not configs.errors and shown in ("full", "concise")
     cache = None
     cached = "--no-cache" not in given
     known = _known(found, configs, None) if plain and (len(found.paths) <= _FEW or not cached) else None
     if known is None and cached:
-        cache = Cache(directory_for(configs))
+        cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _told(known, shown, found) if known is not None else None
+    status = _told(known, shown, found, cache) if known is not None else None
     if status is None:
         return _full(given, Begun(configs, found, cache))
     if cache is not None:
@@ -75,13 +92,25 @@ def _answer(given: list[str]) -> int:
     return status
 
 
-def _told(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
-    if known:
+def _told(known: list[tuple[str, Known]], shown: str, found: Found, cache: Cache | None) -> int | None:
+    if not known:
+        sys.stdout.write(f"{PASSED}\n")
+        return CLEAN
+    coloured = wants_colour(sys.stdout)
+    told = "\0".join((shown, str(coloured), *(f"{path}\t{one.findings}" for path, one in known)))
+    digest = digest_of(told.encode("utf-8", "surrogateescape"))
+    text = cache.page(digest) if cache is not None else None
+    if text is None:
         from normlint.faces.recalled import recalled
 
-        return recalled(known, shown, found.paths)
-    sys.stdout.write(f"{PASSED}\n")
-    return CLEAN
+        text = recalled(known, shown, found.paths, coloured=coloured)
+        if text is not None and cache is not None:
+            cache.keep_page(digest, text)
+    if text is None:
+        return None
+    prepare_streams()
+    sys.stdout.write(text)
+    return FOUND
 
 
 def _full(given: list[str], begun: Begun | None = None) -> int:

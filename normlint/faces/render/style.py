@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 
 _CONTROL: Final = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
 _CONTROL_TOO: Final = dict.fromkeys(
@@ -40,15 +39,6 @@ class Style:
 
     def _wrap(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
-
-
-def wants_colour(stream: IO[str]) -> bool:
-    """NO_COLOR says no, FORCE_COLOR says yes, else a terminal that isn't dumb decides."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
-        return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def harmless(text: str) -> str:

@@ -382,3 +382,23 @@ def test_a_closed_output_is_no_traceback(bad: Run, monkeypatch: pytest.MonkeyPat
 def test_a_number_of_jobs_may_be_given(bad: Run) -> None:
     Path("b.py").write_text(BAD)
     assert bad("--jobs", "2", "--output-format", "concise").out.endswith("Found 2 errors.\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("a.py", "--exit-zero", "b.py"), ("--exit-zero", "a.py", "b.py"), ("--exit-zero", "--", "a.py", "b.py")],
+    ids=["between two paths", "before them", "before two dashes"],
+)
+def test_an_option_may_stand(arguments: tuple[str, ...], bad: Run, tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text(BAD)
+    ran = bad(*arguments)
+    assert ran.status == 0
+    assert {name for name in ("a.py", "b.py") if name in ran.out} == {"a.py", "b.py"}
+
+
+def test_what_follows_two_dashes_is_a_path(bad: Run, tmp_path: Path) -> None:
+    before = (tmp_path / "a.py").read_text()
+    ran = bad("--", "--fix", "a.py")
+    assert ran.status == 2
+    assert "--fix: " in ran.err
+    assert (tmp_path / "a.py").read_text() == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
@@ -26,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options as given; ConfigError on a wrong one."""
-    options = _parser().parse_intermixed_args(arguments)  # an option may stand between two paths
+    options = _parsed(list(sys.argv[1:] if arguments is None else arguments))
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")
@@ -39,6 +40,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         if (options.fix or options.diff) and getattr(options, option):
             asked = "--fix" if options.fix else "--diff"
             raise ConfigError(f"{asked} mends findings: --{option.replace('_', '-')} does something else with them")
+    return options
+
+
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    """An option may stand between two paths, and after `--` there are none."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = _parser().parse_intermixed_args(arguments[:end])
+    options.paths += arguments[end + 1 :]
     return options
 
 

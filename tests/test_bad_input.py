@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -244,17 +243,15 @@ def test_a_norm_beside_a_broken_one_is_not_told() -> None:
 
 
 BLANKS = {
-    "a power": "mean(x)\nx**" + " " * 300 + "]",
-    "a power of a line far below": "mean(x)\nx**" + "\n" * 300 + "]",
-    "stars in a comment": "mean(x)  #  **" + " " * 300 + "**",
+    "a power": "mean(x)\nx**" + " " * 5_000 + "]",
+    "a power of a line far below": "mean(x)\nx**" + "\n" * 5_000 + "]",
+    "stars in a comment": "mean(x)  #  **" + " " * 5_000 + "**",
 }
 
 
 @pytest.mark.parametrize("text", BLANKS.values(), ids=BLANKS)
 def test_the_sieve_is_not_held_up_by_blanks_after(text: str) -> None:
-    started = time.process_time()
-    may_hold_norm(text.encode())
-    assert time.process_time() - started < 1
+    assert not may_hold_norm(text.encode())  # where blanks meet blanks in a pattern, this has no end
 
 
 def test_the_command_never_prints_a_traceback(tmp_path: Path) -> None:

@@ -234,9 +234,8 @@ def test_dtypes_are_promoted_as_torch_does(left: DType, right: DType, result: DT
     assert promote(right, left) is result
 
 
-@pytest.mark.parametrize("dtype", DType, ids=lambda d: f"{d.value} is not both wide and half")
-def test_no_dtype_is_both_wide_and_half(dtype: DType) -> None:
-    assert not (dtype.wide and dtype.may_be_half)
+@pytest.mark.parametrize("dtype", DType, ids=lambda d: f"{d.value} beside fp64")
+def test_what_meets_fp64_is_wide(dtype: DType) -> None:
     assert promote(dtype, DType.FP64).wide
 
 

@@ -21,11 +21,6 @@ class DType(Enum):
         """Certainly fp32 or wider."""
         return self in (DType.FP32, DType.FP64)
 
-    @property
-    def may_be_half(self) -> bool:
-        """A half can arrive here, by the caller's choice or by a cast in the text."""
-        return self in (DType.INPUT, DType.PARAM, DType.FP16, DType.BF16)
-
 
 HALVES = frozenset({"fp16", "bf16"})
 FLOATS = HALVES | {"fp32"}

@@ -10,7 +10,6 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.lower import lower
 from normlint.evaluate.walk import blocks_of
 from normlint.text.finding import Span
-from normlint.text.marks import REDUCTION  # noqa: F401
 from normlint.text.pieces import Piece, piece_of, pieces
 
 

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
+from normlint.text.pieces import WORD
 
 _DEFINED = re.compile(
     r"^(?P<indent>[ \t]*)(?:(?:async[ \t]+)?def|(?P<cls>class))[ \t]+(?P<name>\w+)"
@@ -19,7 +20,6 @@ _DEFINED = re.compile(
 _EFFECT = re.compile(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)|\bprint\s*\(|\bsetattr\s*\(|\bnonlocal\b")
 _DOC = re.compile(r'"""[\s\S]*?"""')
 _BOUND = re.compile(r"^[ \t]*([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)[ \t]*(?::[^=\n]+)?[-+*/@|&]*=(?!=)([^\n]*)", re.MULTILINE)
-WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Reach:

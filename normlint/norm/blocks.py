@@ -16,9 +16,8 @@ from normlint.norm.candidates import Candidates, Functions, candidates
 from normlint.norm.worthy import bases_of, mentions
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
-from normlint.text.pieces import Piece, pieces
+from normlint.text.pieces import WORD, Piece, pieces
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
 _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
@@ -119,13 +118,13 @@ class _Cutter:
 
     def _words_of(self, piece: Piece) -> set[str]:
         if piece not in self._words:
-            self._words[piece] = set(_WORD.findall(self._text, *piece.span)) - _OF_IMPORTS
+            self._words[piece] = set(WORD.findall(self._text, *piece.span)) - _OF_IMPORTS
         return self._words[piece]
 
     def _imported(self, piece: Piece) -> set[str]:
         """What imports under an `if` or a `try` bind, and more of their words."""
         every = " ".join(match.group() for match in _IMPORT.finditer(self._text, *piece.span))
-        return set(_WORD.findall(every)) - _OF_IMPORTS
+        return set(WORD.findall(every)) - _OF_IMPORTS
 
     def block(self, group: set[Piece], reinitialised: bool) -> Block:
         """The group's statements, with the imports that they use."""

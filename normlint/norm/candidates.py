@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normlint.norm.reach import arrivals
+from normlint.norm.arrivals import arrivals
 from normlint.norm.renamed import renamed
 from normlint.norm.worthy import functions_in, is_gained, is_named, mentions, worthy
 from normlint.text.marks import Marks

@@ -24,9 +24,8 @@ from normlint.norm.candidates import Functions, candidates
 from normlint.norm.worthy import is_named
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
-from normlint.text.pieces import Piece, pieces
+from normlint.text.pieces import WORD, Piece, pieces
 
-_WORD = re.compile(r"[^\W\d]\w*")
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|#[^\n]*')
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
@@ -138,7 +137,7 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
     """A constructor or a statement of the unit names one of the functions: it may be called by another name."""
     made = [f.span for owner in cls.lineage() for f in owner.node.body if getattr(f, "name", "") == "__init__"]
     loose = [p.span for p in module.pieces if p.kind in ("plain", "compound")]
-    words = {word for span in (*made, *loose) for word in _WORD.findall(module.text, *span)}
+    words = {word for span in (*made, *loose) for word in WORD.findall(module.text, *span)}
     return not words.isdisjoint(functions)
 
 
@@ -159,7 +158,7 @@ def _naming(found: set[str], named: dict[str, set[str]]) -> set[str]:
 
 
 def _names(module: Module, method: s.Function) -> set[str]:
-    return set(_WORD.findall(_STRING.sub("", module.source(method.span))))
+    return set(WORD.findall(_STRING.sub("", module.source(method.span))))
 
 
 def _top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:

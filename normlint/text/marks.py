@@ -67,7 +67,6 @@ _POSSIBLE_ROOTS: Final = (
 _BY_NAME: Final = (*REDUCING, "sqrt", "rsqrt", "reciprocal", "pow")
 _RENAMING: Final = rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in _BY_NAME)})"
 RENAMED: Final = re.compile(rf"{_RENAMING}(\w+)")  # `from torch import rsqrt as r`
-REDUCTION: Final = re.compile(rf"\b(?:{'|'.join(REDUCING)})[ \t]?\(")  # from the word on: for short texts
 _EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
 _ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -23,6 +23,9 @@ _HEADER: Final = re.compile(r"(?:async[ \t]+)?(class|def)[ \t]+(\w+)")
 _DECORATED: Final = re.compile(r"^(?:async[ \t]+)?(class|def)[ \t]+(\w+)", re.MULTILINE)
 _KIND: Final = re.compile(r"(import|from|if|try|with|for|while|async|match)\b")
 _METHOD: Final = re.compile(r"\n([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)")
+
+
+WORD: Final = re.compile(r"[^\W\d]\w*")  # a name, wherever it stands
 
 
 class Piece(NamedTuple):
@@ -120,8 +123,3 @@ def _before_decorators(text: str, end: int) -> int:
     while text[(above := text.rfind("\n", 0, end)) + 1 : end].lstrip(" \t").startswith("@"):
         end = above
     return end
-
-
-def piece_at(found: tuple[Piece, ...], position: int) -> int:
-    """The number of the piece that holds a position, -1 before the first."""
-    return bisect_left(found, position + 1, key=lambda piece: piece.span.start) - 1

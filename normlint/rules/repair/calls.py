@@ -186,13 +186,7 @@ def is_module(tree: Tree, node: ast.expr) -> bool:
     """`torch`, `torch.linalg`, `F`: something imported, no tensor."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    return isinstance(node, ast.Name) and (node.id in imported(tree) or (node.id in _MODULES))
-
-
-def imported(tree: Tree) -> set[str]:
-    """The names that imports bind, anywhere in the text."""
-    imports = (n for n in ast.walk(tree.root) if isinstance(n, ast.Import | ast.ImportFrom))
-    return {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
+    return isinstance(node, ast.Name) and (node.id in tree.imported or (node.id in _MODULES))
 
 
 def reductions(tree: Tree) -> Iterator[Reduction]:

@@ -68,16 +68,6 @@ def lines_above(tree: Tree, stmt: ast.stmt, *lines: str) -> Edit:
 # --- operands --------------------------------------------------------------------------------------------------------
 
 
-def imported(tree: Tree) -> set[str]:
-    """The names that imports bind, anywhere in the text."""
-    return {
-        (alias.asname or alias.name).partition(".")[0]
-        for node in ast.walk(tree.root)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-
-
 def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
@@ -86,7 +76,7 @@ def _root(node: ast.expr) -> str:
 
 def receiver(tree: Tree, call: ast.Call) -> ast.expr | None:
     """The tensor a method is called on; None for a function."""
-    if isinstance(call.func, ast.Attribute) and _root(call.func.value) not in imported(tree):
+    if isinstance(call.func, ast.Attribute) and _root(call.func.value) not in tree.imported:
         return call.func.value
     return None
 

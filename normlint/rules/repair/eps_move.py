@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.repair.eps_scope import calls_of, outermost, scopes, self_at
-from normlint.rules.repair.eps_syntax import Place, added, called, fits, imported, number, place
+from normlint.rules.repair.eps_syntax import Place, added, called, fits, is_library, number, place
 from normlint.rules.repair.tree import ATOM, PRODUCT, Tree, binding
 from normlint.rules.repair.trial import Trial
 from normlint.text.finding import Applicability, Edit, Fix, Span
@@ -75,7 +75,7 @@ def _rooted_deviation(tree: Tree, call: ast.Call, eps: str) -> tuple[Edit, ...] 
         return None
     start, end = tree.span(call)
     name = tree.span(func).end
-    library = isinstance(func.value, ast.Name) and func.value.id in imported(tree)
+    library = isinstance(func.value, ast.Name) and is_library(tree, func.value.id)
     head, tail = (f"{tree.source(func.value)}.sqrt(", f" + {eps})") if library else ("(", f" + {eps}).sqrt()")
     return Edit(Span(start, start), head), Edit(Span(name - 3, name), "var"), Edit(Span(end, end), tail)
 

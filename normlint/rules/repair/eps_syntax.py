@@ -140,13 +140,12 @@ def _in_a_chain(tree: Tree, node: ast.expr) -> bool:
     base = node.func.value
     while isinstance(base, ast.Attribute):
         base = base.value
-    return not (isinstance(base, ast.Name) and base.id in imported(tree))
+    return not (isinstance(base, ast.Name) and is_library(tree, base.id))
 
 
-def imported(tree: Tree) -> set[str]:
-    """Names that imports bind, and those that a snippet takes for granted."""
-    nodes = [n for n in ast.walk(tree.root) if isinstance(n, ast.Import | ast.ImportFrom)]
-    return {"torch", "nn", "F"}.union((a.asname or a.name).split(".")[0] for n in nodes for a in n.names)
+def is_library(tree: Tree, name: str) -> bool:
+    """An imported name, or one that a snippet takes for granted."""
+    return name in tree.imported or name in ("torch", "nn", "F")
 
 
 def clamped(tree: Tree, node: ast.expr, eps: str) -> tuple[Edit, ...]:

@@ -48,6 +48,12 @@ class Tree:
     def _parents(self) -> dict[ast.AST, ast.AST]:
         return {child: node for node in ast.walk(self.root) for child in ast.iter_child_nodes(node)}
 
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that imports bind, anywhere in the text."""
+        imports = (node for node in ast.walk(self.root) if isinstance(node, ast.Import | ast.ImportFrom))
+        return frozenset((one.asname or one.name).partition(".")[0] for node in imports for one in node.names)
+
     def _offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
         end = self._lines[line] if line < len(self._lines) else len(self.text)

@@ -16,10 +16,9 @@ from normlint.norm.radicands import STATISTIC
 from normlint.norm.worthy import bases_of
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
-from normlint.text.pieces import Method, Piece, methods
+from normlint.text.pieces import WORD, Method, Piece, methods
 
 _SMALL: Final = 12_000  # characters: in a piece that is no longer, one place where a norm may be is as good as all
-_WORD: Final = re.compile(r"[^\W\d]\w*")
 _HANDED_ON: Final = re.compile(r"sqrt\b(?<=\.sqrt|rsqrt)(?!\s*\()")  # a root under another name
 _SQUARED: Final = re.compile(r"pow\b|square|\*\*\s*2|(\b[\w.]+)\s*\*\s*\1\b")
 _NEVER: Final = frozenset(("self", "cls", "config", "torch", "nn", "F", "np", "math"))
@@ -92,7 +91,7 @@ class _Flow:
         while waiting:
             one = waiting.pop()
             bases = bases_of(self._text, one.span)
-            for name in self._defined.keys() & set(_WORD.findall(self._text, *one.span)):
+            for name in self._defined.keys() & set(WORD.findall(self._text, *one.span)):
                 other = self._defined[name]
                 if other not in found and (
                     other.kind == "def" or name in bases or self._text.find(f"{name}.", *one.span) >= 0

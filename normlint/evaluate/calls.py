@@ -8,7 +8,7 @@ from normlint.evaluate import algebra, builtins, modules
 from normlint.evaluate import syntax as s
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, Given, bind, op_name
-from normlint.evaluate.statements import Returned, mutated, rebind
+from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
     Defined,
@@ -130,11 +130,26 @@ def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
 
 
 def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> Value:
-    from normlint.evaluate.machine import MAX_FRAMES, Frame
+    from normlint.evaluate.machine import MAX_FRAMES
 
     recursive = sum(frame.node is ref.node for frame in m.frames) > 0
     if recursive or len(m.frames) > MAX_FRAMES:
         return _unknown(m, ref.qualname, args, span)
+    grad = m.ctx.grad
+    env = enter(m, ref, args)
+    try:
+        if isinstance(ref.node, s.Lambda):
+            return m.eval(env, ref.node.body)
+        return given_back(m, ref.node, m.run(env, ref.node.body))
+    finally:
+        m.ctx.grad = grad
+        m.frames.pop()
+
+
+def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
+    """The function's frame, with its parameters bound; who calls it takes the frame away again."""
+    from normlint.evaluate.machine import Frame
+
     m.waiting = [w for w in m.waiting if w.node is not ref.node]
     env = Env(parent=ref.env)
     bind_parameters(m, ref, env, args)
@@ -143,27 +158,22 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
     m.ctx.entered.add(ref.node.span)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))
-    try:
-        with m.ctx.grad_mode(m.ctx.grad and not _without_grad(m, ref)):
-            return _body(m, ref, env)
-    finally:
-        m.frames.pop()
+    m.ctx.grad = m.ctx.grad and not _without_grad(m, ref)
+    return env
+
+
+def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
+    """What the function's statements came to."""
+    if not isinstance(outcome, Returned):
+        return Constant(None)
+    m.flow(outcome.value, outcome.value.span if isinstance(outcome.value, Product) else node.span)
+    return outcome.value
 
 
 def _without_grad(m: Machine, ref: FunctionRef) -> bool:
     """Decorated with torch.no_grad or torch.inference_mode."""
     heads = (d.func if isinstance(d, s.Call) else d for d in getattr(ref.node, "decorators", ()))
     return any(m.module.source(h.span).endswith(("no_grad", "inference_mode")) for h in heads)
-
-
-def _body(m: Machine, ref: FunctionRef, env: Env) -> Value:
-    if isinstance(ref.node, s.Lambda):
-        return m.eval(env, ref.node.body)
-    outcome = m.run(env, ref.node.body)
-    if not isinstance(outcome, Returned):
-        return Constant(None)
-    m.flow(outcome.value, outcome.value.span if isinstance(outcome.value, Product) else ref.node.span)
-    return outcome.value
 
 
 def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> None:

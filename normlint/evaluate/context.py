@@ -80,6 +80,17 @@ class Context:
     entered: set[Span] = field(default_factory=set)  # the functions that were run
     called: set[Span] = field(default_factory=set)  # every call that was reached
 
+    def copy(self, plan: dict[str, bool] | None = None) -> Context:
+        """All that is known and noted so far, to go on from with another plan."""
+        # fmt: off
+        return Context(
+            self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
+            self.ranks.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague, self.quiet,
+            self.prefer, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(), self.forks.copy(),
+            self.carriers.copy(), self.entered.copy(), self.called.copy(),
+        )
+        # fmt: on
+
     def tick(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:

@@ -45,6 +45,10 @@ class Machine:
     loading: set[str] = field(default_factory=set)
     waiting: list[FunctionRef] = field(default_factory=list)  # nested functions that nobody has called yet
 
+    def copy(self, ctx: Context) -> Machine:
+        """Where it stands, with another context; names stay in the same scopes."""
+        return Machine(self.module, ctx, self.frames.copy(), self.globals, self.loading.copy(), self.waiting.copy())
+
     def eval(self, env: Env, node: s.Expr) -> Value:
         self.ctx.steps += 1  # as in tick, without the call: this is where most of the time goes
         if self.ctx.steps > MAX_STEPS:

@@ -35,6 +35,11 @@ class FunctionRef:
     receiver: Value | None = None
 
     @property
+    def block(self) -> s.Block:
+        """Its statements; a lambda has none."""
+        return self.node.body if isinstance(self.node, s.Function) else ()
+
+    @property
     def kind(self) -> str:
         """method, static, class or property, by its decorators."""
         names = {d.id for d in getattr(self.node, "decorators", ()) if isinstance(d, s.Name)}

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.entry import Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Mono, Param
-from normlint.evaluate.replay import Entry, replay
+from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Value
 from normlint.norm.blocks import reinitialises
 from normlint.norm.entries import entries

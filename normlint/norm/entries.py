@@ -13,10 +13,10 @@ from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
+from normlint.evaluate.entry import Entry
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, FunctionRef
-from normlint.evaluate.replay import Entry
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.entry import Entry
 from normlint.evaluate.monomial import Param
 from normlint.evaluate.objects import ClassRef
-from normlint.evaluate.replay import Entry
 from normlint.evaluate.value import Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.names import intent

@@ -1,0 +1,90 @@
+"""Where evaluation begins, and with what: a symbol for each parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import SIZES
+from normlint.evaluate.calls import Arguments
+from normlint.evaluate.machine import Machine
+from normlint.evaluate.monomial import Input, Param
+from normlint.evaluate.objects import ClassRef, FunctionRef
+from normlint.evaluate.ops.table import Given
+from normlint.evaluate.value import Defined, Opaque, Product, Value, of_atom, scalar
+from normlint.text.finding import Span
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where evaluation begins: a method of a class, a function, or the statements of the unit itself."""
+
+    qualname: str
+    span: Span
+    function: FunctionRef | None
+    cls: ClassRef | None = None
+    block: s.Block = ()
+    called: bool = False  # somebody in the text calls it: its inputs are judged there
+    vector: bool = False  # vmapped: its inputs have one axis
+    spare: bool = False  # only of interest where no other entry gets there
+
+
+def made_with(m: Machine, init: FunctionRef) -> Arguments:
+    """A symbol for every parameter of a constructor."""
+    return (), {p.name: Given(symbol(m, p), p.span) for p in init.node.params[1:] if not p.star}
+
+
+def symbol(m: Machine, param: s.Parameter) -> Value:
+    """What a constructor's parameter stands for: a number or a flag, with its default."""
+    default = param.default
+    if isinstance(param.annotation, s.Name):
+        config = m.lookup(m.globals, param.annotation.id)
+        if isinstance(config, Defined) and isinstance(config.ref, ClassRef):
+            m.ctx.configs[param.name] = config
+    if isinstance(default, s.Literal) and isinstance(default.value, bool | int | float):
+        return scalar(param.name, float(default.value), param.span)
+    if isinstance(default, s.Unary | s.Binary | s.Name | s.Attribute):
+        value = m.eval(m.globals, default)
+        if isinstance(value, Product) and value.number is not None:
+            return scalar(param.name, value.number, param.span)
+    return scalar(param.name, None, param.span)
+
+
+_PARAMS = ("weight", "gamma", "scale", "g", "gain", "bias", "beta", "w", "b")
+_NUMBERS = ("int", "float", "bool", "str", "Size", "List", "Tuple", "tuple", "list")
+
+
+def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
+    """A value for each parameter of an entry."""
+    keywords: dict[str, Given] = {}
+    params = ref.node.params[1:] if bound else ref.node.params
+    for param in params:
+        if not param.star:
+            keywords[param.name] = Given(_argument(m, param, function=not bound), param.span)
+    return (), keywords
+
+
+def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
+    low = param.name.lower()
+    note = m.module.source(param.annotation.span) if param.annotation else ""
+    if low in ("ctx", "xp", "np", "jnp"):
+        return Opaque(param.name)
+    numeric = any(word in note for word in _NUMBERS) and "Tensor" not in note
+    default = param.default.value if isinstance(param.default, s.Literal) else None
+    if isinstance(default, str):
+        return Opaque(f"{param.name}={default}")
+    if "eps" in low or (low in SIZES and low != "features") or numeric or isinstance(default, bool | int | float):
+        return symbol(m, param)
+    if function and low in _PARAMS:
+        return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)
+    return of_atom(Input(param.name), m.ctx.input_dtype, param.span, alias=param.name)
+
+
+def received(ref: FunctionRef, receiver: Value) -> FunctionRef:
+    """A method of what receives it."""
+    return FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver)
+
+
+def is_bare_method(ref: FunctionRef) -> bool:
+    """A function that stands alone, but was written for a class."""
+    return bool(ref.node.params) and ref.node.params[0].name == "self"

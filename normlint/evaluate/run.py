@@ -1,0 +1,165 @@
+"""One run of an entry, statement by statement; another run is taken up where it decides otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import of_instance
+from normlint.evaluate.calls import call, enter, given_back
+from normlint.evaluate.context import Abandon, Context, Exhausted
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.entry import Entry, is_bare_method, made_with, received, symbolic
+from normlint.evaluate.machine import Frame, Machine
+from normlint.evaluate.module import Module
+from normlint.evaluate.objects import Env, FunctionRef, Instance
+from normlint.evaluate.value import Defined, Product, Tup, Value
+
+Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
+_MOST_WAITING = 8
+
+
+@dataclass(frozen=True)
+class Path:
+    """One replay: what flowed, what was noted, and what came back."""
+
+    context: Context
+    attrs: dict[str, Value]
+    result: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Before a statement of the constructor or of the entry: all that can be seen from there on.
+
+    Values don't change, so copies of what holds them are enough. `at`: the number of the statement in `block`.
+    """
+
+    making: bool
+    block: s.Block
+    at: int
+    env: Env
+    instance: Instance
+    machine: Machine
+    held: tuple[tuple[dict[str, Value], dict[str, Value]], ...]  # what names and attributes are kept in, and a copy
+
+    @property
+    def decided(self) -> int:
+        """How many decisions had been taken."""
+        return len(self.machine.ctx.decisions)
+
+    def restored(self, plan: Plan) -> Machine:
+        """All is as it was, but for the plan."""
+        for holder, copy in self.held:
+            holder.clear()
+            holder.update(copy)
+        return self.machine.copy(self.machine.ctx.copy(plan))
+
+
+Trail: TypeAlias = "tuple[Checkpoint, ...]"  # of a run, the last one before each of its decisions
+
+
+class Run:
+    """An entry along a plan, from its beginning or from the last checkpoint of another run's trail."""
+
+    def __init__(self, module: Module, entry: Entry, plan: Plan, trail: Trail = ()) -> None:
+        self._entry = entry
+        self._trail = list(trail)
+        if trail:
+            self._m, self._instance = trail[-1].restored(plan), trail[-1].instance
+        else:
+            ctx = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
+            self._m = Machine(module, ctx, [Frame(None, entry.qualname, entry.span)])
+            self._instance = Instance(entry.cls)
+
+    @property
+    def context(self) -> Context:
+        """What the run knows and notes."""
+        return self._m.ctx
+
+    def trail_to(self, number: int) -> Trail:
+        """The checkpoints before its decision of this number."""
+        return tuple(one for one in self._trail if one.decided <= number)
+
+    def path(self) -> Path | None:
+        """What comes of it; None where it ends with an exception."""
+        since = self._trail[-1] if self._trail else None
+        try:
+            if since is None or since.making:
+                self._construct(since)
+                self.context.flows, self.context.notes = [], []
+                since = None
+            result = self._enter(since)
+            self._call_waiting()
+        except Exhausted:
+            return Path(self.context, {}, None)
+        except Abandon:
+            return None
+        self._mark_returned(result)
+        return Path(self.context, dict(self._instance.attrs), result)
+
+    def _construct(self, since: Checkpoint | None) -> None:
+        """Run `__init__` with a symbol for every parameter."""
+        if since is not None:
+            self._through(since.block, since.env, since.at, making=True)
+            return
+        m, cls = self._m, self._entry.cls
+        init = of_instance(m, self._instance, "__init__", cls.node.span) if cls else None
+        if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
+            self._through(init.ref.block, enter(m, init.ref, made_with(m, init.ref)), 0, making=True)
+
+    def _enter(self, since: Checkpoint | None) -> Value | None:
+        if since is not None:
+            return self._through(since.block, since.env, since.at)
+        m, entry, ref = self._m, self._entry, self._entry.function
+        if ref is None:
+            m.frames[-1] = Frame(None, "<module>", entry.span)
+            return self._through(entry.block, m.globals, 0)
+        if ref.kind != "static" and (entry.cls or is_bare_method(ref)):
+            ref = received(ref, Defined(self._instance, "self"))
+        arguments = symbolic(m, ref, bound=bool(ref.receiver))
+        for given in arguments[1].values():
+            if entry.vector and isinstance(given.value, Product) and given.value.tensor:
+                m.ctx.learn_rank(given.value, 1)
+        return self._through(ref.block, enter(m, ref, arguments), 0)
+
+    def _through(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
+        """The statements from `at` on, with a checkpoint before each; what they give back."""
+        m = self._m
+        node = m.frame.node
+        outcome = None
+        for number in range(at, len(block)):
+            self._keep(making, block, number, env)
+            outcome = m.run(env, block[number : number + 1])
+            if outcome is not None:
+                break
+        if not isinstance(node, s.Function):
+            return None
+        value = given_back(m, node, outcome)
+        m.frames.pop()
+        m.ctx.grad = True
+        return value
+
+    def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:
+        m = self._m
+        if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
+            self._trail.pop()
+        holders = (env.names, m.globals.names, self._instance.attrs)
+        held = tuple((holder, holder.copy()) for holder in holders)
+        self._trail.append(Checkpoint(making, block, at, env, self._instance, m.copy(m.ctx.copy()), held))
+
+    def _call_waiting(self) -> None:
+        """Functions that the entry defined and gave away: evaluated with symbols, like an entry of their own."""
+        m = self._m
+        for ref in m.waiting[:_MOST_WAITING]:
+            bare = is_bare_method(ref)
+            inner = received(ref, Defined(Instance(None), "self")) if bare else ref
+            call(m, Defined(inner), symbolic(m, inner, bound=bare), self._entry.span)
+
+    def _mark_returned(self, result: Value | None) -> None:
+        """Note that a product is what the entry gives back, also as one of several outputs."""
+        items = result.items if isinstance(result, Tup) else (result,) if result is not None else ()
+        for item in items:
+            if isinstance(item, Product):
+                self._m.flow(item, item.span, returned=True)

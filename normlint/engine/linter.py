@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, merged
 from normlint.engine.selection import Safety, Selection, matches
 from normlint.engine.settings import demand_key
 from normlint.engine.sift import passes
+from normlint.text.frozen import dataclass
 from normlint.text.marks import may_hold_norm
 from normlint.text.raw import read_bytes
 from normlint.text.source import NOTEBOOK, BadSourceError, Source, Unit

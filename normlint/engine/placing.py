@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from normlint.engine.selection import Safety
 from normlint.text.comments import loses_comment
 from normlint.text.edit import apply, checked
 from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.frozen import dataclass
 from normlint.text.source import NOTEBOOK, Source, Unit, line_starts, split_lines
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from normlint.text.finding import Applicability
+from normlint.text.frozen import dataclass
 from normlint.text.source import Place
 from normlint.text.verdict import Verdict
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from normlint.engine.linter import View, findings_of, report_of, survey
@@ -19,6 +19,7 @@ from normlint.engine.wish import Fixed, Key, Wish
 from normlint.rules import Analysis
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Span
+from normlint.text.frozen import dataclass
 from normlint.text.source import BadSourceError, Source, Unit
 from normlint.text.syntax import compiles, is_python
 from normlint.text.units import units_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.settings import ConfigError
 from normlint.text.finding import Applicability
+from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
     from normlint.rules.registry import Rule

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic, Report
+from normlint.text.frozen import dataclass
 from normlint.text.source import Source, Unit
 
 if TYPE_CHECKING:

@@ -201,7 +201,7 @@ def _distributed(a: Product, b: Product, span: Span) -> Product | None:
     if len(extra) != 1 or not isinstance(extra[0].atom, Param) or extra[0].power != 1:
         return None
     gain = Mono(1.0, (extra[0],))
-    factor = Factor(Offset(1.0, gain, span), Fraction(1), span=span)
+    factor = Factor(Offset(1.0, gain, span), ONCE, span=span)
     return replace(a, mono=a.mono.times(Mono(1.0, (factor,))), dtype=promoted((a, b)), span=span)
 
 
@@ -278,7 +278,7 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
 
 def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     """E[x²] − E[x]²."""
-    square = _single_stat(left.mono, Fraction(1))
+    square = _single_stat(left.mono, ONCE)
     mean = _single_stat(right.mono, Fraction(2))
     if square is None or mean is None:
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import field
 
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.monomial import Centred, Layout, Mono
+from normlint.evaluate.monomial import ONCE, Centred, Factor, Layout, Mono
 from normlint.evaluate.value import Product, Value, number, scalar
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 MAX_STEPS = 8_000  # expressions evaluated in one replay
 ENOUGH_STEPS = 5_000  # after as many no further replay of an entry is begun,
@@ -129,7 +129,7 @@ class Context:
     def _rank_of_factors(self, product: Product) -> int | None:
         """x², x·y and x − mean have the axes of x."""
         for f in product.mono.factors:
-            base = f.atom.base if isinstance(f.atom, Centred) else Mono(1.0, (replace(f, power=Fraction(1)),))
+            base = f.atom.base if isinstance(f.atom, Centred) else Mono(1.0, (Factor(f.atom, ONCE),))
             rank = self.ranks.get((base, product.layout))
             if rank is not None:
                 return rank

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.calls import Arguments
@@ -13,6 +11,7 @@ from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Defined, Opaque, Product, Value, of_atom, scalar
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True)

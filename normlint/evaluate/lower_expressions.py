@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from normlint.evaluate import syntax as s
@@ -21,18 +22,25 @@ class Expressions:
         self.text = text
         self.offset = offset
         self.starts = line_starts(text)
-        self.ascii = text.isascii()
+        self.wide = {} if text.isascii() else dict(self._wide_lines())
 
-    def place(self, line: int, column: int) -> int:
-        """The character at a line and a column of UTF-8 bytes."""
-        start = self.starts[line - 1]
-        if self.ascii:
-            return start + column + self.offset
-        end = self.starts[line] if line < len(self.starts) else len(self.text)
-        return start + len(self.text[start:end].encode()[:column].decode()) + self.offset
+    def _wide_lines(self) -> Iterator[tuple[int, str]]:
+        """Lines with more than ASCII, by their number: there the parser's columns aren't characters."""
+        for number, (start, end) in enumerate(pairwise((*self.starts, len(self.text))), 1):
+            if not (line := self.text[start:end]).isascii():
+                yield number, line
 
     def at(self, node: Any) -> Span:
-        return Span(self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset))
+        start, end = self.starts[node.lineno - 1], self.starts[node.end_lineno - 1]
+        if self.wide:
+            start += self.narrower(node.lineno, node.col_offset)
+            end += self.narrower(node.end_lineno, node.end_col_offset)
+        return Span(start + node.col_offset + self.offset, end + node.end_col_offset + self.offset)
+
+    def narrower(self, line: int, column: int) -> int:
+        """By how much characters are fewer than bytes of UTF-8 before a column; 0 or negative."""
+        text = self.wide.get(line)
+        return 0 if text is None else len(text.encode()[:column].decode()) - column
 
     def maybe(self, node: ast.expr | None) -> s.Expr | None:
         return None if node is None else self.expr(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from normlint.evaluate import calls, expressions, statements
 from normlint.evaluate import syntax as s
@@ -20,6 +20,7 @@ from normlint.evaluate.value import (
 )
 from normlint.evaluate.walk import definitions
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 from normlint.text.marks import any_reduction
 
 MAX_FRAMES = 7

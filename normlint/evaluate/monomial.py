@@ -7,32 +7,21 @@ sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import field, replace
 from fractions import Fraction
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from normlint.evaluate.dtypes import DType
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass, kept
 
 NOWHERE: Final = Span(0, 0)
 ONCE: Final = Fraction(1)
 ALL: Final = "all"  # every axis
 TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
-T = TypeVar("T")
 Axes: TypeAlias = tuple[int, ...] | str | None  # None: not known
 Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views since the input, oldest first
-
-
-class kept(Generic[T]):  # noqa: N801  (reads like cached_property, and does without its lock)
-    """A property computed once."""
-
-    def __init__(self, make: Callable[[Any], T]) -> None:
-        self._make, self._name = make, make.__name__
-
-    def __get__(self, owner: object, kind: type | None = None) -> T:
-        value = owner.__dict__[self._name] = self._make(owner)
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +86,7 @@ class Mono:
 
     def map(self, change: Atoms) -> Mono:
         """Every atom changed, also those under eps."""
-        return Mono(self.coef, tuple(replace(f, atom=_map(f.atom, change)) for f in self.factors))
+        return Mono(self.coef, tuple(Factor(_map(f.atom, change), f.power, f.steps, f.span) for f in self.factors))
 
     def stepped(self, step: Step) -> Mono:
         return Mono(self.coef, tuple(Factor(f.atom, f.power, (*f.steps, step), f.span) for f in self.factors))
@@ -290,10 +279,11 @@ def raised(mono: Mono, power: Fraction, steps: Iterable[Step]) -> Mono | None:
 
 
 def _raised(f: Factor, power: Fraction, steps: tuple[Step, ...]) -> Factor:
-    total = f.power * power
-    atom = f.atom
+    if f.power is ONCE:  # most of them; fractions are slow
+        return Factor(f.atom, power, f.steps + steps, f.span)
+    atom, total = f.atom, f.power * power
     if f.power % 2 == 0 and total % 2 != 0 and not positive(atom):
-        atom = Abs(Mono(1.0, (Factor(atom, Fraction(1), span=f.span),)))
+        atom = Abs(Mono(1.0, (Factor(atom, ONCE, span=f.span),)))
     return Factor(atom, total, f.steps + steps, f.span)
 
 

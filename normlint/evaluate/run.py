@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
@@ -15,6 +14,7 @@ from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.value import Defined, Product, Tup, Value
+from normlint.text.frozen import dataclass
 
 Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
 _MOST_WAITING = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from normlint.evaluate import algebra, subscripts
@@ -25,6 +25,7 @@ from normlint.evaluate.value import (
     scalar,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

@@ -6,10 +6,10 @@ What has no node of its own is an `Other` with its sub-expressions: evaluated fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

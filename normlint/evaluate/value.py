@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE, ONCE, Atom, Factor, Layout, Mono, Scalar
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from normlint.norm.radicands import STATISTIC
 from normlint.norm.worthy import bases_of
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
-from normlint.text.pieces import WORD, Method, Piece, methods
+from normlint.text.pieces import Method, Piece, methods
 
 _SMALL: Final = 12_000  # characters: in a piece that is no longer, one place where a norm may be is as good as all
 _HANDED_ON: Final = re.compile(r"sqrt\b(?<=\.sqrt|rsqrt)(?!\s*\()")  # a root under another name
@@ -58,6 +58,7 @@ class _Flow:
         self._defined = defined
         self._locals: dict[Span, _Holds] = {}
         self._facts: dict[Span, Facts] = {}
+        self._held: dict[tuple[Span, int], int] = {}  # by function and fact: what it has handed on
         self._shared: _Holds = {}
         self._news: list[tuple[Span | None, str]] = []  # names that hold more than before; None: everywhere
         self._arrived: set[str] = set()
@@ -91,7 +92,7 @@ class _Flow:
         while waiting:
             one = waiting.pop()
             bases = bases_of(self._text, one.span)
-            for name in self._defined.keys() & set(WORD.findall(self._text, *one.span)):
+            for name in self._defined.keys() & self._marks.words(one.span):
                 other = self._defined[name]
                 if other not in found and (
                     other.kind == "def" or name in bases or self._text.find(f"{name}.", *one.span) >= 0
@@ -107,15 +108,24 @@ class _Flow:
         for span in self._functions:
             if self._marks.reduces(span):
                 for fact in self._read(span).marked():
-                    self._see(span, fact)
+                    self._see(span, fact, 0)
         few = self._piece.span.end - self._piece.span.start < _SMALL
         while self._news and not (few and self._arrived):
             where, word = self._news.pop()
-            for span in self._functions if where is None else (where,):
-                if where is not None or self._text.find(word, *span) >= 0:
-                    for fact in self._read(span).naming(word):
-                        self._see(span, fact)
+            holds = (self._shared if where is None else self._locals[where])[word]
+            for span in self._naming.get(word.lstrip("."), ()) if where is None else (where,):
+                for fact in self._read(span).naming(word):
+                    self._see(span, fact, holds)
         return None if few and self._arrived else self._callers(self._arrived)
+
+    @cached_property
+    def _naming(self) -> dict[str, list[Span]]:
+        """Where a word stands, by function."""
+        found: dict[str, list[Span]] = {}
+        for span in self._functions:
+            for word in self._marks.words(span):
+                found.setdefault(word, []).append(span)
+        return found
 
     def _callers(self, found: set[str]) -> frozenset[str]:
         """With the functions that name one of them, and those that name these."""
@@ -132,14 +142,18 @@ class _Flow:
         end = min((s for s in starts if s < self._piece.span.end), default=self._piece.span.end)
         return Span(self._piece.span.start, end)
 
-    def _see(self, span: Span, fact: Fact) -> None:
-        """What a statement makes of what it gets."""
+    def _see(self, span: Span, fact: Fact, more: int) -> None:
+        """What a statement makes of what it gets: of all that it has got so far, and of what now came."""
         own = self._locals.setdefault(span, {})
-        holds = self._holds(fact, own)
+        before = self._held.get((span, id(fact)), 0)
+        holds = self._made(fact, before | more)
         if not holds:
             return
         if self._functions[span] not in self._arrived and self._arrives(fact, own, holds):
             self._arrived.add(self._functions[span])
+        if holds == before:
+            return
+        self._held[span, id(fact)] = holds
         for bound in fact.binds:
             if bound[:1] == "." or bound == self._functions[span]:
                 self._learn(None, self._shared, bound, holds)
@@ -161,12 +175,9 @@ class _Flow:
             self._facts[span] = read
         return self._facts[span]
 
-    def _holds(self, fact: Fact, own: _Holds) -> int:
-        """All that the words of a statement may hold, and what the statement makes of it."""
-        holds = _STATISTIC * fact.reduces | _ROOTED * fact.rooted | _SQUARE * fact.squares
-        for known in (own, self._shared):
-            for word in fact.words & known.keys():
-                holds |= known[word]
+    def _made(self, fact: Fact, holds: int) -> int:
+        """What a statement makes, where its words hold that."""
+        holds |= _STATISTIC * fact.reduces | _ROOTED * fact.rooted | _SQUARE * fact.squares
         return holds | _OF_SQUARES if fact.reduces and (holds & _SQUARE or self._squares) else holds
 
     def _arrives(self, fact: Fact, own: _Holds, holds: int) -> bool:

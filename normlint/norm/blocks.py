@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
 from normlint.norm.candidates import Candidates, Functions, candidates
 from normlint.norm.worthy import bases_of, mentions
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
@@ -66,7 +66,7 @@ class _Cutter:
         self._begin = begin
         self._marks = marks
         self._pieces = found
-        self._words: dict[Piece, set[str]] = {}
+        self._words: dict[Piece, frozenset[str]] = {}
         self._index: dict[str, list[Piece]] = {}
         for piece in found:
             for name in piece.names:
@@ -116,9 +116,9 @@ class _Cutter:
             for at in mentions(self._text, name, one.span)
         )
 
-    def _words_of(self, piece: Piece) -> set[str]:
+    def _words_of(self, piece: Piece) -> frozenset[str]:
         if piece not in self._words:
-            self._words[piece] = set(WORD.findall(self._text, *piece.span)) - _OF_IMPORTS
+            self._words[piece] = self._marks.words(piece.span) - _OF_IMPORTS
         return self._words[piece]
 
     def _imported(self, piece: Piece) -> set[str]:
@@ -128,7 +128,7 @@ class _Cutter:
 
     def block(self, group: set[Piece], reinitialised: bool) -> Block:
         """The group's statements, with the imports that they use."""
-        words = set().union(*map(self._words_of, group))
+        words: frozenset[str] = frozenset().union(*map(self._words_of, group))
         kept = [(piece, source) for piece in self._pieces if (source := self._kept(piece, group, words))]
         parts = [source for _, source in kept]
         starts = tuple(accumulate((len(part) for part in parts), initial=0))[:-1]
@@ -136,7 +136,7 @@ class _Cutter:
         origins = tuple(piece.span.start for piece, _ in kept)
         return Block("".join(parts), reinitialised, tuple(begin.items()), starts, origins)
 
-    def _kept(self, piece: Piece, group: set[Piece], words: set[str]) -> str:
+    def _kept(self, piece: Piece, group: set[Piece], words: frozenset[str]) -> str:
         """What a block has of a statement: of a class that is only made, that it is one."""
         if piece in group:
             return _trimmed(self._text[slice(*piece.span)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
@@ -20,7 +19,9 @@ from normlint.norm.norm import Computation, Norm, Owner
 from normlint.norm.owner import owner_of
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
+from normlint.norm.worthy import is_base
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 from normlint.text.marks import reductions
 
 
@@ -132,7 +133,7 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
 
 
 def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> Owner:
-    subclassed = entry.cls is not None and _is_base(module, entry.cls.node.name)
+    subclassed = entry.cls is not None and is_base(module.text, entry.cls.node.name)
     reinitialised = module.reinitialised or reinitialises(module.text)
     return owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
 
@@ -145,11 +146,6 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
     if not kept:
         return None
     return Norm(kept[0].kind, name, group[0].made.span, spine(kept[0]), owner, kept, entry.called)
-
-
-def _is_base(module: Module, name: str) -> bool:
-    """Another class of the text derives from it."""
-    return bool(re.search(rf"^[ \t]*class[ \t]+\w+\(.*\b{re.escape(name)}\b", module.text, re.MULTILINE))
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from normlint.evaluate import syntax as s
@@ -21,12 +22,13 @@ from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
 from normlint.norm.candidates import Functions, candidates
-from normlint.norm.worthy import is_named
+from normlint.norm.worthy import is_base, is_named
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|#[^\n]*')
+_CLASS = re.compile(r"\n[ \t]+class[ \t]+\w")  # within another
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
@@ -64,10 +66,11 @@ def _entries_of(
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
-        vector = bool(re.search(rf"\bvmap\(\s*{re.escape(node.name)}\b", module.text))
+        mapped = "vmap(" in module.text and re.search(rf"\bvmap\(\s*{re.escape(node.name)}\b", module.text)
+        vector = bool(mapped)
         called = _is_called(module, node) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
-    for inner in walk(node.body) if "class " in module.source(node.span)[6:] else ():
+    for inner in walk(node.body) if _CLASS.search(module.text, *node.span) else ():
         if isinstance(inner, s.Class):
             nested = machine.define(inner, machine.globals, f"{node.name}.")
             if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
@@ -86,6 +89,8 @@ def _is_called(module: Module, node: s.Function) -> bool:
 @lru_cache(maxsize=64)
 def _is_named(text: str, name: str, pieces: tuple[Piece, ...]) -> bool:
     """In a class or another function of the text that is no test."""
+    if text.count(name) < 2:
+        return False
     calls = [c.start() for c in re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(name)}\b(?![\"'])", text)]
     held = (p for p in pieces if p.kind in ("class", "def") and name not in p.names)
     spans = [p.span for p in held if not p.names[0].lower().startswith("test")]
@@ -112,18 +117,17 @@ def _methods(module: Module, cls: ClassRef, marks: Marks, where: Functions) -> I
         have |= {m.name for m in inherited}
     named = {m.name: _names(module, m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
-    reaching = _closure({m.name for m in methods if marks.reduces(m.span)}, module, named, marks.reduces)
+    reaching = _closure({m.name for m in methods if marks.reduces(m.span)}, module, marks, named, marks.reduces)
     if not is_named(cls.qualname):
         roots = marks.may_root if "Parameter(" in module.source(cls.node.span) else marks.roots
         made = (f for f in cls.node.body if isinstance(f, s.Function) and f.name == "__init__")
         if not any(roots(init.span) for init in made):  # what the constructor roots, any method may give back
-            reaching &= _closure({m.name for m in methods if roots(m.span)}, module, named, roots)
+            reaching &= _closure({m.name for m in methods if roots(m.span)}, module, marks, named, roots)
     if where is not None and not _handed_on(module, cls, where):
         reaching &= _naming(set(where), named)
-    above = re.compile(rf"\bclass[ \t]+\w+\(.*\b{re.escape(cls.node.name)}\b")
     reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
     for method in methods:
-        extended = f"super().{method.name}(" in module.text and bool(above.search(module.text))
+        extended = f"super().{method.name}(" in module.text and is_base(module.text, cls.node.name)
         public = method.name in FORWARDS and not extended
         own = any(method is stmt for stmt in cls.node.body)
         if method.name in reaching and (public or own):
@@ -141,14 +145,17 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
     return not words.isdisjoint(functions)
 
 
-def _closure(reaching: set[str], module: Module, named: dict[str, set[str]], holds: Callable[[Span], bool]) -> set[str]:
-    """Methods that reach the mark through methods and functions they name."""
-    functions = (p for p in module.pieces if p.kind == "def" and holds(p.span))
-    reaching = reaching.union(n for p in functions for n in p.names)
-    return _naming(reaching, named)
+def _closure(
+    reaching: set[str], module: Module, marks: Marks, named: dict[str, set[str]], holds: Callable[[Span], bool]
+) -> set[str]:
+    """Methods that reach the mark through methods and functions they name, and through what these name."""
+    functions = [p for p in module.pieces if p.kind == "def"]
+    reaching = reaching.union(p.names[0] for p in functions if holds(p.span))
+    calling = {p.names[0]: marks.words(p.span) for p in functions}
+    return _naming(_naming(reaching, calling), named)
 
 
-def _naming(found: set[str], named: dict[str, set[str]]) -> set[str]:
+def _naming(found: set[str], named: Mapping[str, AbstractSet[str]]) -> set[str]:
     """With the methods that name one of them, and those that name these."""
     while True:
         more = {name for name, uses in named.items() if uses & found} - found

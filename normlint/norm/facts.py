@@ -24,12 +24,18 @@ _GIVEN: Final = re.compile(r"[\"'](\w+)[\"']|\bout\s*=\s*(\w+)")  # register_buf
 _SIZE: Final = re.compile(rf"\.(?:{'|'.join(SIZES)})\b")
 _SIZED: Final = re.compile(rf"[\w.]+{_SIZE.pattern}")  # of a statistic it tells nothing
 _MODULES: Final = frozenset(("self", "cls", "torch", "nn", ".nn", ".functional", "F", "np", "math", ".linalg"))
-_ROOT_MARK: Final = re.compile(r"sqrt|\*\*|pow|reciprocal|norm|std")
+_ROOT_MARK: Final = re.compile(r"sqrt|[\w)\]]\s*\*\*|pow|reciprocal|norm\b|normalize\b|std(?:_mean)?\b")
+_REDUCING: Final = frozenset(form for word in REDUCING for form in (word, f".{word}"))
 SQUARES: Final = re.compile(r"pow|square|\*\*|norm|var|std|einsum|vecdot|(\b[\w.]+)\s*\*\s*\1\b|mul")
 _NUMPY: Final = re.compile(r"\b(?:np|numpy)\.[\w.]+\s*\(")  # not torch's: nothing comes of it
 _SCALES: Final = re.compile(r"[\w)\]]\s*[*/](?!\*)|mul|div|recip|normalize|einsum|mm\b")
 
 _BREAK: Final = re.compile("\n")
+_SAID: Final = re.compile(  # comments and strings
+    r"#[^\n]*|'''[\s\S]*?'''|'(?:[^'\\\n]|\\[\s\S])*'"
+    r'|"""[\s\S]*?"""|"(?:[^"\\\n]|\\[\s\S])*"'
+)
+_BRACED: Final = re.compile(r"\{[^{}]*\}|\n")
 _NEWER: Final = tuple(getattr(ast, name) for name in ("TryStar",) if hasattr(ast, name))
 
 
@@ -56,11 +62,12 @@ class Facts:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = f"if 1:\n{text}" if text[:1] in " \t" else text
-        self._lines = [0, *(match.end() for match in _BREAK.finditer(self._text))]
+        text = f"if 1:\n{text}" if text[:1] in " \t" else text
         self._heads: list[tuple[int, int, ast.stmt, str]] = []
         self.params: dict[str, Words] = {}
-        self._index(_parsed(self._text))
+        self._index(_parsed(text))
+        self._text = _SAID.sub(_unsaid, text)
+        self._lines = [0, *(match.end() for match in _BREAK.finditer(self._text))]
         self._facts: dict[int, Fact | None] = {}
 
     def _index(self, body: Sequence[ast.stmt]) -> None:
@@ -100,8 +107,7 @@ class Facts:
 
     def marked(self) -> Iterator[Fact]:
         """The statements that may hold a reduction."""
-        words = (form for word in REDUCING for form in (word, f".{word}"))
-        for number in sorted({number for word in words for number in self._naming.get(word, ())}):
+        for number in sorted({number for word in _REDUCING for number in self._naming.get(word, ())}):
             fact = self._fact(number)
             if fact is not None:
                 yield fact
@@ -129,10 +135,19 @@ class Facts:
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Pow):
             roots = (*roots, under(node.target))
         scales = isinstance(node, ast.AugAssign) or _SCALES.search(text) is not None
-        reducing = reduces(_NUMPY.sub("", text) if "np." in text else text)
+        words = self._words[number]
+        reducing = not words.isdisjoint(_REDUCING) and reduces(_NUMPY.sub("", text) if "np." in text else text)
         squares = SQUARES.search(text) is not None
         binds = _binds(node, owner, text).union(_inner(parts, text))
-        return Fact(binds, self._words[number], reducing, squares, scales, roots, rooted)
+        return Fact(binds, words, reducing, squares, scales, roots, rooted)
+
+
+def _unsaid(match: re.Match[str]) -> str:
+    """A comment, or a string that is no name, without its words: with its lines, and what stands in its braces."""
+    said = match.group()
+    if said[0] == "#":
+        return ""
+    return said if said[1:-1].isidentifier() else f'"{"".join(_BRACED.findall(said))}"'
 
 
 def _words_in(text: str) -> Words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from normlint.evaluate.context import Note
@@ -18,6 +18,7 @@ from normlint.evaluate.monomial import (
     Step,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 HALF = Fraction(1, 2)
 

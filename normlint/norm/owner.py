@@ -66,9 +66,11 @@ def _handed_over(cls: ClassRef) -> frozenset[str]:
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:
-    stored = {id(t) for n in walk(node) if isinstance(n, s.Assign) for t in n.targets}
+    stored: set[int] = set()
     for part in walk(node):
-        if isinstance(part, s.Attribute) and id(part) not in stored:
+        if isinstance(part, s.Assign):  # which comes before its targets
+            stored.update(map(id, part.targets))
+        elif isinstance(part, s.Attribute) and id(part) not in stored:
             yield part.name
         elif isinstance(part, s.Literal) and isinstance(part.value, str):
             yield part.value
@@ -94,21 +96,25 @@ def _unused_in(init: s.Function, read: set[str]) -> Span | None:
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
-            inside = sum(isinstance(n, s.Attribute) and n.name == name for n in walk(init.body))
-            if is_eps(name) and name not in read and inside == 1:
+            if is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)
 
 
+def _times_named(init: s.Function, attribute: str) -> int:
+    return sum(isinstance(n, s.Attribute) and n.name == attribute for n in walk(init.body))
+
+
 def _unused_parameter(node: s.Function) -> Span | None:
-    if _is_stub(node):
+    params = [param for param in node.params if is_eps(param.name) and not param.name.startswith("_")]
+    if not params or _is_stub(node):
         return None
-    used = {n.id for n in walk(node.body) if isinstance(n, s.Name)}
-    keywords = any(isinstance(n, s.Argument) and n.star == "**" for n in walk(node.body))
-    for param in node.params:
-        if is_eps(param.name) and param.name not in used and not keywords and not param.name.startswith("_"):
-            return Span(param.span.start, param.span.start + len(param.name))
-    return None
+    below = list(walk(node.body))
+    used = {n.id for n in below if isinstance(n, s.Name)}
+    if any(isinstance(n, s.Argument) and n.star == "**" for n in below):
+        return None
+    spans = (Span(p.span.start, p.span.start + len(p.name)) for p in params if p.name not in used)
+    return next(spans, None)
 
 
 def _is_stub(node: s.Function) -> bool:

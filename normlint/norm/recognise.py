@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate.attributes import SIZES
@@ -12,6 +12,7 @@ from normlint.evaluate.dtypes import FLOATS, HALVES, DType
 from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
+    ONCE,
     TRAILING,
     Abs,
     Atom,
@@ -31,6 +32,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     found = [c for f in mono.factors if bears_stat(f.atom) and (c := _around(mono, f, flow, context)) is not None]
     if len(found) != 1:
         return None
-    return replace(found[0], shift=shift)
+    return found[0] if shift is None else replace(found[0], shift=shift)
 
 
 def _another(factors: list[Factor], stat: Stat) -> bool:
@@ -104,10 +106,10 @@ def _root(factor: Factor) -> _Root | None:
 
 def _scaled(eps: list[Eps]) -> Iterator[Eps]:
     """Powers of the statistic, not of the sum they were met in."""
-    power = Fraction(1)
+    power = ONCE
     for e in reversed(eps):
         power *= e.power
-        yield replace(e, power=power)
+        yield e if power == e.power else replace(e, power=power)
 
 
 def _eps(plus: Plus, power: Fraction) -> Eps:
@@ -252,7 +254,7 @@ def _counts(sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: flo
         for f in sizes
     ]
     if coef != 1 or root.coef != 1:
-        found.append(Count("a number", Fraction(1), None, NOWHERE))
+        found.append(Count("a number", ONCE, None, NOWHERE))
     return tuple(found)
 
 
@@ -268,7 +270,7 @@ def _ratio(sizes: list[Factor]) -> tuple[tuple[Count, ...], list[Factor]]:
 
 
 def _mono(f: Factor) -> Mono:
-    return Mono(1.0, (replace(f, power=Fraction(1)),))
+    return Mono(1.0, (Factor(f.atom, ONCE, f.steps, f.span),))
 
 
 def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
@@ -293,7 +295,5 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
 def _kind(stat: Stat, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> str:
     if any(centred):
         return "layer"
-    if stat.reduce == "mean":
-        return "rms"
     known = sum((c.power for c in counts if c.of_features), Fraction(0))
-    return "rms" if known == HALF else "l2"
+    return "rms" if stat.reduce == "mean" or known == HALF else "l2"

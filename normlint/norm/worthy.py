@@ -64,6 +64,13 @@ def bases_of(text: str, span: Span) -> set[str]:
     return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
 
 
+def is_base(text: str, name: str) -> bool:
+    """Another class of the text derives from this one."""
+    if text.count(name) < 2:
+        return False
+    return re.search(rf"^[ \t]*class[ \t]+\w+\(.*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
+
+
 def _is_part(char: str) -> bool:
     return bool(char) and (char.isalnum() or char == "_" or char in _QUOTES)
 
@@ -118,9 +125,15 @@ class _Search:
 
     @cached_property
     def _rooted_functions(self) -> dict[str, Piece]:
+        """Those with a root, those that name one of them, and so on."""
         found = {p.names[0]: p for p in self._pieces if p.kind == "def" and self._roots(p)}
         compound = (p for p in self._pieces if p.kind == "compound" and self._roots(p))
-        return found | {name: p for p in compound for name in functions_in(self._text, p)}
+        found |= {name: p for p in compound for name in functions_in(self._text, p)}
+        others = [p for p in self._pieces if p.kind == "def" and p.names[0] not in found]
+        while new := [p for p in others if not found.keys().isdisjoint(self._marks.words(p.span))]:
+            found |= {p.names[0]: p for p in new}
+            others = [p for p in others if p not in new]
+        return found
 
     @cached_property
     def _rooted_classes(self) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from normlint.norm.norm import Norm
@@ -23,6 +23,7 @@ from normlint.rules import (
 from normlint.rules.registry import RULES, Problem, Repair
 from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
+from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Module

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from normlint.evaluate.module import Module
@@ -11,6 +11,7 @@ from normlint.norm.candidates import Candidates
 from normlint.rules import analysed
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm

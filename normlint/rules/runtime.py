@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from normlint.rules.registry import runtime_rule
+from normlint.text.frozen import dataclass
 from normlint.text.verdict import SKIPPED, WRONG, Verdict
 
 _TOLERANCE = 1e-2  # the measurement is good to 1e-7; a decimal that was rounded is no other eps

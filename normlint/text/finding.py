@@ -6,9 +6,10 @@ columns appear only where something is shown to a person or a machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from normlint.text.frozen import dataclass
 
 
 class Span(NamedTuple):

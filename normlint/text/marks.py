@@ -68,6 +68,7 @@ _BY_NAME: Final = (*REDUCING, "sqrt", "rsqrt", "reciprocal", "pow")
 _RENAMING: Final = rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in _BY_NAME)})"
 RENAMED: Final = re.compile(rf"{_RENAMING}(\w+)")  # `from torch import rsqrt as r`
 _EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
+_NAME: Final = r"[^\W\d]\w*"
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
 _ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
 _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
@@ -149,6 +150,7 @@ class Marks:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._words: dict[Span, frozenset[str]] = {}
         self.reductions = list(self._outside(at for at in _reductions(text) if not _of_unicode(text, at)))
 
     @cached_property
@@ -166,15 +168,23 @@ class Marks:
 
     def roots(self, span: Span) -> bool:
         """A root, an inverse, a fractional power."""
-        return self._any(_ROOTS, span)
+        from normlint.text.spared import is_spared
+
+        return any(not is_spared(self._text, at) for at in self._all(_ROOTS, span))
 
     def may_root(self, span: Span) -> bool:
         """A root, or what stands for one in a norm that takes none."""
-        return self._any(_POSSIBLE_ROOTS, span)
+        return any(True for _ in self._all(_POSSIBLE_ROOTS, span))
 
-    def _any(self, patterns: Iterable[str], span: Span) -> bool:
+    def words(self, span: Span) -> frozenset[str]:
+        """All names in a stretch, also those in strings and comments."""
+        if span not in self._words:
+            self._words[span] = frozenset(_compiled(_NAME).findall(self._text, *span))
+        return self._words[span]
+
+    def _all(self, patterns: Iterable[str], span: Span) -> Iterator[int]:
         every = (match.start() for pattern in patterns for match in _compiled(pattern).finditer(self._text, *span))
-        return any(True for _ in self._outside(every))
+        return self._outside(every)
 
     def _outside(self, positions: Iterable[int]) -> Iterator[int]:
         return (at for at in positions if bisect_left(self._docs, at) % 2 == 0)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, BadSourceError
 
 __all__ = [

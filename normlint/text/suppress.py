@@ -7,9 +7,10 @@ in the finding's physical line, or in all lines of a multi-line string or of a l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from normlint.text.frozen import dataclass
 from normlint.text.source import line_starts, split_lines
 
 NOQA: Final = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)

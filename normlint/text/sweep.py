@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
+
+from normlint.text.frozen import dataclass
 
 NORM: Final = "norm"  # the user's
 TORCH: Final = "torch"  # torch's own of that kind, with the same gain and eps

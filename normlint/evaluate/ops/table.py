@@ -6,12 +6,12 @@ A method and a function are one row: the receiver is the first parameter. `axis`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.value import Constant, Product, Value
 from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

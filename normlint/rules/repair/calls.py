@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 PARAMETERS: Final = {
     **dict.fromkeys(("mean", "nanmean", "sum", "nansum"), ("input", "dim", "keepdim")),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from normlint.rules.repair.tree import ATOM, Function, Tree, binding
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 Scope = Function | ast.Lambda
 

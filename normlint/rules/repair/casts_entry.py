@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Computation
@@ -13,6 +13,7 @@ from normlint.rules.repair.casts_edits import Square, asks, behind, scope, squar
 from normlint.rules.repair.tree import Function, Tree
 from normlint.text.edit import overlap
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 _LOOKS = ("shape", "size", "ndim", "dim", "device", "numel", "is_cuda", "requires_grad")  # the same in every dtype
 

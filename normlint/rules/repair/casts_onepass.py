@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.rules.repair.casts_edits import (
@@ -18,6 +17,7 @@ from normlint.rules.repair.casts_edits import (
 )
 from normlint.rules.repair.tree import ATOM, SUM, Tree, binding
 from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.frozen import dataclass
 
 
 def centre_first(stat: Stat, tree: Tree) -> Fix | None:

@@ -6,10 +6,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from normlint.rules.repair.casts_edits import scope, starts_its_line, stores
 from normlint.rules.repair.tree import Function, Tree
+from normlint.text.frozen import dataclass
 
 _UP = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
 _BACK = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")

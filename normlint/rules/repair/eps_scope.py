@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from normlint.norm.owner import is_eps
 from normlint.rules.repair.eps_syntax import number
 from normlint.rules.repair.tree import Function, Tree
+from normlint.text.frozen import dataclass
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _DEEP = 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from normlint.norm.owner import is_eps
@@ -25,6 +24,7 @@ from normlint.rules.repair.eps_scope import (
 from normlint.rules.repair.eps_syntax import after_arguments, number, passed
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "compile", "autocast"}

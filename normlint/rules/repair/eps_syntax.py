@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from normlint.evaluate.monomial import Step
 from normlint.rules.repair.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
 _POWERS: Final = {"norm": HALF, "std": HALF, "sqrt": HALF, "rsqrt": -HALF, "recip": -ONE, "square": Fraction(2)}

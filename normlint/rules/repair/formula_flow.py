@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from normlint.rules.repair.formula_text import number
 from normlint.rules.repair.tree import Function, Tree
+from normlint.text.frozen import dataclass
 
 FAR: Final = 60
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)

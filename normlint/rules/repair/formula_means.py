@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from normlint.rules.repair.formula_flow import called, names_of
 from normlint.rules.repair.formula_text import function, tight
 from normlint.rules.repair.tree import SUM, Function, Tree
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
 _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")

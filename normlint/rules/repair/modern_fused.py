@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from normlint.evaluate.monomial import TRAILING, Input, Mono, Param
 from normlint.norm.norm import Computation, Norm
@@ -13,6 +12,7 @@ from normlint.rules.repair.modern_unused import unused_helpers
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Function, Tree
 from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.frozen import dataclass
 
 _FUNCTIONAL = {"rms": "rms_norm", "layer": "layer_norm"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -11,6 +10,7 @@ from normlint.rules.repair.calls import called, is_module
 from normlint.rules.repair.lengths import bindings, decimal, power_of, raised, times, uses
 from normlint.rules.repair.tree import ATOM, Tree, binding
 from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
 
 _PRODUCTS: Final = {"div": "mul", "mul": "div", "divide": "multiply", "multiply": "divide", "true_divide": "mul"}
 

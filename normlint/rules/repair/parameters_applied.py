@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from normlint.evaluate.monomial import Param
@@ -12,6 +11,7 @@ from normlint.norm.norm import Norm
 from normlint.rules.repair.tree import PRODUCT, SUM, Function, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
 from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.frozen import dataclass
 
 _BIASES: Final = ("bias", "beta", "b_2", "shift")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from normlint.norm.norm import Norm
 from normlint.rules.repair.tree import PRODUCT, SUM, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
 from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.frozen import dataclass
 
 _ARITHMETIC: Final = frozenset(
     (

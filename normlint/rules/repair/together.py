@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from normlint.rules.registry import Repair
 from normlint.rules.repair.tree import Tree
 from normlint.text.edit import overlap
 from normlint.text.finding import Fix
+from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

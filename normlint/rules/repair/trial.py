@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +16,7 @@ from normlint.rules.registry import RULES
 from normlint.rules.repair.tree import Tree
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Fix
+from normlint.text.frozen import dataclass
 
 MOST: Final = 24  # candidates tried for one finding
 Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits

@@ -42,10 +42,10 @@ class Begun:
 
 
 def command() -> int:
-    """The installed command, in a process of its own: it lives too short for garbage to be worth looking for."""
+    """The installed command, in a process of its own: it is worth less to look for garbage than it is by default."""
     import gc
 
-    gc.set_threshold(200_000, 50, 1000)
+    gc.set_threshold(50_000, 10, 10)
     return main()
 
 

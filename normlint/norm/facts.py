@@ -154,7 +154,7 @@ def _words_in(text: str) -> Words:
     return frozenset(_WORD.findall(_SIZED.sub("", text) if _SIZE.search(text) else text))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def facts(text: str) -> Facts | None:
     """The facts of one function's text; None where it can't be read by itself."""
     try:

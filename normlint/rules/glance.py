@@ -50,7 +50,7 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     return Glance(tuple(sorted(placed, key=lambda one: (one.span, one.code))), tuple(norms[number] for number in order))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _glance(text: str, snippet: bool, reinitialised: bool, begin: Candidates) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):

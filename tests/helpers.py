@@ -55,7 +55,7 @@ def fake_norm(qualname: str, span: Span, spine: str) -> Norm:
     return Norm("rms", qualname, span, spine, Owner("RMSNorm", "rms", True, True, span), ())
 
 
-def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
+def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True, **others: object) -> rules.Analysis:
     """Findings wherever a mark stands in the text, and one norm if there is any."""
     del snippet
     where = [(code, found) for code, mark in MARKS.items() for found in mark.finditer(text)]

@@ -46,7 +46,7 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
 
-    def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> rules.Analysis:
+    def analyse(text: str, *, snippet: bool = False, fixes: bool = True, **others: object) -> rules.Analysis:
         findings = [
             Finding(
                 code,

@@ -342,7 +342,7 @@ def test_an_error_while_fixes_are_sought_leaves_the_findings(using: Using, monke
     using()
     real = rules.analyse
 
-    def fail(text: str, *, snippet: bool, fixes: bool) -> rules.Analysis:
+    def fail(text: str, *, snippet: bool, fixes: bool, mends: object) -> rules.Analysis:
         found = real(text, snippet=snippet, fixes=fixes)
         if fixes:
             raise ZeroDivisionError("by nought")

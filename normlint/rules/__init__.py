@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -42,17 +42,20 @@ class Analysis:
     norms: tuple[Norm, ...]
 
 
-def analyse(text: str, *, snippet: bool = False, fixes: bool = True) -> Analysis:
+def analyse(
+    text: str, *, snippet: bool = False, fixes: bool = True, mends: Callable[[Finding], bool] | None = None
+) -> Analysis:
     """Read one unit of Python: all rules, also those off by default (the engine selects).
 
-    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `fixes`: with them.
+    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `fixes`: with them,
+    for the findings that `mends` says, or all.
     """
     from normlint.evaluate.module import Module
 
-    return analysed(Module(text, snippet), fixes=fixes)
+    return analysed(Module(text, snippet), fixes=fixes, mends=mends)
 
 
-def analysed(module: Module, *, fixes: bool) -> Analysis:
+def analysed(module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | None = None) -> Analysis:
     """The same for a unit, or a part of one, that has been taken apart."""
     from normlint.norm.collect import norms
 
@@ -70,7 +73,8 @@ def analysed(module: Module, *, fixes: bool) -> Analysis:
             repairs.setdefault((f.span, f.code), []).append(repair)
     if fixes and any(any(several) for several in repairs.values()):
         mender = Mender(module.text, tuple(listed.values()), judged, snippet=module.snippet)
-        findings = {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in findings.items()}
+        wanted = {k: f for k, f in findings.items() if mends is None or mends(f)}
+        findings |= {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in wanted.items()}
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
 
 

@@ -10,22 +10,9 @@ from normlint.rules.repair.tree import Tree
 _FUNCTIONAL: Final = "torch.nn.functional"
 
 
-def imported(tree: Tree) -> dict[str, str]:
-    """Local names by the dotted path they stand for: {"torch.nn": "nn"}."""
-    found: dict[str, str] = {}
-    for node in ast.walk(tree.root):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                found[one.name if one.asname else one.name.partition(".")[0]] = one.asname or one.name.partition(".")[0]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for one in node.names:
-                found[f"{node.module}.{one.name}"] = one.asname or one.name
-    return found
-
-
 def spelled(tree: Tree, dotted: str) -> str | None:
     """`dotted` (torch.nn.Parameter) by the shortest name that the text has for it; None where it has none."""
-    names = imported(tree)
+    names = tree.paths
     if tree.snippet or not names:
         names = _assumed(tree) | names
     rest = ""

@@ -46,7 +46,22 @@ class Tree:
 
     @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.root) for child in ast.iter_child_nodes(node)}
+        """By node; of a statement at the top all or none are there."""
+        return dict.fromkeys(self.root.body, self.root)
+
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """Local names by the dotted path they stand for: {"torch.nn": "nn"}."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.root):
+            if isinstance(node, ast.Import):
+                for one in node.names:
+                    first = one.name.partition(".")[0]
+                    found[one.name if one.asname else first] = one.asname or first
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for one in node.names:
+                    found[f"{node.module}.{one.name}"] = one.asname or one.name
+        return found
 
     @cached_property
     def imported(self) -> frozenset[str]:
@@ -91,8 +106,7 @@ class Tree:
         while waiting:
             for node in ast.iter_child_nodes(waiting.pop()):
                 if hasattr(node, "lineno"):
-                    decorators = getattr(node, "decorator_list", ())
-                    start = min((node.lineno, *(d.lineno for d in decorators)))
+                    start = _first_line(node)
                     if start > last or (node.end_lineno or start) < first:  # type: ignore[attr-defined]
                         continue
                     if isinstance(node, kind):
@@ -103,14 +117,24 @@ class Tree:
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that holds this one."""
+        if node not in self._parents and node is not self.root:
+            line = getattr(node, "lineno", None)
+            for statement in self.root.body:
+                if (
+                    line is None
+                    or statement.end_lineno is None
+                    or _first_line(statement) <= line <= statement.end_lineno
+                ):
+                    below = ((child, one) for one in ast.walk(statement) for child in ast.iter_child_nodes(one))
+                    self._parents.update(below)
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes that hold this one, from the inside out."""
-        found = self._parents.get(node)
+        found = self.parent(node)
         while found is not None:
             yield found
-            found = self._parents.get(found)
+            found = self.parent(found)
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The statement that the node is or belongs to."""
@@ -203,6 +227,12 @@ class Tree:
         end -= self.text[end - 1 : end] == "\r"
         indent = self.indent(stmt)
         return Edit(Span(end, end), "".join(f"{self.newline}{indent}{line}" for line in lines))
+
+
+def _first_line(node: ast.AST) -> int:
+    """Of a decorated one, its first decorator's."""
+    lines: list[int] = [one.lineno for one in (node, *getattr(node, "decorator_list", ()))]
+    return min(lines)
 
 
 def binding(node: ast.expr) -> int:

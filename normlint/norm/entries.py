@@ -117,12 +117,15 @@ def _methods(module: Module, cls: ClassRef, marks: Marks, where: Functions) -> I
         have |= {m.name for m in inherited}
     named = {m.name: _names(module, m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
-    reaching = _closure({m.name for m in methods if marks.reduces(m.span)}, module, marks, named, marks.reduces)
+    reducing = {m.name for m in methods if marks.reduces(m.span)} | _functions(module, marks, marks.reduces)
+    reaching = _naming(reducing, named)
     if not is_named(cls.qualname):
         roots = marks.may_root if "Parameter(" in module.source(cls.node.span) else marks.roots
+        # What the constructor roots, or makes of a function that does, any method may give back.
         made = (f for f in cls.node.body if isinstance(f, s.Function) and f.name == "__init__")
-        if not any(roots(init.span) for init in made):  # what the constructor roots, any method may give back
-            reaching &= _closure({m.name for m in methods if roots(m.span)}, module, marks, named, roots)
+        rooted = _functions(module, marks, roots)
+        if not any(roots(init.span) or marks.words(init.span) & rooted for init in made):
+            reaching &= _naming({m.name for m in methods if roots(m.span)} | rooted, named)
     if where is not None and not _handed_on(module, cls, where):
         reaching &= _naming(set(where), named)
     reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
@@ -145,14 +148,12 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
     return not words.isdisjoint(functions)
 
 
-def _closure(
-    reaching: set[str], module: Module, marks: Marks, named: dict[str, set[str]], holds: Callable[[Span], bool]
-) -> set[str]:
-    """Methods that reach the mark through methods and functions they name, and through what these name."""
+def _functions(module: Module, marks: Marks, holds: Callable[[Span], bool]) -> set[str]:
+    """The functions of the text that hold the mark, those that name one of them, and so on."""
     functions = [p for p in module.pieces if p.kind == "def"]
-    reaching = reaching.union(p.names[0] for p in functions if holds(p.span))
-    calling = {p.names[0]: marks.words(p.span) for p in functions}
-    return _naming(_naming(reaching, calling), named)
+    return _naming(
+        {p.names[0] for p in functions if holds(p.span)}, {p.names[0]: marks.words(p.span) for p in functions}
+    )
 
 
 def _naming(found: set[str], named: Mapping[str, AbstractSet[str]]) -> set[str]:

@@ -68,6 +68,9 @@ NORM = f"def rms_norm(x):\n    return {RMS}\n"
         ("a norm that is a layer", "class A(nn.Module):\n    def forward(self, x):\n        return self.norm(x) ** 0.5\n"),
         ("a mean in one class and a root in another", "class A:\n    def f(self, x):\n        return x.mean(-1)\n"
          "\n\nclass B:\n    def f(self, x):\n        return x.sqrt() * x\n"),
+        ("a mean in a comment beside a root", "def f(x):\n    y = x.sum()  # a mean of squares\n    return x * 2 / z  # sqrt(y)\n"),
+        ("a mean in what is said", "def f(x, d):\n    print('the mean (of x) is', x.sum())\n    return x / torch.sqrt(d)\n"),
+        ("a root of a size in a chain", "def a(x):\n    return x.mean() * x.shape[-1] ** 0.5\n\n\ndef b(x):\n    return a(x)\n"),
         ("numpy's own norm", "import numpy as np\ndef f(x):\n    y = np.linalg.norm(x)\n    return x / y\n"),
     ),
 )  # fmt: skip
@@ -96,6 +99,10 @@ def test_nothing_is_read_of(text: str) -> None:
          "    @thing\n    def g(self):\n        return 1\n"),
         ("a base with the mean", "class A:\n    def ms(self, x):\n        return x.square().mean(-1)\n\n\nclass B(A):\n"
          "    def g(self, x):\n        return x / self.ms(x).sqrt()\n"),
+        ("a function that names one that names one with the root", "def root(m):\n    return m.rsqrt()\n\n\n"
+         "def second(m):\n    return root(m)\n\n\nclass A(nn.Module):\n    def forward(self, x):\n"
+         "        return x * second(x.square().mean(-1, True))\n"),
+        ("a statistic in braces of a string", "def f(x):\n    print(f'{(m := x.square().mean(-1, True))} is the mean')\n    return x * m.rsqrt()\n"),
         ("loose statements", f"x = torch.ones(4)\ny = {RMS}\n"),
     ),
 )  # fmt: skip

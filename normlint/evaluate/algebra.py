@@ -45,7 +45,7 @@ INVERSE = Fraction(-1)
 
 def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True) -> Product:
     """A tensor of which only its origin is known; pure operations on equal values are equal."""
-    depth = max((a.depth for a in args if isinstance(a, Mono)), default=0)
+    depth = max([a.depth for a in args if isinstance(a, Mono)], default=0) if args else 0
     deep = depth > MAX_DEPTH
     atom = Apply(name, () if deep else args, span if deep or not pure else NOWHERE, 0 if deep else depth)
     return of_atom(atom, DType.UNKNOWN, span)

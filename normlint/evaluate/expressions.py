@@ -34,7 +34,7 @@ from normlint.text.marks import any_reduction
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
-__all__ = ["evaluate", "truth"]
+__all__ = ["EVALUATE", "truth"]
 
 ASSUMED = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math", "np": "numpy", "einops": "einops",
@@ -46,11 +46,6 @@ BUILTINS = frozenset(
         "str pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next"
     ).split()
 )
-
-
-def evaluate(m: Machine, env: Env, node: s.Expr) -> Value:
-    value = _EVALUATE[type(node)](m, env, node)
-    return value.at(node.span) if isinstance(value, Product) and value.span != node.span else value
 
 
 def _name(m: Machine, env: Env, node: s.Name) -> Value:
@@ -245,7 +240,7 @@ def _other(m: Machine, env: Env, node: s.Other | s.Mapping) -> Value:
     return Opaque(m.module.source(node.span)[:80], node.span)
 
 
-_EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
+EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
     s.Name: _name,
     s.Literal: _literal,
     s.Attribute: _attribute,

@@ -51,10 +51,12 @@ class Machine:
         return Machine(self.module, ctx, self.frames.copy(), self.globals, self.loading.copy(), self.waiting.copy())
 
     def eval(self, env: Env, node: s.Expr) -> Value:
-        self.ctx.steps += 1  # as in tick, without the call: this is where most of the time goes
-        if self.ctx.steps > MAX_STEPS:
+        ctx = self.ctx
+        ctx.steps += 1  # as in tick, without the call: this is where most of the time goes
+        if ctx.steps > MAX_STEPS:
             raise Exhausted
-        return expressions.evaluate(self, env, node)
+        value = expressions.EVALUATE[type(node)](self, env, node)
+        return value.at(node.span) if isinstance(value, Product) and value.span != node.span else value
 
     def run(self, env: Env, block: s.Block) -> statements.Outcome:
         return statements.execute(self, env, block)

@@ -102,6 +102,10 @@ def test_nothing_is_read_of(text: str) -> None:
         ("a function that names one that names one with the root", "def root(m):\n    return m.rsqrt()\n\n\n"
          "def second(m):\n    return root(m)\n\n\nclass A(nn.Module):\n    def forward(self, x):\n"
          "        return x * second(x.square().mean(-1, True))\n"),
+        ("a class two levels above with the root", "class A(nn.Module):\n    def normalize(self, x, v):\n"
+         "        return x * torch.rsqrt(v + 1e-6)\n\n\nclass B(A):\n    def other(self):\n        return 1\n\n\nclass C(B):\n"
+         "    def forward(self, x):\n        return self.normalize(x, x.pow(2).mean(-1, keepdim=True))\n"),
+        ("a power on the next line", "def f(x):\n    m = x.square().mean(-1, True)\n    return x * m \\\n        ** -0.5\n"),
         ("a statistic in braces of a string", "def f(x):\n    print(f'{(m := x.square().mean(-1, True))} is the mean')\n    return x * m.rsqrt()\n"),
         ("loose statements", f"x = torch.ones(4)\ny = {RMS}\n"),
     ),
@@ -150,6 +154,26 @@ def test_a_class_that_is_only_made_is_known_to_be_one() -> None:
     text += f"    def __init__(self):\n        self.p = Proj()\n    def forward(self, x):\n        x = self.p(x)\n        return {RMS}\n"
     (block,) = block_texts(text)
     assert "class Proj: ...\n" in block
+
+
+@pytest.mark.parametrize(
+    "root",
+    table(
+        ("a lambda", "inv = lambda v: torch.rsqrt(v)\n"),
+        ("an alias", "inv = torch.rsqrt\n"),
+        ("an import by another name", "from torch import rsqrt as inv\n"),
+    ),
+)
+def test_a_scale_in_the_constructor_hides_no_root_in(root: str) -> None:
+    text = f"""{HEAD}{root}\n\nclass Foo(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.scale = dim ** -0.5
+
+    def forward(self, x):
+        return x * inv(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+"""
+    assert [norm.qualname for norm in glance(text).norms] == ["Foo.forward"]
 
 
 def test_a_copy_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,23 @@ TEXTS = {
         x = self.seen
         return {RMS}
 """,
+    "a function that the constructor keeps": """class Normalizer(nn.Module):
+    def __init__(self, dim, mode="rms", affine=False, eps=1e-6):
+        super().__init__()
+        self.affine = affine
+        self.weight = nn.Parameter(torch.ones(dim))
+        if mode == "none":
+            stat = lambda x: torch.ones_like(x)
+        else:
+            stat = lambda x: x.pow(2).mean(-1, keepdim=True)
+        self.scale = lambda x: torch.rsqrt(stat(x) + eps)
+
+    def forward(self, x, mean=None):
+        if mean is None:
+            mean = x.mean(-1, keepdim=True)
+            return mean
+        return x * self.scale(x) * self.weight
+""",
     "an early return": f"""{CLASS}
     def forward(self, x, skip=False, wide=False):
         if skip:

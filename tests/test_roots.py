@@ -43,6 +43,13 @@ KEPT = (
     "y = l2_normalize(x)",
     "y = x / x.norm(dim=-1)",
     'y = f("#", x / torch.sqrt(ms))',
+    r"s = 'it\'s #'; y = x * torch.rsqrt(ms)",
+    "y = (x - mu) / var_heads ** 0.5",
+    "y = x / size ** 0.5",
+    "y = x * ms_width ** -0.5",
+    "y = x / (self.sq / d) ** 0.5",
+    "self.normalize = F.normalize\ny = self.normalize(x)",
+    "y = l2_and_normalize(x)",
 )
 
 

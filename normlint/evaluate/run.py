@@ -41,6 +41,7 @@ class Checkpoint:
     at: int
     env: Env
     instance: Instance
+    made_in: Env  # the constructor's, which functions that it kept still see
     machine: Machine
     held: tuple[tuple[dict[str, Value], dict[str, Value]], ...]  # what names and attributes are kept in, and a copy
 
@@ -67,11 +68,12 @@ class Run:
         self._entry = entry
         self._trail = list(trail)
         if trail:
-            self._m, self._instance = trail[-1].restored(plan), trail[-1].instance
+            self._m = trail[-1].restored(plan)
+            self._instance, self._made_in = trail[-1].instance, trail[-1].made_in
         else:
             ctx = Context(plan, DType.UNKNOWN if entry.called else DType.INPUT)
             self._m = Machine(module, ctx, [Frame(None, entry.qualname, entry.span)])
-            self._instance = Instance(entry.cls)
+            self._instance, self._made_in = Instance(entry.cls), Env()
 
     @property
     def context(self) -> Context:
@@ -107,7 +109,8 @@ class Run:
         m, cls = self._m, self._entry.cls
         init = of_instance(m, self._instance, "__init__", cls.node.span) if cls else None
         if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
-            self._through(init.ref.block, enter(m, init.ref, made_with(m, init.ref)), 0, making=True)
+            self._made_in = enter(m, init.ref, made_with(m, init.ref))
+            self._through(init.ref.block, self._made_in, 0, making=True)
 
     def _enter(self, since: Checkpoint | None) -> Value | None:
         if since is not None:
@@ -145,9 +148,11 @@ class Run:
         m = self._m
         if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
             self._trail.pop()
-        holders = (env.names, m.globals.names, self._instance.attrs)
+        holders = (env.names, m.globals.names, self._instance.attrs, self._made_in.names)
         held = tuple((holder, holder.copy()) for holder in holders)
-        self._trail.append(Checkpoint(making, block, at, env, self._instance, m.copy(m.ctx.copy()), held))
+        self._trail.append(
+            Checkpoint(making, block, at, env, self._instance, self._made_in, m.copy(m.ctx.copy()), held)
+        )
 
     def _call_waiting(self) -> None:
         """Functions that the entry defined and gave away: evaluated with symbols, like an entry of their own."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
@@ -22,9 +21,9 @@ from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
 from normlint.norm.candidates import Functions, candidates
-from normlint.norm.worthy import is_base, is_named
+from normlint.norm.worthy import is_base, is_named, naming
 from normlint.text.finding import Span
-from normlint.text.marks import Marks
+from normlint.text.marks import RENAMED, Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|#[^\n]*')
@@ -40,13 +39,14 @@ def entries(module: Module) -> Iterator[Entry]:
     if not found:
         return
     machine = Machine(module, Context({}))
+    names = _Named(module, marks)
     for piece in found:
         try:
             block = module.block(piece)
         except SyntaxError:
             continue
         for node in definitions(block):
-            yield from _entries_of(machine, module, node, marks, found[piece])
+            yield from _entries_of(machine, node, marks, names, found[piece])
     yield from _top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
@@ -61,8 +61,9 @@ def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
 
 
 def _entries_of(
-    machine: Machine, module: Module, node: s.Function | s.Class, marks: Marks, where: Functions
+    machine: Machine, node: s.Function | s.Class, marks: Marks, names: _Named, where: Functions
 ) -> Iterator[Entry]:
+    module = machine.module
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
@@ -74,11 +75,11 @@ def _entries_of(
         if isinstance(inner, s.Class):
             nested = machine.define(inner, machine.globals, f"{node.name}.")
             if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
-                yield from _methods(module, nested.ref, marks, None)
+                yield from _methods(module, nested.ref, marks, names, None)
     if isinstance(ref, FunctionRef):
         return
     if isinstance(ref, ClassRef):
-        yield from _methods(module, ref, marks, where)
+        yield from _methods(module, ref, marks, names, where)
 
 
 def _is_called(module: Module, node: s.Function) -> bool:
@@ -107,7 +108,7 @@ def _recast(machine: Machine, node: s.Function) -> bool:
     return False
 
 
-def _methods(module: Module, cls: ClassRef, marks: Marks, where: Functions) -> Iterator[Entry]:
+def _methods(module: Module, cls: ClassRef, marks: Marks, names: _Named, where: Functions) -> Iterator[Entry]:
     """The methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
     have = {m.name for m in methods}
@@ -117,17 +118,16 @@ def _methods(module: Module, cls: ClassRef, marks: Marks, where: Functions) -> I
         have |= {m.name for m in inherited}
     named = {m.name: _names(module, m) - {m.name} for m in methods}
     called = set().union(*named.values()) if named else set()
-    reducing = {m.name for m in methods if marks.reduces(m.span)} | _functions(module, marks, marks.reduces)
-    reaching = _naming(reducing, named)
+    reaching = naming({m.name for m in methods if marks.reduces(m.span)} | names.reducing, named)
     if not is_named(cls.qualname):
-        roots = marks.may_root if "Parameter(" in module.source(cls.node.span) else marks.roots
+        owned = "Parameter(" in module.source(cls.node.span)
+        roots, rooted = (marks.may_root, names.possibly_rooted) if owned else (marks.roots, names.rooted)
         # What the constructor roots, or makes of a function that does, any method may give back.
         made = (f for f in cls.node.body if isinstance(f, s.Function) and f.name == "__init__")
-        rooted = _functions(module, marks, roots)
         if not any(roots(init.span) or marks.words(init.span) & rooted for init in made):
-            reaching &= _naming({m.name for m in methods if roots(m.span)} | rooted, named)
+            reaching &= naming({m.name for m in methods if roots(m.span)} | rooted, named)
     if where is not None and not _handed_on(module, cls, where):
-        reaching &= _naming(set(where), named)
+        reaching &= naming(where, named)
     reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
     for method in methods:
         extended = f"super().{method.name}(" in module.text and is_base(module.text, cls.node.name)
@@ -148,21 +148,32 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
     return not words.isdisjoint(functions)
 
 
-def _functions(module: Module, marks: Marks, holds: Callable[[Span], bool]) -> set[str]:
-    """The functions of the text that hold the mark, those that name one of them, and so on."""
-    functions = [p for p in module.pieces if p.kind == "def"]
-    return _naming(
-        {p.names[0] for p in functions if holds(p.span)}, {p.names[0]: marks.words(p.span) for p in functions}
-    )
+class _Named:
+    """Names of the unit's own, also of lambdas and of imports, by what their definitions hold or name in turn."""
 
+    def __init__(self, module: Module, marks: Marks) -> None:
+        self._marks = marks
+        self._pieces = [p for p in module.pieces if p.kind in ("def", "plain", "compound")]
+        self._renamed = {match[1] for match in RENAMED.finditer(module.text)}
 
-def _naming(found: set[str], named: Mapping[str, AbstractSet[str]]) -> set[str]:
-    """With the methods that name one of them, and those that name these."""
-    while True:
-        more = {name for name, uses in named.items() if uses & found} - found
-        if not more:
-            return found
-        found = found | more
+    @cached_property
+    def _words(self) -> dict[str, frozenset[str]]:
+        return {name: self._marks.words(p.span) for p in self._pieces for name in p.names}
+
+    def _holding(self, holds: Callable[[Span], bool]) -> set[str]:
+        return naming(self._renamed.union(n for p in self._pieces if holds(p.span) for n in p.names), self._words)
+
+    @cached_property
+    def reducing(self) -> set[str]:
+        return self._holding(self._marks.reduces)
+
+    @cached_property
+    def rooted(self) -> set[str]:
+        return self._holding(self._marks.roots)
+
+    @cached_property
+    def possibly_rooted(self) -> set[str]:
+        return self._holding(self._marks.may_root)
 
 
 def _names(module: Module, method: s.Function) -> set[str]:

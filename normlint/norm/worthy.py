@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final
 
@@ -62,6 +63,21 @@ def functions_in(text: str, piece: Piece) -> list[str]:
 def bases_of(text: str, span: Span) -> set[str]:
     """The words in the brackets of class statements."""
     return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
+
+
+def naming(found: AbstractSet[str], named: Mapping[str, AbstractSet[str]]) -> set[str]:
+    """With the names whose words name one of them, and those whose words name these; `named`: words by name."""
+    known = named.keys() | found
+    by: dict[str, list[str]] = {}
+    for name, words in named.items():
+        for word in words & known:
+            by.setdefault(word, []).append(name)
+    reached, waiting = set(found), list(found)
+    while waiting:
+        new = [name for name in by.get(waiting.pop(), ()) if name not in reached]
+        reached.update(new)
+        waiting += new
+    return reached
 
 
 def is_base(text: str, name: str) -> bool:
@@ -129,15 +145,16 @@ class _Search:
         found = {p.names[0]: p for p in self._pieces if p.kind == "def" and self._roots(p)}
         compound = (p for p in self._pieces if p.kind == "compound" and self._roots(p))
         found |= {name: p for p in compound for name in functions_in(self._text, p)}
-        others = [p for p in self._pieces if p.kind == "def" and p.names[0] not in found]
-        while new := [p for p in others if not found.keys().isdisjoint(self._marks.words(p.span))]:
-            found |= {p.names[0]: p for p in new}
-            others = [p for p in others if p not in new]
-        return found
+        functions = {p.names[0]: p for p in self._pieces if p.kind == "def"}
+        words = {name: self._marks.words(p.span) for name, p in functions.items()} if found else {}
+        return found | {name: functions[name] for name in naming(set(found), words) - found.keys()}
 
     @cached_property
     def _rooted_classes(self) -> set[str]:
-        return {p.names[0] for p in self._pieces if p.kind == "class" and self._roots(p)}
+        """Those with a root, those that derive from one of them, and so on."""
+        classes = [p for p in self._pieces if p.kind == "class"]
+        found = {p.names[0] for p in classes if self._roots(p)}
+        return naming(found, {p.names[0]: self._bases(p) for p in classes}) if found else found
 
     def _roots(self, piece: Piece) -> bool:
         if piece not in self._rooted:

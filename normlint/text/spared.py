@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_NAMED: Final = (  # bare names: those that nobody gives to anything else
+    "dim|head_dim|hidden_dim|embed_dim|embedding_dim|inner_dim|key_dim|hidden_size|head_size|attention_head_size|d_model|"
+    "d_k|d_v|d_kv|d_head|dim_head|n_embd|embed_size"
+)
 _SIZE: Final = (
-    r"(?:[\w.]*\b(?:\w*_)?(?:dim|dims|size|heads?|channels|features|width|n_embd|d_model|d_k|d_v|d_kv|d_head|dim_head)"
+    rf"(?:(?<![\w.])(?:{_NAMED})|(?:self|module|\w*config|cfg)\.[\w.]*(?:dim|dims|size|heads?|channels|features|d_model)"
     r"|[\w.]+\.(?:shape\[-?\d\]|size\(-?\d\)))"
 )
 _NUMBER: Final = r"\d+(?:\.\d*)?"
-_BASE: Final = re.compile(rf"(?:\b{_SIZE}|(?<![\w.]){_NUMBER})\s*\Z")  # what stands before `**`
+_BASE: Final = re.compile(rf"(?:{_SIZE}|(?<![\w.]){_NUMBER})\s*\Z")  # what stands before `**`
 _OF_SIZE: Final = re.compile(rf"(?<=math\.)sqrt\(\s*(?:{_NUMBER}\s*/\s*)?{_SIZE}\s*\)")
 _STD: Final = re.compile(r"std(?=_mean|\s*\(|[\"'])|(?<=torch\.)std\b")
-_OWN: Final = re.compile(r"(?:\bself\.|\bdef\s+|_and_)normalize\s*\Z")
+_OWN: Final = re.compile(r"(?:\bself\.|\bdef\s+)(?:\w+_and_)?normalize\s*\Z")
+_GIVEN: Final = re.compile(r"self\.(?:\w+_and_)?normalize\s*=(?!=)")
 _BEFORE: Final = 64  # characters
 
 
@@ -22,7 +27,7 @@ def is_spared(text: str, at: int) -> bool:
     if text[at] == "*":
         found = _BASE.search(text[max(at - _BEFORE, 0) : at]) is not None
     elif text[at] == "(":  # after a word
-        found = _OWN.search(text[max(at - _BEFORE, 0) : at]) is not None
+        found = _OWN.search(text[max(at - _BEFORE, 0) : at]) is not None and not _GIVEN.search(text)
     elif text.startswith("std", at):
         found = _STD.match(text, at) is None
     else:
@@ -31,6 +36,6 @@ def is_spared(text: str, at: int) -> bool:
 
 
 def _in_comment(text: str, at: int) -> bool:
+    """Where the line has quotes, the `#` may be one of a string."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
-    said = line.partition("#")[0]
-    return len(said) < len(line) and said.count('"') % 2 == 0 and said.count("'") % 2 == 0
+    return "#" in line and "'" not in line and '"' not in line

@@ -162,6 +162,7 @@ def test_a_class_that_is_only_made_is_known_to_be_one() -> None:
         ("a lambda", "inv = lambda v: torch.rsqrt(v)\n"),
         ("an alias", "inv = torch.rsqrt\n"),
         ("an import by another name", "from torch import rsqrt as inv\n"),
+        ("a function under a condition", "if thing:\n    def inv(v):\n        return torch.rsqrt(v)\n"),
     ),
 )
 def test_a_scale_in_the_constructor_hides_no_root_in(root: str) -> None:

@@ -17,14 +17,15 @@ def candidates(text: str, pieces: tuple[Piece, ...], marks: Marks) -> dict[Piece
     """Pieces that hold a reduction and a root, in the order of the text, and where in them the two may meet."""
     some = worthy(text, pieces, marks)
     defined = {piece.names[0]: piece for piece in pieces if piece.kind in ("def", "class")} if some else {}
-    found = {piece: _functions(text, piece, defined, marks) for piece in some}
+    hidden = {name for p in pieces if some and p.kind == "compound" for name in _computing(text, p, marks)}
+    found = {piece: _functions(text, piece, defined, hidden, marks) for piece in some}
     kept = {piece: functions for piece, functions in found.items() if functions is None or functions}
     others = renamed(text, pieces, kept)
     if others:
         using = (p for p in pieces if any(True for name in others for _ in mentions(text, name, p.span)))
         kept.update(dict.fromkeys((p for p in using if p.kind != "import" and p not in kept), None))
     for piece in _callers(text, pieces, kept):
-        functions = None if others or piece.kind == "def" else _functions(text, piece, defined, marks)
+        functions = None if others or piece.kind == "def" else _functions(text, piece, defined, hidden, marks)
         if functions is None or functions:
             kept[piece] = functions
     return {piece: kept[piece] for piece in pieces if piece in kept}
@@ -49,7 +50,12 @@ def _functions_of(text: str, piece: Piece) -> tuple[str, ...] | list[str]:
     return piece.names if piece.kind == "def" else functions_in(text, piece) if piece.kind == "compound" else ()
 
 
-def _functions(text: str, piece: Piece, defined: dict[str, Piece], marks: Marks) -> Functions:
-    if any(map(is_named, piece.names)):
+def _computing(text: str, piece: Piece, marks: Marks) -> list[str]:
+    """The functions under an `if` or a `try` that may hold a reduction or a root."""
+    return functions_in(text, piece) if marks.reduces(piece.span) or marks.roots(piece.span) else []
+
+
+def _functions(text: str, piece: Piece, defined: dict[str, Piece], hidden: set[str], marks: Marks) -> Functions:
+    if any(map(is_named, piece.names)) or not hidden.isdisjoint(marks.words(piece.span)):
         return None
     return arrivals(text, piece, defined, marks, rootless=is_gained(text, piece, marks))

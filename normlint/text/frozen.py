@@ -1,7 +1,7 @@
 """Values that don't change: `dataclass` as the standard library has it, but as quick to make as one that isn't frozen.
 
-A frozen dataclass takes three times as long to make as one that isn't, and its class three times as long to create;
-the analysis makes a million of them. That nobody changes one is what the type checker sees to.
+To make a frozen one of five fields takes more than three times as long (1.4 instead of 0.4 µs), and the analysis makes
+little else. That nobody changes one is what the type checker sees to.
 """
 
 from __future__ import annotations

@@ -68,7 +68,6 @@ _BY_NAME: Final = (*REDUCING, "sqrt", "rsqrt", "reciprocal", "pow")
 _RENAMING: Final = rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in _BY_NAME)})"
 RENAMED: Final = re.compile(rf"{_RENAMING}(\w+)")  # `from torch import rsqrt as r`
 _EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
-_NAME: Final = r"[^\W\d]\w*"
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
 _ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
 _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
@@ -178,8 +177,10 @@ class Marks:
 
     def words(self, span: Span) -> frozenset[str]:
         """All names in a stretch, also those in strings and comments."""
+        from normlint.text.pieces import WORD
+
         if span not in self._words:
-            self._words[span] = frozenset(_compiled(_NAME).findall(self._text, *span))
+            self._words[span] = frozenset(WORD.findall(self._text, *span))
         return self._words[span]
 
     def _all(self, patterns: Iterable[str], span: Span) -> Iterator[int]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from normlint.norm.facts import Fact, Facts, facts
 from normlint.norm.radicands import STATISTIC
-from normlint.norm.worthy import bases_of
+from normlint.norm.worthy import bases_of, naming
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
 from normlint.text.pieces import Method, Piece, methods
@@ -129,12 +129,10 @@ class _Flow:
 
     def _callers(self, found: set[str]) -> frozenset[str]:
         """With the functions that name one of them, and those that name these."""
-        while True:
-            spans = (span for span, name in self._functions.items() if name not in found)
-            more = {self._functions[s] for s in spans if any(self._text.find(name, *s) >= 0 for name in found)}
-            if not more:
-                return frozenset(found)
-            found = found | more
+        named: dict[str, set[str]] = {}
+        for span, name in self._functions.items():
+            named.setdefault(name, set()).update(self._marks.words(span))
+        return frozenset(naming(found, named))
 
     def _head(self) -> Span:
         """What of a class stands above its methods."""

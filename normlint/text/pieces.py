@@ -92,6 +92,8 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
 
 def _in_comment(text: str, at: int) -> bool:
     line = text[text.rfind("\n", 0, at) + 1 : at]
+    if line.lstrip(" \t").startswith("#"):
+        return True
     return "#" in line and line.count('"') % 2 == 0 and line.count("'") % 2 == 0
 
 

@@ -40,7 +40,8 @@ class Suppressions:
 
 def skips_file(text: str) -> bool:
     """Does a line of the text ask for the whole file to be left alone (in flake8's words, or ours)?"""
-    return _SKIP_FILE.search(text) is not None
+    low = text.lower()
+    return ("skip-file" in low or "flake8" in low) and _SKIP_FILE.search(text) is not None
 
 
 def suppressions(text: str) -> Suppressions:

@@ -35,6 +35,7 @@ def program(environment: str, name: str) -> str:
         _install(python, *WANTED[environment])
     elif environment == "plugin":
         _install(python, "--force-reinstall", "--no-deps", str(ROOT))
+        _install(python, *WANTED[environment])  # what it needs since
     return str(binaries / name)
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.answers import MOST, OLD, Answers
+from normlint.engine.cache import VARIABLE
+from normlint.engine.linter import Demand, check_bytes, check_checked_text
 from normlint.engine.selection import Selection
+from normlint.faces import flake8 as plugin
 from normlint.faces.flake8 import Plugin
 from tests.helpers import BAD
 
@@ -38,8 +45,8 @@ TEXTS = {
 def plugin_places(text: str) -> list[tuple[int, int, str]]:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
-    plugin = Plugin(ast.parse("".join(lines)), "a.py", lines)
-    return [(line, column + 1, told.partition(" ")[0]) for line, column, told, _ in plugin.run()]
+    told = Plugin(ast.parse("".join(lines)), "a.py", lines).run()
+    return [(line, column + 1, said.partition(" ")[0]) for line, column, said, _ in told]
 
 
 @pytest.mark.usefixtures("faked")
@@ -54,8 +61,14 @@ def options(**given: object) -> argparse.Namespace:
 
 
 @pytest.fixture(autouse=True)
-def demand_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One of each test's own, and the plugin as it is when flake8 starts."""
     monkeypatch.setattr(Plugin, "demand", Demand())
+    monkeypatch.setattr(Plugin, "remembers", True)
+    another_process()
+    path = tmp_path_factory.mktemp("answers")
+    monkeypatch.setenv(VARIABLE, str(path))
+    return path
 
 
 @pytest.mark.usefixtures("faked")
@@ -79,7 +92,8 @@ def test_a_wrong_code_is_told_in_flake8_s_way() -> None:
 def test_the_options_are_read_from_the_configuration() -> None:
     manager = flake8_options.OptionManager(version="1", plugin_versions="", parents=[], formatter_names=[])
     Plugin.add_options(manager)
-    assert {"normlint_select", "normlint_ignore", "normlint_extend_select"} <= set(manager.config_options_dict)
+    known = set(manager.config_options_dict)
+    assert {"normlint_select", "normlint_ignore", "normlint_extend_select", "normlint_no_cache"} <= known
 
 
 @pytest.mark.usefixtures("faked")
@@ -87,15 +101,186 @@ def test_what_the_analysis_raises_never_reaches_flake8(monkeypatch: pytest.Monke
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    assert plugin_places(BAD) != []
-    monkeypatch.setattr("normlint.rules.analyse", fail)
-    monkeypatch.setattr("normlint.rules.glance.glance", fail)
-    assert plugin_places(BAD) == []
+    with monkeypatch.context() as broken:
+        broken.setattr("normlint.rules.analyse", fail)
+        broken.setattr("normlint.rules.glance.glance", fail)
+        assert plugin_places(BAD) == []
+    assert plugin_places(BAD) != [], "what failed is not remembered"
 
 
 def test_a_skipped_file_is_skipped() -> None:
     assert plugin_places(SEED) != []
     assert plugin_places("# normlint: skip-file\n" + SEED) == []
+
+
+# --- what is remembered -----------------------------------------------------------------------------------------------
+
+
+def lines_of(cache: Path) -> list[str]:
+    return [line for file in sorted(cache.glob("answers-*")) for line in file.read_text().splitlines() if line]
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were analysed."""
+    texts: list[str] = []
+
+    def look(path: str, text: str, demand: Demand) -> object:
+        texts.append(text)
+        return check_checked_text(path, text, demand)
+
+    monkeypatch.setattr("normlint.faces.flake8.check_checked_text", look)
+    return texts
+
+
+def another_process() -> None:
+    plugin._answers.cache_clear()
+
+
+def test_a_text_is_analysed_once(cache: Path, looked: list[str]) -> None:
+    first = plugin_places(SEED)
+    another_process()
+    assert plugin_places(SEED) == first != []
+    assert looked == [SEED]
+    assert len(lines_of(cache)) == 1
+
+
+def test_of_a_text_that_cannot_hold_a_norm_nothing_is_kept(cache: Path, looked: list[str]) -> None:
+    assert plugin_places("x = 1\n") == []
+    assert looked == []
+    assert list(cache.iterdir()) == []
+
+
+def test_another_selection_is_another_question(looked: list[str]) -> None:
+    assert plugin_places(SEED) != []
+    Plugin.parse_options(options(ignore=["NRM"]))
+    assert plugin_places(SEED) == []
+    assert len(looked) == 2
+
+
+def test_another_program_has_another_file(monkeypatch: pytest.MonkeyPatch, cache: Path, looked: list[str]) -> None:
+    plugin_places(SEED)
+    monkeypatch.setattr("normlint.engine.cache._sources", lambda: "changed")
+    another_process()
+    plugin_places(SEED)
+    assert len(looked) == 2
+    assert len(list(cache.glob("answers-*"))) == 2
+
+
+def spoil_torn(line: str) -> str:
+    return line[: len(line) // 2]
+
+
+def spoil_changed(line: str) -> str:
+    return line.replace("NRM101", "NRM102")
+
+
+def spoil_foreign(line: str) -> str:
+    key = line.partition(" ")[0]
+    payload = '["no place"]'
+    return f"{key} {crc32(f'{key} {payload}'.encode()):08x} {payload}\n"
+
+
+SPOILT = {
+    "a line that was torn": spoil_torn,
+    "a line that was changed": spoil_changed,
+    "a line that is no answer": spoil_foreign,
+    "no text at all": lambda line: "\0\xff\n" * 9,
+    "more lines than are kept": lambda line: "x" * (MOST + 1),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_what_is_not_as_it_was_written_is_no_answer(
+    spoil: Callable[[str], str], cache: Path, looked: list[str]
+) -> None:
+    first = plugin_places(SEED)
+    (file,) = cache.glob("answers-*")
+    file.write_text(spoil(file.read_text()), encoding="latin-1")
+    for _ in range(2):
+        another_process()
+        assert plugin_places(SEED) == first
+    assert len(looked) == 2
+    assert file.stat().st_size < MOST
+
+
+def test_where_nothing_can_be_written_nothing_is_remembered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, looked: list[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "file" / "cache"))
+    for _ in range(2):
+        another_process()
+        assert plugin_places(SEED) != []
+    assert len(looked) == 2
+
+
+def without_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda *_, **__: "~/.cache/normlint")
+
+
+def without_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("normlint.engine.cache._PACKAGE", "/nowhere/normlint")
+
+
+@pytest.mark.parametrize("lack", [without_home, without_sources], ids=["a home", "files of the program's"])
+def test_without_a_place_nothing_is_remembered(
+    lack: Callable[[pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lack(monkeypatch)
+    another_process()
+    for _ in range(2):
+        assert plugin_places(SEED) != []
+    assert len(looked) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_not_followed(cache: Path, tmp_path: Path) -> None:
+    plugin_places(SEED)
+    (file,) = cache.glob("answers-*")
+    file.unlink()
+    (tmp_path / "target").write_text("mine")
+    file.symlink_to(tmp_path / "target")
+    another_process()
+    assert plugin_places(SEED) != []
+    assert (tmp_path / "target").read_text() == "mine"
+
+
+def test_files_that_nobody_has_used_for_long_go(cache: Path) -> None:
+    old, young, other = (cache / name for name in ("answers-00000000", "answers-00000001", "manifest"))
+    for file in (old, young, other):
+        file.write_text("")
+    for file in (old, other):
+        os.utime(file, (time.time() - OLD - 9,) * 2)
+    plugin_places(SEED)
+    assert not old.exists()
+    assert young.exists()
+    assert other.exists()
+
+
+def test_several_processes_add_their_lines(cache: Path) -> None:
+    program = (
+        "import sys; from normlint.engine.answers import Answers; answers = Answers(sys.argv[1])\n"
+        "for n in range(200): answers.answer(f'{sys.argv[2]} {n}', '', lambda: [(1, 0, sys.argv[2] * 99)])"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", program, str(cache), name]) for name in ("a", "b", "c")]
+    assert [run.wait() for run in runs] == [0, 0, 0]
+    answers = Answers(str(cache))
+    for name in ("a", "b", "c"):
+        for n in range(200):
+            assert answers.answer(f"{name} {n}", "", lambda: None) == [(1, 0, name * 99)]
+
+
+def test_nothing_is_remembered_where_that_is_not_wanted(seeds: Path, cache: Path) -> None:
+    assert "NRM101" in flake8("--normlint-no-cache", "a.py", cwd=seeds)
+    assert list(cache.iterdir()) == []
+    assert "NRM101" in flake8("a.py", cwd=seeds)
+    assert len(lines_of(cache)) == 1
+
+
+# --- the real flake8 --------------------------------------------------------------------------------------------------
 
 
 def flake8(*arguments: str, cwd: Path, text: str | None = None) -> str:

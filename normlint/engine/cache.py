@@ -171,7 +171,7 @@ def _read(directory: str) -> dict[str, str]:
 
 def _write(directory: str, body: bytes) -> None:
     """At once, or not at all; a foreign file of this name is left alone."""
-    _make(directory)
+    make_directory(directory)
     file = os.path.join(directory, MANIFEST)
     if os.path.lexists(file) and not _is_ours(file):
         return
@@ -193,8 +193,8 @@ def _is_ours(file: str) -> bool:
         return opened.read(len(_MAGIC)) == _MAGIC.encode()
 
 
-def _make(directory: str) -> None:
-    """Unless it is there; with what tells git, and those who make backups, to pass by."""
+def make_directory(directory: str) -> None:
+    """Unless it is there; with what tells git, and those who make backups, to pass by. Raises OSError."""
     if os.path.isdir(directory):
         return
     os.makedirs(directory)
@@ -208,8 +208,13 @@ def _seal(directory: str, body: bytes) -> bytes:
     from zlib import crc32
 
     place = os.stat(directory)
-    origin = f"{__version__} {sys.version} {_sources()} {place.st_dev} {place.st_ino}"
+    origin = f"{program()} {place.st_dev} {place.st_ino}"
     return f"{_MAGIC} {crc32(origin.encode()):08x} {crc32(body):08x} {len(body)}".encode()
+
+
+def program() -> str:
+    """What decides what is found in a text: the version, the interpreter and the program's own files."""
+    return f"{__version__} {sys.version} {_sources()}"
 
 
 def _sources() -> str:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
 from normlint.engine.linter import Demand, check_checked_text
 from normlint.engine.selection import Selection, checked_codes
 from normlint.engine.settings import ConfigError
+from normlint.engine.sift import passes
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
+
+    from normlint.engine.answers import Answer, Answers
 
 OPTIONS = ("select", "ignore", "extend_select")
 
@@ -24,6 +28,7 @@ class Plugin:
     name = "normlint"
     version = __version__
     demand: ClassVar[Demand] = Demand(noqa=True, fixes=False)
+    remembers: ClassVar[bool] = True
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         del tree  # asked for so that flake8 calls the plugin once, for files that parse
@@ -43,6 +48,12 @@ class Plugin:
                 comma_separated_list=True,
                 parse_from_config=True,
             )
+        manager.add_option(
+            "--normlint-no-cache",
+            action="store_true",
+            parse_from_config=True,
+            help="remember nothing of what was found",
+        )
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
@@ -60,12 +71,29 @@ class Plugin:
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
         # flake8 applies `# noqa` too; it is applied here as well so that case and commas mean what they mean to us.
         cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
+        cls.remembers = not getattr(options, "normlint_no_cache", False)
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
+        if passes(self.text):
+            answers = _answers() if self.remembers else None
+            found = answers.answer(self.text, self.demand.key, self._found) if answers else self._found()
+            for line, column, told in found or ():
+                yield line, column, told, type(self)
+
+    def _found(self) -> Answer | None:
+        """None: the analysis failed."""
         report = check_checked_text(self.filename, self.text, self.demand)
-        for finding in report.findings:
-            yield finding.start.line, finding.start.column - 1, f"{finding.code} {finding.message}", type(self)
+        if report.errors:
+            return None
+        return [(one.start.line, one.start.column - 1, f"{one.code} {one.message}") for one in report.findings]
+
+
+@cache
+def _answers() -> Answers | None:
+    from normlint.engine.answers import answers_of_user
+
+    return answers_of_user()
 
 
 def _flat(value: str | Sequence[str]) -> list[str]:

@@ -20,6 +20,10 @@ else:
 
     def dataclass(cls: type | None = None, /, *, frozen: bool = False, **others: Any) -> Any:
         """Of a frozen one only the hash."""
+        if cls is None:
+            return lambda made: dataclass(made, frozen=frozen, **others)
+        if cls.__doc__ is None:
+            cls.__doc__ = cls.__name__  # else it would get its signature, which takes longer than all the rest
         if frozen:
             others["unsafe_hash"] = others.get("eq", True)
         return dataclasses.dataclass(cls, **others)

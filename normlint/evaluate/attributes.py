@@ -133,11 +133,11 @@ def _guess(instance: Instance, name: str) -> Value:
 def _of_class(m: Machine, cls: ClassRef, name: str) -> Value | None:
     """A class attribute or method, looked up along the bases that the text holds."""
     for owner in cls.lineage():
-        for stmt in reversed(owner.node.body):
-            if isinstance(stmt, s.Function) and stmt.name == name:
-                return Defined(FunctionRef(stmt, owner.env, f"{cls.qualname}.{name}", owner), name)
-            if isinstance(stmt, s.Assign) and any(isinstance(t, s.Name) and t.id == name for t in stmt.targets):
-                return m.eval(owner.env or m.globals, stmt.value)
+        stmt = owner.members.get(name)
+        if isinstance(stmt, s.Function):
+            return Defined(FunctionRef(stmt, owner.env, f"{cls.qualname}.{name}", owner), name)
+        if stmt is not None:
+            return m.eval(owner.env or m.globals, stmt.value)
     return None
 
 

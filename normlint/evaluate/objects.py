@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from normlint.evaluate import syntax as s
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Value
+from normlint.text.frozen import kept
 
 
 @dataclass
@@ -59,6 +60,17 @@ class ClassRef:
     qualname: str
     bases: tuple[ClassRef, ...] = ()
     outside: tuple[str, ...] = ()
+
+    @kept
+    def members(self) -> dict[str, s.Function | s.Assign]:
+        """By name, the last statement in its body that gives it a method or a value."""
+        found: dict[str, s.Function | s.Assign] = {}
+        for stmt in self.node.body:
+            if isinstance(stmt, s.Function):
+                found[stmt.name] = stmt
+            elif isinstance(stmt, s.Assign):
+                found.update((target.id, stmt) for target in stmt.targets if isinstance(target, s.Name))
+        return found
 
     def lineage(self) -> Iterator[ClassRef]:
         """The class itself and its bases in the text, nearest first, each once."""

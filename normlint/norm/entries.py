@@ -71,7 +71,7 @@ def _entries_of(
         vector = bool(mapped)
         called = _is_called(module, node) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
-    for inner in walk(node.body) if _CLASS.search(module.text, *node.span) else ():
+    for inner in _inside(module, node):
         if isinstance(inner, s.Class):
             nested = machine.define(inner, machine.globals, f"{node.name}.")
             if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
@@ -80,6 +80,14 @@ def _entries_of(
         return
     if isinstance(ref, ClassRef):
         yield from _methods(module, ref, marks, names, where)
+
+
+def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
+    """What is below the statements in which a class may be."""
+    places = [match.end() - 1 for match in _CLASS.finditer(module.text, *node.span)]
+    for stmt in node.body if places else ():
+        if any(stmt.span.start <= at < stmt.span.end for at in places):
+            yield from walk(stmt)
 
 
 def _is_called(module: Module, node: s.Function) -> bool:

@@ -21,7 +21,7 @@ from normlint.text.pieces import WORD, Piece, pieces
 _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
-_REINITIALISED: Final = ("_init_weights", "quant_mode")
+_REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Block:
 
 
 def reinitialises(text: str) -> bool:
-    """Do gains get their values elsewhere? A quantised copy takes its weights over from a trained model."""
+    """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model."""
     return any(mark in text for mark in _REINITIALISED)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
+from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.entry import Entry
@@ -66,6 +68,7 @@ class _Found:
     computation: Computation
     origin: Flow  # the first product with this statistic and input
     made: Flow  # the first that is complete
+    decisions: Mapping[str, bool]  # on its path
 
 
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
@@ -74,7 +77,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     for path in replay(module, entry):
         attrs = attrs or path.attrs
         ran |= path.context.ran
-        for found in _best(path.context):
+        for found in map(partial(_as_called, entry), _best(path.context)):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
@@ -96,12 +99,23 @@ def _best(context: Context) -> Iterator[_Found]:
             continue
         old = best.get((c.statistic.span, c.input))
         if old is None:
-            best[c.statistic.span, c.input] = _Found(flow, c, flow, flow)
+            best[c.statistic.span, c.input] = _Found(flow, c, flow, flow, context.decisions)
             continue
         made = flow if _richness(c) > _richness(old.computation) else old.made
         if _rank(c) > _rank(old.computation):
-            best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made)
+            best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made, context.decisions)
     yield from best.values()
+
+
+def _as_called(entry: Entry, found: _Found) -> _Found:
+    """An eps that is 0 unless given says nothing where the norm runs only for who gives something else, too."""
+    params = entry.function.node.params if entry.function else ()
+    left_out = {p.name for p in params if isinstance(p.default, s.Literal) and p.default.value is None}
+    if not any(found.decisions.get(f"{name} is None") is False for name in left_out):
+        return found
+    names = {p.name for p in params}
+    eps = tuple(replace(e, default=None) if e.default == 0 and e.name in names else e for e in found.computation.eps)
+    return replace(found, computation=replace(found.computation, eps=eps))
 
 
 def _rank(c: Computation) -> tuple[bool, int]:

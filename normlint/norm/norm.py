@@ -145,9 +145,9 @@ class Owner:
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
     params: tuple[Param, ...] = ()
-    filled: frozenset[str] = frozenset()  # attributes handed to a function that may fill them
+    filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch
-    reinitialised: bool = False  # the text has an `_init_weights`, which may fill every parameter anew
+    reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,19 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
         _unused_eps(entry, read), plain, tuple(p for p in unused if p.name in _GAINS), params,
-        _handed_over(cls) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
+        _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
     )  # fmt: skip
 
 
 def _open(cls: ClassRef) -> bool:
     """Bases outside the text may use what this class makes."""
-    known = {"Module", "object"}
-    return any(path.rsplit(".", 1)[-1] not in known for c in cls.lineage() for path in c.outside)
+    return not all(_is_plain(path) for c in cls.lineage() for path in c.outside)
+
+
+def _is_plain(path: str) -> bool:
+    """PyTorch's Module, as the text imports it or by its bare name; that of another package may do more."""
+    package, _, name = path.rpartition(".")
+    return path == "object" or (name == "Module" and package.partition(".")[0] in ("", "torch", "nn"))
 
 
 def _params(attrs: dict[str, Value]) -> Iterator[Param]:
@@ -54,6 +59,23 @@ def _attributes_read(cls: ClassRef) -> set[str]:
             if not (isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")):
                 found.update(_reads(stmt))
     return found
+
+
+def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
+    """Attributes that somebody else may fill: a base outside the text, or who loads what isn't trained."""
+    every = frozenset(p.name for p in params) if _open(cls) else frozenset()
+    return every | _handed_over(cls) | _untrained(cls)
+
+
+def _untrained(cls: ClassRef) -> frozenset[str]:
+    """Attributes made with `requires_grad=False`."""
+    made = (stmt for init in _constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
+    loaded = (stmt for stmt in made if isinstance(stmt.value, s.Call) and any(map(_freezes, stmt.value.args)))
+    return frozenset(t.name for stmt in loaded for t in stmt.targets if isinstance(t, s.Attribute))
+
+
+def _freezes(arg: s.Argument) -> bool:
+    return arg.name == "requires_grad" and isinstance(arg.value, s.Literal) and arg.value.value is False
 
 
 def _handed_over(cls: ClassRef) -> frozenset[str]:

@@ -92,11 +92,18 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
         return ""
     if foreign and (meant or learned):
         return "the sum over D features is divided by the length of another axis"
-    if power == 0 and meant:
+    if power == 0 and meant and not _scaled_elsewhere(c):
         return "the sum is never divided by D: the output is √D times too small"
     if power < 0 and (meant or learned):
         return "√D stands on the wrong side: the output is D times too small"
     return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
+
+
+def _scaled_elsewhere(c: Computation) -> bool:
+    """A `scale` beside the norm whose value the text doesn't have may be √D; so may what a part of it goes on to."""
+    if not (c.explicit_square or c.returned or c.gains):
+        return True
+    return any(g.param.role == "unknown" and "scale" in g.param.name.lower() for g in c.gains)
 
 
 @rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE)

@@ -74,7 +74,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
     """
-    meant = norm.meant and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE)
+    named = norm.owner.intent != "" or not norm.owner.module  # else a norm amid other things, whose callers may cast
+    meant = norm.meant and named and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE)
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c))
     for c in wide:
         message = "the output stays fp32 for a half input: cast it back"

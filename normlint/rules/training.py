@@ -120,7 +120,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             return h.type_as(x) * (1 + self.weight)
     ```
 
-    A gain that is computed from a condition (adaLN-zero) may well start at 0.
+    A gain that is computed from a condition (adaLN-zero) may well start at 0. Where a flag says whether 1 is added, no
+    first value suits both ways.
 
     Fix safety: unsafe, since training that starts elsewhere ends elsewhere. Only the first value is changed, so a
     checkpoint loads and computes what it did; in a norm that is called after Gemma, or zero-centred, the `1 +` is
@@ -129,8 +130,14 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged if not norm.owner.reinitialised else ():
         for g in c.gains:
             message = _starts_wrong(g)
-            if message:
+            if message and not _starts_right(norm, g):
                 yield Problem(g.span if g.offset else g.param.span, message, partial(start_at_one, norm, g))
+
+
+def _starts_right(norm: Norm, gain: Gain) -> bool:
+    """The same gain is applied on another path, and well."""
+    same = (g for c in norm.judged for g in c.gains if g.param.span == gain.param.span)
+    return not all(map(_starts_wrong, same))
 
 
 def _starts_wrong(g: Gain) -> str:

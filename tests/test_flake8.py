@@ -175,16 +175,22 @@ def spoil_changed(line: str) -> str:
     return line.replace("NRM101", "NRM102")
 
 
-def spoil_foreign(line: str) -> str:
-    key = line.partition(" ")[0]
-    payload = '["no place"]'
-    return f"{key} {crc32(f'{key} {payload}'.encode()):08x} {payload}\n"
+def foreign(payload: str) -> Callable[[str], str]:
+    def spoil(line: str) -> str:
+        key = line.strip().partition(" ")[0]
+        return f"{key} {crc32(f'{key} {payload}'.encode()):08x} {payload}\n"
+
+    return spoil
 
 
 SPOILT = {
     "a line that was torn": spoil_torn,
     "a line that was changed": spoil_changed,
-    "a line that is no answer": spoil_foreign,
+    "a line that is no answer": foreign('["no place"]'),
+    "an answer that is no list": foreign("{}"),
+    "a place that is no number": foreign('[[Infinity,0,"x"]]'),
+    "a place that is none": foreign('[[1,-5,"x"]]'),
+    "an answer that nests without end": foreign("[" * 5000),
     "no text at all": lambda line: "\0\xff\n" * 9,
     "more lines than are kept": lambda line: "x" * (MOST + 1),
 }
@@ -217,7 +223,8 @@ def test_where_nothing_can_be_written_nothing_is_remembered(
 
 def without_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE)
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda *_, **__: "~/.cache/normlint")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
 
 
 def without_sources(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,6 +242,41 @@ def test_without_a_place_nothing_is_remembered(
         assert plugin_places(SEED) != []
     assert len(looked) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def a_pipe(file: Path, tmp_path: Path) -> None:
+    os.mkfifo(file)
+
+
+def a_folder(file: Path, tmp_path: Path) -> None:
+    file.mkdir()
+
+
+def an_endless_file(file: Path, tmp_path: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
+@pytest.mark.parametrize("put", [a_pipe, a_folder, an_endless_file], ids=["a pipe", "a folder", "an endless file"])
+def test_what_is_no_file_of_ours_is_neither_read_nor_written(
+    put: Callable[[Path, Path], None], cache: Path, tmp_path: Path
+) -> None:
+    plugin_places(SEED)
+    (file,) = cache.glob("answers-*")
+    file.unlink()
+    put(file, tmp_path)
+    another_process()
+    assert plugin_places(SEED) != []
+
+
+def test_what_cannot_be_tidied_away_stops_nothing(cache: Path, looked: list[str]) -> None:
+    (cache / "answers-00000000").mkdir()
+    os.utime(cache / "answers-00000000", (1, 1))
+    (cache / "answers-00000001").symlink_to(cache / "nowhere")
+    plugin_places(SEED)
+    another_process()
+    plugin_places(SEED)
+    assert len(looked) == 1
 
 
 def test_a_link_is_not_followed(cache: Path, tmp_path: Path) -> None:

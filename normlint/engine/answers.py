@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from zlib import crc32
 
 from normlint.engine.cache import VARIABLE, make_directory, program
@@ -22,17 +24,19 @@ Answer: TypeAlias = "list[tuple[int, int, str]]"  # line, column and what is sai
 MOST: Final = 8 * 2**20  # bytes, after which the file is begun anew
 OLD: Final = 30 * 24 * 3600  # seconds, after which that of another program is deleted
 _PREFIX: Final = "answers-"
-_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_SAFE: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
 
 
 def answers_of_user() -> Answers | None:
     """Where `NORMLINT_CACHE_DIR` says, else among the user's caches, as the platform has them; None if nowhere."""
     from platformdirs import user_cache_dir
 
+    given = os.environ.get(VARIABLE)
     try:
-        directory = os.path.abspath(os.environ.get(VARIABLE) or user_cache_dir("normlint", appauthor=False))
-        return Answers(directory) if "~" not in directory.split(os.sep) else None  # somebody without a home
-    except OSError:
+        if not given and not os.path.isdir(os.path.expanduser("~")):
+            return None
+        return Answers(os.path.abspath(given or user_cache_dir("normlint", appauthor=False)))
+    except (OSError, RuntimeError):  # the latter: somebody without a home
         return None
 
 
@@ -76,21 +80,38 @@ def _believed(key: str, line: str) -> Answer | None:
     if not payload or check != _check(key, payload):
         return None
     try:
-        return [(int(line), int(column), str(said)) for line, column, said in json.loads(payload)]
-    except (ValueError, TypeError):
+        found = json.loads(payload)
+        return [_told(*one) for one in found] if isinstance(found, list) else None
+    except (ValueError, TypeError, RecursionError):
         return None
+
+
+def _told(line: Any, column: Any, said: Any) -> tuple[int, int, str]:
+    if type(line) is not int or type(column) is not int or not isinstance(said, str) or line < 1 or column < 0:
+        raise TypeError
+    return line, column, said
 
 
 def _read(file: str) -> dict[str, str]:
     """Lines by their keys; none of a file that has become too large, which is deleted."""
     try:
-        if os.path.getsize(file) > MOST:
-            os.unlink(file)
-            return {}
-        with open(file, encoding="ascii", errors="replace", newline="\n") as opened:
-            return dict(line.rstrip("\n").split(" ", 1) for line in opened if " " in line)
+        with os.fdopen(_opened(file, os.O_RDONLY), encoding="ascii", errors="replace", newline="\n") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if size <= MOST:
+                return dict(line.rstrip("\n").split(" ", 1) for line in opened if " " in line)
+        os.unlink(file)
     except (OSError, ValueError):
-        return {}
+        pass
+    return {}
+
+
+def _opened(file: str, flags: int) -> int:
+    """A handle of a file that is one: no link, no pipe that nobody writes to. Raises OSError."""
+    handle = os.open(file, flags | _SAFE, 0o600)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(file)
+    return handle
 
 
 def _add(file: str, line: bytes) -> None:
@@ -99,7 +120,7 @@ def _add(file: str, line: bytes) -> None:
     if not os.path.exists(file):
         make_directory(directory)
         _tidy(directory)
-    handle = os.open(file, _FLAGS, 0o600)
+    handle = _opened(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(handle, line)
     finally:
@@ -110,5 +131,6 @@ def _tidy(directory: str) -> None:
     """Without the files of programs that nobody has run for long."""
     with os.scandir(directory) as entries:
         for entry in entries:
-            if entry.name.startswith(_PREFIX) and entry.stat().st_mtime < time.time() - OLD:
-                os.unlink(entry.path)
+            with suppress(OSError):
+                if entry.name.startswith(_PREFIX) and entry.stat().st_mtime < time.time() - OLD:
+                    os.unlink(entry.path)

@@ -25,13 +25,16 @@ class Module:
     snippet: bool = False
     reinitialised: bool = False
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
+    exact: bool = False  # cut by the parser, not by the lines
     spent: int = 0  # expressions evaluated so far
     broken: SyntaxError | None = None  # of a piece that was asked for
     _lowered: dict[Span, s.Block] = field(default_factory=dict)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces; where cutting by lines went wrong, the statements that the parser finds."""
+        """The pieces; where cutting by lines went wrong, the parser's statements. May raise SyntaxError."""
+        if self.exact:
+            return self._parsed()
         found = pieces(self.text)
         try:
             for piece in found:

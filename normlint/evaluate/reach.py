@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
-from normlint.text.pieces import WORD
+from normlint.text.pieces import WORD, quoted
 
 _DEFINED = re.compile(
     r"^(?P<indent>[ \t]*)(?:(?:async[ \t]+)?def|(?P<cls>class))[ \t]+(?P<name>\w+)"
@@ -18,7 +18,6 @@ _DEFINED = re.compile(
     re.MULTILINE,
 )
 _EFFECT = re.compile(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)|\bprint\s*\(|\bsetattr\s*\(|\bnonlocal\b")
-_DOC = re.compile(r'"""[\s\S]*?"""')
 _BOUND = re.compile(r"^[ \t]*([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)[ \t]*(?::[^=\n]+)?[-+*/@|&]*=(?!=)([^\n]*)", re.MULTILINE)
 
 
@@ -126,10 +125,13 @@ class Reach:
 
 
 def _without_docs(text: str) -> str:
-    """The text with its triple-quoted strings blanked; as it is where they don't pair up."""
-    if text.count('"""') % 2 or "'''" in text or '\'"""' in text:
-        return text
-    return _DOC.sub(lambda match: " " * len(match.group()), text)
+    """The text with its triple-quoted strings blanked."""
+    parts, end = [], 0
+    for opened, closed in quoted(text):
+        if closed < len(text):
+            parts += [text[end:opened], " " * (closed - opened)]
+            end = closed
+    return "".join((*parts, text[end:]))
 
 
 @lru_cache(maxsize=4)

@@ -18,7 +18,7 @@ from normlint.norm.blocks import reinitialises
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Norm, Owner
-from normlint.norm.owner import owner_of
+from normlint.norm.owner import keeps_statistic, owner_of
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
 from normlint.norm.worthy import is_base
@@ -74,8 +74,10 @@ class _Found:
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
+    keeps = False
     for path in replay(module, entry):
         attrs = attrs or path.attrs
+        keeps = keeps or keeps_statistic(path.attrs)
         ran |= path.context.ran
         for found in map(partial(_as_called, entry), _best(path.context)):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
@@ -84,7 +86,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     for group in _merged(entry, places):
         name = _qualname(entry, group[0])
         if name not in owners:
-            owners[name] = _owner(module, entry, name, attrs)
+            owners[name] = replace(_owner(module, entry, name, attrs), keeps=keeps)
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             yield norm

@@ -26,8 +26,8 @@ from normlint.text.finding import Span
 from normlint.text.marks import RENAMED, Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
-_STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|#[^\n]*')
-_CLASS = re.compile(r"\n[ \t]+class[ \t]+\w")  # within another
+_STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
+_CLASS = re.compile(r"\n[ \t\f]+class\b")  # within another
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 

@@ -23,9 +23,7 @@ _COMPREHENSION: Final = re.compile(r"\S\s+for\b")
 _GIVEN: Final = re.compile(r"[\"'](\w+)[\"']|\bout\s*=\s*(\w+)")  # register_buffer("eps", ...), torch.div(..., out=y)
 _SIZE: Final = re.compile(rf"\.(?:{'|'.join(SIZES)})\b")
 _SIZED: Final = re.compile(rf"[\w.]+{_SIZE.pattern}")  # of a statistic it tells nothing
-_MODULES: Final = frozenset(
-    ("self", "cls", "torch", "nn", ".nn", ".functional", "F", "np", "math", ".linalg", "logger", "logging", "warnings")
-)
+_MODULES: Final = frozenset(("self", "cls", "torch", "nn", ".nn", ".functional", "F", "np", "math", ".linalg"))
 _ROOT_MARK: Final = re.compile(r"sqrt|[\w)\]][\s\\]*\*\*|pow|reciprocal|norm\b|normalize\b|std(?:_mean)?\b")
 _REDUCING: Final = frozenset(form for word in REDUCING for form in (word, f".{word}"))
 SQUARES: Final = re.compile(r"pow|square|\*\*|norm|var|std|einsum|vecdot|(\b[\w.]+)\s*\*\s*\1\b|mul")

@@ -34,6 +34,11 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     )  # fmt: skip
 
 
+def keeps_statistic(attrs: dict[str, Value]) -> bool:
+    """Is a statistic among the attributes?"""
+    return any(isinstance(value, Product) and value.mono.has_stat for value in attrs.values())
+
+
 def _open(cls: ClassRef) -> bool:
     """Bases outside the text may use what this class makes."""
     return not all(_is_plain(path) for c in cls.lineage() for path in c.outside)

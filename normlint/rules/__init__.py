@@ -24,6 +24,7 @@ from normlint.rules.registry import RULES, Problem, Repair
 from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
 from normlint.text.frozen import dataclass
+from normlint.text.pieces import with_line_feeds
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Module
@@ -52,7 +53,12 @@ def analyse(
     """
     from normlint.evaluate.module import Module
 
-    return analysed(Module(text, snippet), fixes=fixes, mends=mends)
+    text = with_line_feeds(text)
+    module = Module(text, snippet)
+    found = analysed(module, fixes=fixes, mends=mends)
+    if module.broken is None or snippet:
+        return found
+    return analysed(Module(text, exact=True), fixes=fixes, mends=mends)  # the lines misled: the text parses
 
 
 def analysed(module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | None = None) -> Analysis:

@@ -74,10 +74,16 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         power = c.feature_power
         if power is None or c.degree != 2 or c.power != -HALF:
             continue
-        foreign = any(n.of_features is False for n in c.counts)
+        foreign = _foreign(c)
         message = _miscounted(norm, c, power, foreign)
         if message:
             yield Problem(c.statistic.span, message, partial(repair.counted_once, c))
+
+
+def _foreign(c: Computation) -> bool:
+    """The length of another axis is there, and not divided out again."""
+    others = [n for n in c.counts if n.of_features is False]
+    return any(sum(n.power for n in others if n.text == text) for text in {n.text for n in others})
 
 
 def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:

@@ -12,6 +12,7 @@ from normlint.rules import analysed
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
 from normlint.text.frozen import dataclass
+from normlint.text.pieces import with_line_feeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     """The findings of all rules, and the norms. SyntaxError: a statement that may hold a norm can't be read."""
     norms: list[Seen] = []
     findings: list[Finding] = []
-    for block in blocks(text):
+    for block in blocks(with_line_feeds(text)):
         seen = _glance(block.text, snippet, block.reinitialised, block.begin)
         findings += (
             replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))

@@ -47,10 +47,12 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
+    RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose.
+
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
     than give names to values is left alone.
     """
-    for c in norm.judged if norm.meant else ():
+    for c in norm.judged if norm.meant and not norm.owner.keeps else ():
         step = _detaching(c)
         if step is not None:
             yield Problem(step.span, "no gradient flows through the statistic", partial(attach, norm, c))

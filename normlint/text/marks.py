@@ -154,11 +154,10 @@ class Marks:
 
     @cached_property
     def _docs(self) -> list[int]:
-        """Where triple-quoted strings begin and end, in turn; none where they don't pair up."""
-        if "'''" in self._text or '\'"""' in self._text:
-            return []
-        found = [match.start() for match in _compiled('"""').finditer(self._text)]
-        return found if len(found) % 2 == 0 else []
+        """Where triple-quoted strings begin and end, in turn; one that is left open is none."""
+        from normlint.text.pieces import quoted
+
+        return [at for opened, closed in quoted(self._text) if closed < len(self._text) for at in (opened, closed)]
 
     def reduces(self, span: Span) -> bool:
         """A reduction."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -14,6 +15,8 @@ from normlint.text.finding import Span
 _LINE: Final = re.compile(r"\n(?=[^\s#)\]}])")
 _DOUBLE: Final = re.compile('"""')
 _EITHER: Final = re.compile("\"\"\"|'''")
+_LONE_CR: Final = re.compile(r"\r(?!\n)")
+_SHORT: Final = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")  # a string within a line
 _FIRST: Final = re.compile(r"[^\s#)\]}]")
 _CONTINUES: Final = re.compile(r"(else|elif|except|finally|case)\b")
 _DEFINES: Final = re.compile(
@@ -43,6 +46,11 @@ class Method(NamedTuple):
     span: Span
 
 
+def with_line_feeds(text: str) -> str:
+    """The text as Python reads it, whose lines may end in CR alone; as long as it was."""
+    return _LONE_CR.sub("\n", text) if "\r" in text else text
+
+
 def pieces(text: str) -> tuple[Piece, ...]:
     """The top-level statements of `text`."""
     starts = [*_starts(text), len(text)]
@@ -70,15 +78,20 @@ def _starts(text: str) -> Iterator[int]:
     yield from starts[at:]
 
 
-def quoted(text: str) -> Iterator[tuple[int, int]]:
+@lru_cache(maxsize=4)
+def quoted(text: str) -> tuple[tuple[int, int], ...]:
     """From where to where triple-quoted strings go; one that is left open, to the end."""
-    quote, opened = "", 0
+    return tuple(_quoted(text))
+
+
+def _quoted(text: str) -> Iterator[tuple[int, int]]:
+    quote, opened, closed = "", 0, 0
     for match in (_EITHER if "'''" in text else _DOUBLE).finditer(text):
         mark = match.group()
         if quote == mark:
             yield opened, match.start()
-            quote = ""
-        elif not quote and not _in_comment(text, match.start()) and not _is_quoted(text, match):
+            quote, closed = "", match.end()
+        elif not quote and not _in_comment(text, closed, match.start()) and not _is_quoted(text, match):
             quote, opened = mark, match.start()
     if quote:
         yield opened, len(text)
@@ -90,11 +103,10 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
     return around in ("''", '""') and around[0] != match.group()[0]
 
 
-def _in_comment(text: str, at: int) -> bool:
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    if line.lstrip(" \t").startswith("#"):
-        return True
-    return "#" in line and line.count('"') % 2 == 0 and line.count("'") % 2 == 0
+def _in_comment(text: str, since: int, at: int) -> bool:
+    """`since`: where the last string ends."""
+    line = text[max(text.rfind("\n", 0, at) + 1, since) : at]
+    return "#" in line and "#" in _SHORT.sub("", line)
 
 
 def piece_of(text: str, start: int, end: int) -> Piece:

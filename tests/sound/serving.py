@@ -174,4 +174,50 @@ class ScaleNorm(nn.Module):
         norm = torch.norm(x, dim=-1, keepdim=True) * self.scale
         return x / norm.clamp(min=self.eps) * self.g
 """,
+    "RevIN, which keeps what it detaches to undo it": """
+import torch
+from torch import nn
+
+class SeriesNorm(nn.Module):
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(features))
+        self.bias = nn.Parameter(torch.zeros(features))
+
+    def forward(self, x, mode):
+        return self.apply(x) if mode == "norm" else self.undo(x)
+
+    def apply(self, x):
+        self.mean = x.mean(1, keepdim=True).detach()
+        self.stdev = torch.sqrt(x.float().var(1, keepdim=True, unbiased=False) + self.eps).detach()
+        return ((x - self.mean) / self.stdev).to(x.dtype) * self.weight + self.bias
+
+    def undo(self, x):
+        return (x - self.bias) / self.weight * self.stdev + self.mean
+""",
+    "rows and columns of a matrix in turn": """
+import torch
+
+def sinkhorn_update(p, grad, lr, iters, eps):
+    rows, columns = grad.shape[-2], grad.shape[-1]
+    x = grad
+    for _ in range(iters):
+        rn = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
+        x = x * (columns**0.5 / rn.clamp_min(eps)).to(x.dtype)
+        cn = torch.linalg.vector_norm(x, dim=-2, keepdim=True, dtype=torch.float32)
+        x = x * (rows**0.5 / cn.clamp_min(eps)).to(x.dtype)
+    d = rows**0.5 / cn.clamp_min(eps) if iters else torch.ones_like(x)
+    p.add_(x * d, alpha=-lr)
+""",
+    "features of a spectrogram over its frames": """
+import torch
+
+def apply_mv_norm(features):
+    if len(features.size()) != 2:
+        raise ValueError("a matrix is wanted")
+    mean = features.mean(0)
+    inv = 1.0 / torch.sqrt(features.var(0))
+    return (features - mean) * inv
+""",
 }

@@ -116,6 +116,7 @@ def encoded(head: str, encoding: str) -> tuple[bytes, bytes]:
 FILES: dict[str, tuple[bytes, bytes]] = {
     **{name: (text.encode(), mended(text).encode()) for name, text in PYTHON.items()},
     **{f"{name}, in CR LF": (crlf(text), crlf(mended(text))) for name, text in PYTHON.items()},
+    "lines that end in CR alone": tuple(t.replace("\n", "\r").encode() for t in (MODULE, mended(MODULE))),
     "a byte order mark": (b"\xef\xbb\xbf" + MODULE.encode(), b"\xef\xbb\xbf" + mended(MODULE).encode()),
     "latin-1": encoded("# coding: latin-1\n# größer\n", "latin-1"),
     "cp1252": encoded("# vim: fileencoding=cp1252\n# 5 €\n", "cp1252"),
@@ -129,7 +130,6 @@ KEPT: dict[str, bytes] = {
     "a noqa comment": MODULE.replace("+ self.eps)", "+ self.eps)  # noqa: NRM101").encode(),
     "a comment that skips the file": ("# normlint: skip-file\n" + MODULE).encode(),
     "a file flake8 is not to read": ("# flake8: noqa\n" + MODULE).encode(),
-    "lines that end in CR alone": MODULE.replace("\n", "\r").encode(),
     "a syntax error below": (MODULE + "def (\n").encode(),
     "a sound norm": mended(MODULE).encode(),
     "no norm": b"x = 1\r\n\r\n\tpass_ = 2",

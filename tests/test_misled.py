@@ -6,8 +6,10 @@ import textwrap
 
 import pytest
 
+from normlint.evaluate.reach import Reach
 from normlint.rules import analyse
 from normlint.rules.glance import glance
+from normlint.text.finding import Span
 
 NORM = "def rms_norm(x):\n    return x * torch.rsqrt(torch.mean(x * x))\n"
 CODES = ["NRM101", "NRM201", "NRM301"]
@@ -79,3 +81,12 @@ def test_a_hash_in_a_string_ends_no_line() -> None:
         "        return x * torch.rsqrt(self.tag('#', self.ms(x)))\n"
     )
     assert found(text) == [CODES, CODES]
+
+
+def test_docstrings_are_blanked_whole_where_reductions_are_looked_for() -> None:
+    text = "def f(x):\n    \"\"\"Text with x.mean().\"\"\"\n    y = '''x.sum()'''\n    return x.var()\n"
+    reach = Reach(text)
+    assert len(reach.text) == len(text)
+    assert '"' not in reach.text
+    assert "'" not in reach.text
+    assert [text[mark - 3 : mark] for mark in reach.marks(Span(0, len(text)))] == ["var"]

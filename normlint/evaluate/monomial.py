@@ -127,6 +127,11 @@ class Param:
     maker: str = field(compare=False, default="")  # the torch function that made it
     dtype: DType = field(compare=False, default=DType.PARAM)
 
+    @property
+    def is_neutral(self) -> bool:
+        """`ones_like(x)`, made on the spot: no gain, but what stands for none."""
+        return self.role == "tensor" and not self.name and self.maker.endswith("_like")
+
 
 @dataclass(frozen=True, slots=True)
 class Size:

@@ -129,8 +129,8 @@ def _without_docs(text: str) -> str:
     parts, end = [], 0
     for opened, closed in quoted(text):
         if closed < len(text):
-            parts += [text[end:opened], " " * (closed - opened)]
-            end = closed
+            parts += [text[end:opened], " " * (closed + 3 - opened)]
+            end = closed + 3
     return "".join((*parts, text[end:]))
 
 

@@ -64,7 +64,8 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
         return True
     if len(axes) > 1:
         return named and gain and (_gain_is_last(c) or not _spatial(axes))
-    if axes[0] in (0, -(c.statistic.rank or 0)) or axes[0] < -4:  # the first axis
+    first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
+    if first or axes[0] < -4:
         return named and gain
     return named or gain or c.kind == "l2"
 

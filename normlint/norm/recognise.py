@@ -234,9 +234,7 @@ def _sorted(rest: list[Factor]) -> tuple[tuple[Gain, ...], list[Factor], list[Fa
 
 
 def _gain(f: Factor) -> Gain | None:
-    if isinstance(f.atom, Param) and not (
-        f.atom.role == "tensor" and not f.atom.name and f.atom.maker.endswith("_like")
-    ):
+    if isinstance(f.atom, Param) and not f.atom.is_neutral:
         return Gain(f.atom, None, f.power, f.span)
     if isinstance(f.atom, Offset) and len(f.atom.inner.factors) == 1:
         inner = f.atom.inner.factors[0].atom

@@ -19,6 +19,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = bool(c.gains)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
+    if owner.keeps and c.kind == "layer" and not c.over_last:  # RevIN: data, whose mean and deviation are given back
+        return False
     if c.statistic.masked and c.over_everything:
         return False
     if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):

@@ -190,7 +190,7 @@ class SeriesNorm(nn.Module):
 
     def apply(self, x):
         self.mean = x.mean(1, keepdim=True).detach()
-        self.stdev = torch.sqrt(x.float().var(1, keepdim=True, unbiased=False) + self.eps).detach()
+        self.stdev = torch.sqrt(x.var(1, keepdim=True, unbiased=False) + self.eps).detach()
         return ((x - self.mean) / self.stdev).to(x.dtype) * self.weight + self.bias
 
     def undo(self, x):

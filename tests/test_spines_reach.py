@@ -153,3 +153,32 @@ def test_a_copy_is_no_alias() -> None:
 def test_a_pooled_vector_is_an_input_like_another() -> None:
     norm = only(function(f"x = x.mean(1)\nreturn {NORM} * weight"))
     assert (norm.kind, norm.spine.partition("input")[0]) == ("rms", "mean[-1] keepdim | eps → rsqrt → ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    table(
+        ("where a fused kernel gives nothing", f"y = fused(x, weight)\nif y is not None:\n    return y\nreturn {NORM}"),
+        ("where it gives None", f"y = fused(x, weight)\nif y is None:\n    y = {NORM}\nreturn y"),
+        ("in its else", f"y = fused(x)\nif y is not None:\n    return y\nelse:\n    return {NORM}"),
+        ("by a method of another object", f"y = kernels.norm(x)\nif y is not None:\n    return y\nreturn {NORM}"),
+    ),
+)
+def test_what_a_call_outside_the_text_gives_may_be_none(body: str) -> None:
+    text = function(body, before="\nfrom fast import fused, kernels\n")
+    assert PLAIN in [norm.spine for norm in norms(text)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "eps", "weight"),
+    table(
+        ("a layer", "norm, x", "norm.eps", "norm.weight"),
+        ("a layer with other names", "x, layernorm", "layernorm.variance_epsilon", "layernorm.gamma"),
+        ("a layer whose weight is cast", "layer, x", "layer.epsilon", "layer.weight.float()"),
+    ),
+)
+def test_a_module_that_is_passed_has_its_eps_and_its_gain(parameters: str, eps: str, weight: str) -> None:
+    body = f"return {NORM.replace('eps', eps)} * {weight}"
+    (norm,) = norms(function(body, parameters))
+    assert norm.spine.startswith("mean[-1] keepdim | eps → rsqrt → input(x) → scale(")
+    assert not norm.main.eps[0].value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import NAMED, DType
-from normlint.evaluate.monomial import Apply, Mono, Param
+from normlint.evaluate.monomial import Apply, Input, Mono, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
 from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.casts import detach
@@ -87,9 +87,20 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
     if name == "data":
         return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]
     sole = x.sole
+    if sole and isinstance(sole.atom, Input) and not _is_operation(name) and (told := _of_norm(x, name)):
+        return told
     if x.dtype is DType.UNKNOWN and sole and isinstance(sole.atom, Apply) and not _is_operation(name):
         return algebra.opaque(f".{name}", (x.mono,), span)
     return Method(x, name)
+
+
+def _of_norm(x: Product, name: str) -> Product | None:
+    """What no tensor has: the parameter is a module, and this its eps or its gain."""
+    owner = describe(x)
+    if "eps" in name.lower():
+        return scalar(f"{owner}.{name}")
+    gain = guessed(name)
+    return replace(gain, mono=_renamed(gain, Param(f"{owner}.{name}", "unknown"))) if gain is not None else None
 
 
 def _is_operation(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import FLOATS, DType
 from normlint.evaluate.monomial import (
+    NOWHERE,
     Abs,
     Apply,
     Input,
@@ -155,6 +156,7 @@ def _is_none(m: Machine, value: Value) -> bool:
         case Product():
             sole = value.sole.atom if value.sole else None
             nullable = isinstance(sole, Scalar | Input) or (isinstance(sole, Param) and sole.role == "unknown")
+            nullable |= isinstance(sole, Apply) and sole.place != NOWHERE  # what a call outside the text gives back
             return nullable and m.ctx.decide(f"{describe(value)} is None")
         case Opaque(text=text):
             return m.ctx.decide(f"{text} is None")

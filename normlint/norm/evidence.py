@@ -21,7 +21,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if owner.keeps and c.kind == "layer" and not c.over_last:  # RevIN: data, whose mean and deviation are given back
         return False
-    if c.statistic.masked and c.over_everything:
+    if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
     if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):
         return False

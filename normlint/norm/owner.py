@@ -31,7 +31,15 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
         _unused_eps(entry, read), plain, tuple(p for p in unused if p.name in _GAINS), params,
         _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
+        _is_of_graphs(entry),
     )  # fmt: skip
+
+
+def _is_of_graphs(entry: Entry) -> bool:
+    """`forward(self, x, batch=None)`, as PyTorch Geometric has it."""
+    params = entry.function.node.params if entry.function else ()
+    none = (p for p in params if isinstance(p.default, s.Literal) and p.default.value is None)
+    return any(p.name == "batch" for p in none)
 
 
 def keeps_statistic(attrs: dict[str, Value]) -> bool:

@@ -1,4 +1,4 @@
-"""Sound: norms of servers, which load their weights, and of models whose bases are elsewhere."""
+"""Sound: norms of servers, which load their weights, of optimisers, series and graphs."""
 
 from __future__ import annotations
 
@@ -219,5 +219,25 @@ def apply_mv_norm(features):
     mean = features.mean(0)
     inv = 1.0 / torch.sqrt(features.var(0))
     return (features - mean) * inv
+""",
+    "all nodes of a graph": """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, channels, eps=1e-5, mode="graph"):
+        super().__init__()
+        self.eps = eps
+        self.mode = mode
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+
+    def forward(self, x, batch=None):
+        if self.mode == "graph" and batch is None:
+            x = x - x.mean()
+            x = x / (x.std(unbiased=False) + self.eps)
+        elif self.mode == "graph":
+            x = scatter_norm(x, batch, self.eps)
+        return x * self.weight + self.bias
 """,
 }

@@ -28,6 +28,7 @@ USER_ERRORS: Final = (
     AttributeError,
     UnboundLocalError,
 )
+_LACKING: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
 UNSUPPORTED: Final = re.compile(r"not implemented for '?(Half|BFloat16)|(Half|BFloat16) is not supported|MPS .*support")
 
 
@@ -101,6 +102,9 @@ class Bench:
         except CannotBuildError:
             raise
         except USER_ERRORS as error:
+            lacking = _LACKING.match(str(error))
+            if lacking:  # it is no number that is wanted there
+                raise CannotBuildError(f"an argument with `.{lacking[1]}`") from error
             raise _told(error) from error
         except (NameError, ImportError) as error:
             raise CannotBuildError(missing(error)) from error

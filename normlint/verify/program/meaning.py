@@ -221,4 +221,4 @@ def _filled_later(norm: Norm) -> bool:
     gains = [g.param for c in norm.computations for g in c.gains]
     # ones and zeros are what the rules know of; another start is a choice
     chosen = any(p.init in ("data", "full", "random") for p in gains)
-    return chosen or any(p.init == "empty" and (norm.owner.reinitialised or p.name in norm.owner.filled) for p in gains)
+    return chosen or norm.owner.reinitialised or any(p.init == "empty" and p.name in norm.owner.filled for p in gains)

@@ -388,6 +388,25 @@ def test_a_norm_that_gives_back_another_dtype_keeps_doing_so() -> None:
     assert output(job(HEAD + "def rms_norm(x):\n" + body), x_of(3, 8).half()).dtype == torch.float32
 
 
+def test_lines_whose_cast_stands_among_several_outputs_keep_the_dtype() -> None:
+    text = """class AdaNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.dense = nn.Linear(dim, dim * 2)
+    def forward(self, x, cond=None):
+        ms = torch.mean(torch.square(x.float()), dim=-1, keepdim=True)
+        normed = x * torch.rsqrt(ms + self.eps)
+        if cond is None:
+            return normed.type_as(x), None
+        scale, gate = self.dense(cond).chunk(2, dim=-1)
+        return (normed * (1 + scale)).type_as(x), gate.type_as(x)
+"""
+    one = job(HEAD + text)
+    assert one.input == "x"
+    assert output(one, x_of(3, 8).half()).dtype == torch.float16
+
+
 def test_lines_whose_input_was_widened_before_them_are_tried_in_fp32_alone() -> None:
     text = """class Norm(nn.Module):
     def __init__(self, dim, eps=1e-6):

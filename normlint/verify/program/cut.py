@@ -70,7 +70,7 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     holes = Holes(functions_in(found.chain), cls, meant, given.name or _fresh("x", found.product, steps))
     body = _body(_Swap(given.expr, holes.input), found.product, steps, given)
     casts = any(_casts(stmt) for stmt in body)
-    if casts and not found.returned:
+    if casts and (found.several or not found.returned):
         body = _cast_back(body, holes.input, _fresh("dtype", found.product, steps))
     node = holes.fill(body)
     left = holes.left

@@ -36,6 +36,7 @@ class Found:
     statistic: ast.AST | None
     input: ast.expr | None
     returned: bool  # by the function that holds it
+    several: bool = False  # among other things, where casts may follow
 
 
 def product_of(page: Page, norm: Norm, *, returned: bool = True, first: bool = False) -> Found:
@@ -47,13 +48,13 @@ def product_of(page: Page, norm: Norm, *, returned: bool = True, first: bool = F
     chain = (first_product(page, root, given) if first else None) or _chain(page, norm, root, given)
     function = function_in(chain)
     value = given_back(function, chain[-1]) if function and returned else None
+    several = isinstance(value, ast.Tuple | ast.List)
     if function is not None and value is not None:
-        several = isinstance(value, ast.Tuple | ast.List)
         chain = _with_cast(chain) if several else to(_down_to(chain, function), value)
     if function is function_in(root):
-        return Found(chain[-1], chain, root[-1], given, value is not None)
+        return Found(chain[-1], chain, root[-1], given, value is not None, several)
     call = _call_of(function_in(root), chain)
-    return Found(chain[-1], chain, call, call.args[0] if call and call.args else None, value is not None)
+    return Found(chain[-1], chain, call, call.args[0] if call and call.args else None, value is not None, several)
 
 
 def _chain(page: Page, norm: Norm, root: Chain, given: ast.expr | None) -> Chain:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -35,6 +36,7 @@ def main() -> int:
         copy_files(chosen, args.folder, Path(held))
         os.environ[VARIABLE] = cache
         plain, commands = compared(held)
+        works(commands[1].argv[:-1], chosen[0])
         timings = in_turn(commands, args.runs)
     without = timings["without"]
     print(f"without the plugin {without.median:.2f} s (spread {without.spread:.1%})")
@@ -66,7 +68,7 @@ def main() -> int:
 
 
 def compared(tree: str) -> tuple[str, list[Command]]:
-    """flake8 without the plugin, and the three ways it is run."""
+    """Where flake8 without the plugin is, and the three commands."""
     shown = "flake8 --isolated -j 1 --select"
     common = ("--isolated", "-j", "1", "--select")
     plain, plugged = others.program("flake8", "flake8"), others.program("plugin", "flake8")
@@ -76,6 +78,13 @@ def compared(tree: str) -> tuple[str, list[Command]]:
         Command("with, remembering nothing", (plugged, *common, "F,NRM", off, tree), f"{shown} F,NRM {off} TREE"),
         Command("with, a second time", (plugged, *common, "F,NRM", tree), f"{shown} F,NRM TREE"),
     ]
+
+
+def works(argv: tuple[str, ...], file: Path) -> None:
+    """A plugin that breaks flake8 ends it with the status of findings, and soon."""
+    done = subprocess.run([*argv, str(file)], capture_output=True, text=True, check=False)
+    if done.stderr:
+        sys.exit(f"the plugin breaks flake8:\n{done.stderr}")
 
 
 def paired_cost(without: list[float], with_it: list[float]) -> float:

@@ -244,27 +244,25 @@ def test_without_a_place_nothing_is_remembered(
     assert list(tmp_path.iterdir()) == []
 
 
-def a_pipe(file: Path, tmp_path: Path) -> None:
+def a_pipe(file: Path) -> None:
     os.mkfifo(file)
 
 
-def a_folder(file: Path, tmp_path: Path) -> None:
+def a_folder(file: Path) -> None:
     file.mkdir()
 
 
-def an_endless_file(file: Path, tmp_path: Path) -> None:
+def an_endless_file(file: Path) -> None:
     file.symlink_to("/dev/zero")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
 @pytest.mark.parametrize("put", [a_pipe, a_folder, an_endless_file], ids=["a pipe", "a folder", "an endless file"])
-def test_what_is_no_file_of_ours_is_neither_read_nor_written(
-    put: Callable[[Path, Path], None], cache: Path, tmp_path: Path
-) -> None:
+def test_what_is_no_file_of_ours_is_neither_read_nor_written(put: Callable[[Path], None], cache: Path) -> None:
     plugin_places(SEED)
     (file,) = cache.glob("answers-*")
     file.unlink()
-    put(file, tmp_path)
+    put(file)
     another_process()
     assert plugin_places(SEED) != []
 

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from normlint.engine.linter import Demand, check_bytes
 from normlint.evaluate.reach import Reach
 from normlint.rules import analyse
 from normlint.rules.glance import glance
@@ -81,6 +82,13 @@ def test_a_hash_in_a_string_ends_no_line() -> None:
         "        return x * torch.rsqrt(self.tag('#', self.ms(x)))\n"
     )
     assert found(text) == [CODES, CODES]
+
+
+def test_where_a_line_goes_on_at_column_0_the_parser_cuts() -> None:
+    text = "import torch\ndef rms_norm(x):\n    y = \\\nx * torch.rsqrt(torch.mean(x * x))\n    return y\n"
+    compile(text, "a.py", "exec")
+    report = check_bytes("a.py", text.encode(), Demand())
+    assert (sorted(f.code for f in report.findings), report.errors) == (CODES, ())
 
 
 def test_docstrings_are_blanked_whole_where_reductions_are_looked_for() -> None:

@@ -40,10 +40,6 @@ TEXTS = {
     "noqa in a string, as flake8 has it": ("x = '# noqa'\n", 1, True),
     "a text that can't be tokenised, line by line": ("x = 1  # noqa\ny = (\n", 1, True),
     "a text without the word": ("x = 1\n", 1, False),
-    "flake8's comment on the code in the whole file": ("# flake8: noqa: NRM101\nx = 1\n", 2, True),
-    "flake8's comment on several codes": ("x = 1\n# flake8: noqa: E501,nrm1\n", 1, True),
-    "not flake8's comment on another code": ("# flake8: noqa: E501\nx = 1\n", 2, False),
-    "not flake8's comment with words behind it": ("# flake8: noqa: NRM101 because\nx = 1\n", 2, False),
     "CR LF": ("x = 1\r\ny = 2  # noqa\r\n", 2, True),
 }
 
@@ -57,7 +53,8 @@ SKIPS = {
     "normlint's comment": ("# normlint: skip-file\n", True),
     "normlint's comment, indented": ("x = 1\n  # normlint:skip-file\n", True),
     "flake8's comment": ("# flake8: noqa\n", True),
-    "not flake8's comment on one code": ("# flake8: noqa: E501\n", False),
+    "flake8's comment in CR LF": ("x = 1\r\n# flake8: noqa\r\n", True),
+    "flake8's comment with a code, which to flake8 is the same": ("# flake8: noqa: E501\n", True),
     "a comment in a page": ("<!-- normlint: skip-file -->\n", True),
     "not a comment behind code": ("x = 1  # normlint: skip-file\n", False),
     "not another word": ("# normlint: skip-files\n", False),

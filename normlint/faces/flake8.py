@@ -69,7 +69,7 @@ class Plugin:
 
             raise ExecutionError(f"normlint: {error}") from None
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
-        # flake8 applies `# noqa` too; it is applied here as well so that case and commas mean what they mean to us.
+        # flake8 applies these comments too; here they are so that case and commas mean what they mean to us.
         cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
         cls.remembers = not getattr(options, "normlint_no_cache", False)
 

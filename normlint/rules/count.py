@@ -66,7 +66,8 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
     ```
 
-    An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported.
+    An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported, nor beside a
+    `scale` that is set elsewhere.
 
     Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """
@@ -106,7 +107,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
 
 
 def _scaled_elsewhere(c: Computation) -> bool:
-    """A `scale` beside the norm whose value the text doesn't have may be √D; so may what a part of it goes on to."""
+    """√D may follow: in a `scale` whose value the text doesn't have, or where an L2 norm isn't returned or scaled."""
     if not (c.explicit_square or c.returned or c.gains):
         return True
     return any(g.param.role == "unknown" and "scale" in g.param.name.lower() for g in c.gains)

@@ -65,7 +65,8 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
-    ScaleNorm's gain is one number by design.
+    ScaleNorm's gain is one number by design. A gain that isn't trained, or that a base outside the text,
+    `_init_weights` or `load_weights` may fill, is no finding.
 
     Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
     """

@@ -23,7 +23,7 @@ else:
         if cls is None:
             return lambda made: dataclass(made, frozen=frozen, **others)
         if cls.__doc__ is None:
-            cls.__doc__ = cls.__name__  # else it would get its signature, which takes longer than all the rest
+            cls.__doc__ = cls.__name__  # else the standard library writes its signature there
         if frozen:
             others["unsafe_hash"] = others.get("eq", True)
         return dataclasses.dataclass(cls, **others)

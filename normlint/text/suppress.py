@@ -15,30 +15,20 @@ from normlint.text.source import line_starts, split_lines
 
 NOQA: Final = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 _SKIP_FILE: Final = re.compile(
-    r"^[ \t\f]*(?:#[ \t]*normlint:[ \t]*skip-file\b|#[ ]flake8[:=]\s*noqa[ \t]*$|<!--[ \t]*normlint:[ \t]*skip-file\b)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_IN_FILE: Final = re.compile(
-    r"^[ \t\f]*#[ ]flake8[:=]\s*noqa:\s?(?P<codes>[A-Z][A-Z0-9]*[0-9](?:[,\s]+[A-Z][A-Z0-9]*[0-9])*)[ \t]*$",
+    r"^[ \t\f]*(?:#[ \t]*normlint:[ \t]*skip-file\b|#[ ]flake8[:=]\s*noqa|<!--[ \t]*normlint:[ \t]*skip-file\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Suppressions:
-    """What one unit's comments silence: `ranges` maps a line to the lines its comment is searched in.
-
-    `everywhere`: codes that are silent on all lines.
-    """
+    """What one unit's comments silence: `ranges` maps a line to the lines its comment is searched in."""
 
     lines: tuple[str, ...] = ()
     ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
-    everywhere: tuple[str, ...] = ()
 
     def silences(self, code: str, line: int) -> bool:
         """Is this code silenced on this line (counted from 1, in the unit's text)?"""
-        if code.startswith(self.everywhere):
-            return True
         if not self.lines:
             return False
         return noqa_silences("".join(self.lines[slice(*self.range_of(line))]), code)
@@ -59,8 +49,7 @@ def suppressions(text: str) -> Suppressions:
     if "noqa" not in text and "noqa" not in text.lower():
         return Suppressions()
     lines = split_lines(text)
-    everywhere = (code for match in _IN_FILE.finditer(text) for code in _listed(match["codes"]))
-    return Suppressions(tuple(lines), line_ranges(lines), tuple(everywhere))
+    return Suppressions(tuple(lines), line_ranges(lines))
 
 
 def noqa_silences(line: str, code: str) -> bool:
@@ -70,11 +59,7 @@ def noqa_silences(line: str, code: str) -> bool:
         return False
     if found["codes"] is None:
         return True
-    return code.startswith(_listed(found["codes"]))
-
-
-def _listed(codes: str) -> tuple[str, ...]:
-    return tuple(code.upper() for code in re.split(r"[,\s]+", codes) if code)
+    return code.startswith(tuple(listed.upper() for listed in re.split(r"[,\s]+", found["codes"]) if listed))
 
 
 def unit_line(text: str, offset: int) -> int:

@@ -16,7 +16,7 @@ ROOT = Path(normlint.__file__).parent
 FLOORS = ("text", "evaluate", "norm", "rules", "engine", "verify", "faces")
 LIBCST = {"evaluate/lower_cst.py", "evaluate/offsets.py", "text/syntax.py"}
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
-LONGEST_FILE, LONGEST_FUNCTION = 300, 40
+LONGEST_FILE, LONGEST_FUNCTION = 500, 40
 
 
 def imports(tree: ast.AST) -> Iterator[str]:

@@ -31,7 +31,7 @@ BOM: Final = "\ufeff"
 REPORT: Final = "https://github.com/normlint/normlint/issues"
 
 
-def check_source(  # noqa: PLR0913  # the options of the command
+def check_source(  # the options of the command
     source: str,
     path: str = NO_PATH,
     *,
@@ -65,7 +65,7 @@ def check_source(  # noqa: PLR0913  # the options of the command
     return _findings(_report(source, path, demand).findings)
 
 
-def check_paths(  # noqa: PLR0913  # the options of the command
+def check_paths(  # the options of the command
     paths: Iterable[str | os.PathLike[str]],
     *,
     select: Codes = (),
@@ -99,7 +99,7 @@ def check_paths(  # noqa: PLR0913  # the options of the command
     return _findings(findings)
 
 
-def fix_source(  # noqa: PLR0913  # the options of the command
+def fix_source(  # the options of the command
     source: str,
     path: str = NO_PATH,
     *,

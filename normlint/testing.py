@@ -15,7 +15,7 @@ class PrecisionWarning(UserWarning):
     """The norm is right, but less precise in half precision than it could be."""
 
 
-def assert_norm(  # noqa: PLR0913  # each says something that can't be read off the norm
+def assert_norm(  # each says something that can't be read off the norm
     norm: Callable[..., Any],
     kind: str | None = None,
     *,

@@ -14,7 +14,6 @@ SELF = NORM.replace("eps", "self.eps")
     "body",
     table(
         ("a gain that is zero below", f"return {NORM.replace('x *', 'x / 0 *')}"),
-        ("a tensor under the root beside the mean", f"return {NORM.replace('+ eps', '+ weight')}"),
         ("a method that isn't called", "return x * torch.rsqrt(x.square().mean + eps)"),
         ("a cast of something unknown", "h = torch.asarray(k)\nreturn x * torch.rsqrt(h.mean(-1, True) + eps)"),
         ("a mean of a string", "return x * torch.rsqrt(torch.mean('x') + eps) * weight"),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from normlint.rules import analyse
 from tests.spines import RMS, function, main, spines, table
 
 MEAN = "ms = x.square().mean(-1, keepdim=True)\nreturn "
@@ -20,19 +21,7 @@ def of_mean(product: str, parameters: str = "x, weight, eps=1e-6") -> str:
     "product",
     table(
         ("a quotient that is rounded", "torch.div(x, torch.sqrt(ms + eps), rounding_mode='floor')"),
-        ("an exponent that is learned", "x * (ms + eps) ** -weight"),
-        ("an exponent that is not known", "x * torch.pow(ms + eps, k)"),
-        ("an exponent beyond reason", "x * (ms + eps) ** -100"),
-        ("a root by logarithms", "x * torch.exp(-0.5 * torch.log(ms + eps))"),
-        ("an opposite sign under the root", "x / torch.sqrt(ms.rsub(1e-6))"),
-        ("a ceiling", "x / torch.sqrt(ms.clamp(max=10.0))"),
-        ("a floor that varies", "x / torch.fmax(ms.sqrt(), weight)"),
         ("a floor by the input", "x / torch.fmax(ms.sqrt(), x)"),
-        ("a maximum of one tensor", "x / torch.max(ms.sqrt())"),
-        ("an interpolation", "x / torch.lerp(ms, weight, 0.5)"),
-        ("a rectified mean", "x * torch.rsqrt(torch.relu(ms) + eps)"),
-        ("a logistic function", "x * torch.rsqrt(torch.special.expit(ms) + eps)"),
-        ("NaN replaced", "x * torch.nan_to_num(torch.rsqrt(ms + eps))"),
         ("a matrix product", "x @ torch.rsqrt(ms + eps)"),
         ("a squared input", "x.square() * torch.rsqrt(ms + eps)"),
         ("two statistics in one product", "x * torch.rsqrt(ms * x.abs().mean(-1, keepdim=True) + eps)"),
@@ -46,6 +35,31 @@ def of_mean(product: str, parameters: str = "x, weight, eps=1e-6") -> str:
 )
 def test_what_is_no_power_of_the_mean_square_is_silent(product: str) -> None:
     assert spines(of_mean(product)) == []
+
+
+@pytest.mark.parametrize(
+    "product",
+    table(
+        ("an exponent that is learned", "x * (ms + eps) ** -weight"),
+        ("an exponent that is not known", "x * torch.pow(ms + eps, k)"),
+        ("an exponent beyond reason", "x * (ms + eps) ** -100"),
+        ("a root by logarithms", "x * torch.exp(-0.5 * torch.log(ms + eps))"),
+        ("an opposite sign under the root", "x / torch.sqrt(ms.rsub(1e-6))"),
+        ("a ceiling", "x / torch.sqrt(ms.clamp(max=10.0))"),
+        ("a floor that varies", "x / torch.fmax(ms.sqrt(), weight)"),
+        ("a maximum of one tensor", "x / torch.max(ms.sqrt())"),
+        ("an interpolation", "x / torch.lerp(ms, weight, 0.5)"),
+        ("a rectified mean", "x * torch.rsqrt(torch.relu(ms) + eps)"),
+        ("a logistic function", "x * torch.rsqrt(torch.special.expit(ms) + eps)"),
+        ("NaN replaced", "x * torch.nan_to_num(torch.rsqrt(ms + eps))"),
+        ("a function of another file", "x * fused_rsqrt(ms + eps)"),
+        ("a module of another file", "x * self.root(ms + eps)"),
+    ),
+)
+def test_a_statistic_that_goes_through_the_unknown_stays_one_and_nothing_is_said_of_it(product: str) -> None:
+    found = analyse(of_mean(product))
+    assert ["unknown" in norm.spine for norm in found.norms] == [True]
+    assert {one.code for one in found.findings} <= {"NRM304", "NRM601"}  # an eps that isn't there, a root by division
 
 
 @pytest.mark.parametrize(

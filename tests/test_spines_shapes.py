@@ -19,7 +19,6 @@ OTHER = " * torch.rsqrt(h.square().mean(-1, keepdim=True) + eps) * weight"
 @pytest.mark.parametrize(
     "body",
     table(
-        ("a squeezed statistic may lose any axis", f"{KEPT}return x * r.squeeze(-1) * weight"),
         ("a part of a statistic is another tensor", f"{KEPT}return x * r[0] * weight"),
         ("a repeated input is another tensor", f"h = x.repeat(2, 1)\nreturn x{OTHER}"),
         ("a part of the input is another tensor", f"h = x[0]\nreturn x{OTHER}"),

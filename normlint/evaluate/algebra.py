@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,6 +24,7 @@ from normlint.evaluate.monomial import (
     Size,
     Stat,
     Step,
+    Through,
     bears_stat,
     raised,
 )
@@ -43,12 +44,34 @@ HALF = Fraction(1, 2)
 INVERSE = Fraction(-1)
 
 
-def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True) -> Product:
-    """A tensor of which only its origin is known; pure operations on equal values are equal."""
-    depth = max([a.depth for a in args if isinstance(a, Mono)], default=0) if args else 0
+def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True, data: bool = False) -> Product:
+    """A tensor of which only its origin is known; pure operations on equal values are equal.
+
+    `data`: it depends on a tensor from outside, which its arguments may say, too.
+    """
+    monos = [a for a in args if isinstance(a, Mono)]
+    depth = max([a.depth for a in monos], default=0)
     deep = depth > MAX_DEPTH
-    atom = Apply(name, () if deep else args, span if deep or not pure else NOWHERE, 0 if deep else depth)
+    data = data or any(a.has_data for a in monos)
+    atom = Apply(name, () if deep else args, span if deep or not pure else NOWHERE, 0 if deep else depth, data)
     return of_atom(atom, DType.UNKNOWN, span)
+
+
+def unknown(name: str, given: Iterable[Value], span: Span) -> Product:
+    """What something that isn't followed makes of its arguments; of a statistic alone, it is still a statistic."""
+    products = [v for v in given if isinstance(v, Product)]
+    kept = _through(name, products, span)
+    data = any(p.mono.has_data for p in products)
+    return kept if kept is not None else opaque(name, (), span, pure=False, data=data)
+
+
+def _through(name: str, operands: Sequence[Product], span: Span) -> Product | None:
+    """The statistic that went in, where no other operand depends on data."""
+    bearing = [o for o in operands if o.tensor and is_statistic(o)]
+    if len(bearing) != 1 or any(o.mono.has_data for o in operands if o is not bearing[0]):
+        return None
+    factor = Factor(Through(bearing[0].mono, name, span), ONCE, span=span)
+    return replace(bearing[0], mono=Mono(1.0, (factor,)), span=span)
 
 
 def as_product(value: Value, span: Span) -> Product:
@@ -65,6 +88,9 @@ def as_product(value: Value, span: Span) -> Product:
 
 def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
     """An elementwise operation that isn't looked into; it keeps dtype and shape of its first tensor."""
+    kept = _through(name, operands, span)
+    if kept is not None:
+        return kept
     result = opaque(name, tuple(o.mono for o in operands), span)
     tensors = [o for o in operands if o.tensor]
     dtype = promoted(operands)
@@ -179,7 +205,7 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
         return number(a.number + b.number, span)
     if not a.tensor and not b.tensor:
         return None
-    if is_statistic(a) and (not b.tensor or _is_eps(b)):
+    if is_statistic(a) and (not b.tensor or _may_be_eps(b)):
         return _with_eps(a, b, "add", span)
     distributed = _distributed(a, b, span)
     if distributed is not None:
@@ -203,6 +229,11 @@ def _distributed(a: Product, b: Product, span: Span) -> Product | None:
     gain = Mono(1.0, (extra[0],))
     factor = Factor(Offset(1.0, gain, span), ONCE, span=span)
     return replace(a, mono=a.mono.times(Mono(1.0, (factor,))), dtype=promoted((a, b)), span=span)
+
+
+def _may_be_eps(b: Product) -> bool:
+    """Something that depends on no tensor from outside: an eps, be its value known or not."""
+    return not b.mono.has_data and (_is_eps(b) or not any(isinstance(f.atom, Param) for f in b.mono.factors))
 
 
 def _is_eps(b: Product) -> bool:

@@ -88,7 +88,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         case Path(dotted=dotted):
             name = op_name(dotted) or ""
             if dotted.startswith("numpy.") and any(isinstance(g.value, Product) and g.value.tensor for g in positional):
-                return _unknown(m, dotted, args, span)
+                return algebra.opaque(dotted, (), span, pure=False, data=True)
             if name:
                 return _operate(m, name, positional, keywords, span)
             return modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
@@ -123,7 +123,7 @@ def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
     """Something outside the text: its arguments go in, an unknown tensor comes out."""
     for given in (*args[0], *args[1].values()):
         m.flow(given.value, given.span)
-    return algebra.opaque(name, (), span, pure=False)
+    return algebra.unknown(name, [g.value for g in (*args[0], *args[1].values())], span)
 
 
 # --- the text's own functions ----------------------------------------------------------------------------------------
@@ -192,4 +192,4 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
         elif param.default is not None:
             env.names[param.name] = m.eval(ref.env or m.globals, param.default)
         else:
-            env.names[param.name] = algebra.opaque(param.name, (), param.span, pure=False)
+            env.names[param.name] = algebra.opaque(param.name, (), param.span, pure=False, data=True)

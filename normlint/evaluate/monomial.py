@@ -77,6 +77,11 @@ class Mono:
         """A statistic stands in this product, bare or under eps."""
         return any(bears_stat(f.atom) for f in self.factors)
 
+    @kept
+    def has_data(self) -> bool:
+        """Some factor depends on the values of a tensor from outside, not only on its shape."""
+        return any(bears_data(f.atom) for f in self.factors)
+
     def times(self, other: Mono) -> Mono:
         merged: dict[Atom, Factor] = {}
         for f in (*self.factors, *other.factors):
@@ -218,21 +223,41 @@ class Abs:
 
 
 @dataclass(frozen=True, slots=True)
+class Through:
+    """A statistic after an operation that isn't followed: still a statistic, of which only the input is known."""
+
+    inner: Mono
+    name: str
+    place: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class Apply:
-    """What the analysis doesn't look into. `place` tells apart calls that may differ from one to the next."""
+    """What the analysis doesn't look into. `place` tells apart calls that may differ from one to the next.
+
+    `data`: it was given a tensor from outside.
+    """
 
     name: str
     args: tuple[object, ...] = ()
     place: Span = NOWHERE
     depth: int = field(default=0, compare=False)
+    data: bool = field(default=False, compare=False)
 
 
-Atom: TypeAlias = Input | Param | Size | Scalar | Stat | Centred | Plus | Offset | Shifted | Abs | Apply
+Atom: TypeAlias = Input | Param | Size | Scalar | Stat | Centred | Plus | Offset | Shifted | Abs | Through | Apply
 
 
 def _depth(atom: Atom) -> int:
     match atom:
-        case Stat(inner=inner) | Plus(inner=inner) | Offset(inner=inner) | Shifted(inner=inner) | Abs(inner=inner):
+        case (
+            Stat(inner=inner)
+            | Plus(inner=inner)
+            | Offset(inner=inner)
+            | Shifted(inner=inner)
+            | Abs(inner=inner)
+            | Through(inner=inner)
+        ):
             return inner.depth + 1
         case Centred(base=base):
             return base.depth + 1
@@ -248,8 +273,20 @@ def _map(atom: Atom, change: Atoms) -> Atom:
 
 
 def bears_stat(atom: Atom) -> bool:
-    """A statistic, or one under eps or an absolute value."""
-    return isinstance(atom, Stat) or (isinstance(atom, Plus | Abs) and atom.inner.has_stat)
+    """A statistic, or one under eps, an absolute value or something that isn't followed."""
+    return isinstance(atom, Stat) or (isinstance(atom, Plus | Abs | Through) and atom.inner.has_stat)
+
+
+def bears_data(atom: Atom) -> bool:
+    """Whether the values of a tensor from outside are in it."""
+    match atom:
+        case Input() | Stat() | Centred():
+            return True
+        case Plus(inner=inner) | Offset(inner=inner) | Shifted(inner=inner) | Abs(inner=inner) | Through(inner=inner):
+            return inner.has_data
+        case Apply(data=data):
+            return data
+    return False
 
 
 def stats_of(mono: Mono) -> Iterator[Stat]:
@@ -257,7 +294,7 @@ def stats_of(mono: Mono) -> Iterator[Stat]:
     for f in mono.factors:
         if isinstance(f.atom, Stat):
             yield f.atom
-        elif isinstance(f.atom, Plus | Abs):
+        elif isinstance(f.atom, Plus | Abs | Through):
             yield from stats_of(f.atom.inner)
 
 

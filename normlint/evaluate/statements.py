@@ -64,7 +64,7 @@ def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
     if isinstance(stmt.value, s.Lambda) and isinstance(value, Defined) and isinstance(value.ref, FunctionRef):
         value.ref.qualname = getattr(stmt.targets[0], "id", value.ref.qualname)
     if isinstance(value, Product) and value.mono.depth > MOST_DEPTH:
-        value = replace(value, mono=algebra.opaque("deep", (), stmt.span, pure=False).mono)
+        value = replace(value, mono=algebra.opaque("deep", (), stmt.span, pure=False, data=True).mono)
     for target in stmt.targets:
         bind_target(m, env, target, value)
     return None
@@ -95,7 +95,7 @@ def _store(m: Machine, env: Env, base: s.Expr, span: Span) -> None:
     if isinstance(value, Product):
         if value.alias:
             m.ctx.note("mutation", span, value.alias)
-        changed = replace(algebra.opaque("stored", (), span, pure=False), dtype=value.dtype)
+        changed = replace(algebra.opaque("stored", (), span, pure=False, data=True), dtype=value.dtype)
         rebind(m, env, base, changed)
 
 
@@ -119,7 +119,7 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
         tail = len(items) - star - 1
         end = len(value.items) - tail
         return [*value.items[:star], Tup(value.items[star:end]), *value.items[end:]]
-    return [algebra.opaque("item", (i,), item.span, pure=False) for i, item in enumerate(items)]
+    return [algebra.opaque("item", (i,), item.span, pure=False, data=True) for i, item in enumerate(items)]
 
 
 def _lengths(m: Machine, shape: Shape, count: int, star: int | None) -> list[Value]:
@@ -211,7 +211,7 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     """The body runs once, with the first or an unknown item."""
     subject = m.eval(env, stmt.subject)
     if stmt.target is not None:
-        item: Value = algebra.opaque("item", (), stmt.target.span, pure=False)
+        item: Value = algebra.opaque("item", (), stmt.target.span, pure=False, data=True)
         if isinstance(subject, Opaque) and subject.text == "range":
             item = scalar(f"index at {stmt.target.span.start}")
         if isinstance(subject, Tup) and subject.items:
@@ -262,7 +262,7 @@ def _match(m: Machine, env: Env, stmt: s.Match) -> Outcome:
     last = len(stmt.cases) - 1
     for i, (names, body) in enumerate(stmt.cases):
         if i == last or m.ctx.decide(f"case {i} at {stmt.span.start}"):
-            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False) for n in names})
+            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False, data=True) for n in names})
             return execute(m, env, body)
     return None
 

@@ -23,8 +23,10 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
-    if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and named and _meant_squares(c, owner)):
+    if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and (named or gain) and _meant_squares(c, owner)):
         return False
+    if "power" in c.unread and owner.intent not in ("rms", "layer", "norm"):
+        return False  # x times some function of its mean square may be a gate
     if c.partial and not (named and c.power == -HALF and c.returned):
         return False
     if (
@@ -47,7 +49,7 @@ def _meant_squares(c: Computation, owner: Owner) -> bool:
     """A mean of x, |x| or x − mean in something that calls itself a norm."""
     if any(c.centred):
         return c.power == -HALF
-    return owner.intent == "rms" or (owner.intent == "norm" and bool(c.gains) and c.power == -HALF)
+    return owner.intent == "rms" or (bool(c.gains) and c.power == -HALF)
 
 
 def _standardises(c: Computation, named: bool, gain: bool) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Iterable
+from dataclasses import field, replace
 from fractions import Fraction
 
 from normlint.evaluate.context import Note
@@ -21,6 +22,7 @@ from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 HALF = Fraction(1, 2)
+QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,12 @@ class Computation:
     entered: DType  # INPUT where any caller's dtype may come in, UNKNOWN where the callers are elsewhere
     output: DType
     possible: frozenset[str]  # what the input's dtype can be on this path
-    gain_may_be_half: bool  # on this path the parameters are not known to be fp32
+    possible_gain: frozenset[str]  # what the parameters' dtype can be on this path
     returned: bool
     grad: bool
     notes: tuple[Note, ...]
     span: Span
+    unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
 
     @property
@@ -110,6 +113,11 @@ class Computation:
     def sees_half(self) -> bool:
         """A half can come in on this path."""
         return bool(self.possible & HALVES) and self.entered is DType.INPUT
+
+    @property
+    def gain_may_be_half(self) -> bool:
+        """On this path the parameters are not known to be fp32."""
+        return bool(self.possible_gain & HALVES)
 
     @property
     def standardises(self) -> bool:
@@ -168,6 +176,14 @@ class Norm:
     def main(self) -> Computation:
         """The computation on the straight path."""
         return self.computations[0]
+
+    def as_read(self, about: Iterable[str]) -> Norm | None:
+        """The norm along the paths on which all that can change these quantities was read; None if there are none."""
+        wanted = frozenset(about)
+        if not any(c.unread & wanted for c in self.computations):
+            return self
+        kept = tuple(c for c in self.computations if not c.unread & wanted)
+        return replace(self, computations=kept) if kept else None
 
     @property
     def meant(self) -> bool:

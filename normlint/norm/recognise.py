@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.dtypes import FLOATS, HALVES, DType
+from normlint.evaluate.dtypes import FLOATS, DType
 from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
@@ -27,11 +28,13 @@ from normlint.evaluate.monomial import (
     Size,
     Stat,
     Step,
+    Through,
+    bears_data,
     bears_stat,
     raised,
 )
 from normlint.evaluate.truth import describe
-from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
+from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
 from normlint.text.frozen import dataclass
 
 
@@ -86,7 +89,7 @@ def _root(factor: Factor) -> _Root | None:
     power = factor.power
     here = factor
     while not isinstance(here.atom, Stat):
-        if not isinstance(here.atom, Plus | Abs):
+        if not isinstance(here.atom, Plus | Abs | Through):
             return None
         inner = here.atom.inner
         bearing = [f for f in inner.factors if bears_stat(f.atom)]
@@ -95,6 +98,8 @@ def _root(factor: Factor) -> _Root | None:
         if isinstance(here.atom, Plus):
             eps.append(_eps(here.atom, bearing[0].power))
             trail.insert(0, Step("eps", here.atom.span))
+        if isinstance(here.atom, Through):
+            trail.insert(0, Step("unknown", here.atom.place))
         beside += [replace(f, power=f.power * power) for f in inner.factors if f is not bearing[0]]
         if inner.coef != 1:
             coef = 0.0
@@ -157,7 +162,7 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
     rest += root.beside
     gains, sizes, others = _sorted(rest)
     counts = _counts(sizes, root, gains, mono.coef)
-    kind = _kind(root.stat, centred, counts)
+    kind = _kind(root, centred, counts)
     centre = None if centre is not None and centre.span == root.stat.span else centre
     return Computation(
         kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
@@ -165,9 +170,25 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
         flow.product.layout == root.stat.layout,
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
-        bool(context.possible.get(DType.PARAM, FLOATS) & HALVES), flow.returned, flow.grad,
-        tuple(context.notes), flow.span,
+        context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
+        tuple(context.notes), flow.span, _unread(root, gains, others),
     )  # fmt: skip
+
+
+_FILLED_ANYHOW = ("data", "full", "random")
+
+
+def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> frozenset[str]:
+    """The quantities of this norm that something which isn't followed may change."""
+    found: set[str] = set()
+    if any(step.op == "unknown" for step in root.trail):
+        found.update(QUANTITIES)
+    if root.stat.axes is None:
+        found.add("axes")
+    constants = [f for f in others if not bears_data(f.atom)]  # such as √D from somewhere else
+    if constants or any(g.param.init in _FILLED_ANYHOW for g in gains):
+        found.add("scale")
+    return frozenset(found)
 
 
 def _alone(inner: Mono) -> _Match:
@@ -292,8 +313,14 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
     return False if same_sign or (atom.axis == 0 and stat.axes[0] == -1) else None
 
 
-def _kind(stat: Stat, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> str:
+def _kind(root: _Root, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> str:
+    """A sum that is divided by some count before the power is a mean, of the right number of elements or not."""
     if any(centred):
         return "layer"
-    known = sum((c.power for c in counts if c.of_features), Fraction(0))
-    return "rms" if stat.reduce == "mean" or known == HALF else "l2"
+    if root.stat.reduce == "mean" or root.coef != 1:
+        return "rms"
+    powers = Counter[str]()
+    for c in counts:
+        if c.inside or c.of_features:
+            powers[c.text] += c.power  # type: ignore[assignment]
+    return "rms" if -root.power in (*powers.values(), sum(powers.values())) else "l2"

@@ -17,7 +17,16 @@ from normlint.evaluate.truth import describe
 from normlint.norm.norm import Computation, Count
 
 _PLACE = re.compile(r"@\d+")
-_SHOWN = {"sqrt": "sqrt", "norm": "sqrt", "std": "sqrt", "rsqrt": "rsqrt", "recip": "recip", "pow": "pow", "eps": "eps"}
+_SHOWN = {
+    "sqrt": "sqrt",
+    "norm": "sqrt",
+    "std": "sqrt",
+    "rsqrt": "rsqrt",
+    "recip": "recip",
+    "pow": "pow",
+    "eps": "eps",
+    "unknown": "unknown",
+}
 
 
 def spine(c: Computation) -> str:

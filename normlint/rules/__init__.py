@@ -98,7 +98,10 @@ def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
 
 def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
     """Every rule on one norm; an echo of another rule's finding is left out."""
-    problems: dict[str, list[Problem]] = {code: list(r.check(norm)) for code, r in RULES.items() if r.check}
+    problems: dict[str, list[Problem]] = {}
+    for code, r in RULES.items():
+        seen = norm.as_read(r.about) if r.check else None
+        problems[code] = list(r.check(seen)) if r.check and seen is not None else []
     for code, found in problems.items():
         rule = RULES[code]
         if any(problems.get(other) for other in rule.unless):

@@ -12,7 +12,13 @@ from normlint.rules.repair import count as repair
 from normlint.text.finding import Applicability
 
 
-@rule("NRM104", name="wrong-element-count", fix=Applicability.SAFE, unless=("NRM101", "NRM103", "NRM106"))
+@rule(
+    "NRM104",
+    name="wrong-element-count",
+    fix=Applicability.SAFE,
+    unless=("NRM101", "NRM103", "NRM106"),
+    about=("scale", "power"),
+)
 def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     """Divides by something that isn't the number of reduced elements, or not at all.
 
@@ -113,7 +119,7 @@ def _scaled_elsewhere(c: Computation) -> bool:
     return any(g.param.role == "unknown" and "scale" in g.param.name.lower() for g in c.gains)
 
 
-@rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE)
+@rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE, about=("scale",))
 def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """Uses Bessel's correction, which LayerNorm does not have.
 

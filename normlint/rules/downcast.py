@@ -17,7 +17,7 @@ _OPEN = (DType.INPUT, DType.PARAM)
 _HALF = (DType.FP16, DType.BF16)
 
 
-@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, unless=("NRM205",))
+@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, unless=("NRM205",), about=("dtype",))
 def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """Returns fp32 for a half input.
 
@@ -86,7 +86,7 @@ def _returned_wide(c: Computation) -> bool:
     return c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial
 
 
-@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, unless=("NRM201", "NRM202"))
+@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, unless=("NRM201", "NRM202"), about=("dtype",))
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 
@@ -137,10 +137,11 @@ def _narrowed(c: Computation) -> Step | None:
 
 
 def _fixed(c: Computation) -> Step | None:
-    """A cast of the input or of the whole product to one half dtype that the input need not have."""
+    """A cast of the input or of the whole product to one half dtype that neither the input nor the gain need have."""
     steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
     open_ = c.returned and c.entered is DType.INPUT
-    return next((s for s in steps if s.dtype is not None and open_ and c.possible != {s.dtype.value}), None)
+    known = [set(p).pop() for p in (c.possible, c.possible_gain) if len(p) == 1]
+    return next((s for s in steps if s.dtype is not None and open_ and s.dtype.value not in known), None)
 
 
 def _narrows(c: Computation, dtype: DType | None) -> bool:

@@ -16,7 +16,7 @@ from normlint.text.finding import Applicability
 SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
 
 
-@rule("NRM301", name="missing-eps", fix=Applicability.SAFE, unless=("NRM304",))
+@rule("NRM301", name="missing-eps", fix=Applicability.SAFE, unless=("NRM304",), about=("eps",))
 def missing_eps(norm: Norm) -> Iterator[Problem]:
     """Has nothing that keeps the root from zero.
 
@@ -92,7 +92,7 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
                 yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 
 
-@rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE)
+@rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE, about=("eps", "power"))
 def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
@@ -146,7 +146,7 @@ def _beside_norm(c: Computation) -> bool:
     return any(s.op == "norm" for s in c.trail)
 
 
-@rule("NRM303", name="eps-out-of-range", fix=Applicability.SAFE)
+@rule("NRM303", name="eps-out-of-range", fix=Applicability.SAFE, about=("eps",))
 def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
     """Has an eps that does nothing, or too much.
 

@@ -13,6 +13,7 @@ from normlint.rules.repair.formula_centre import centre
 from normlint.rules.repair.formula_square import square
 from normlint.text.finding import Applicability, Span
 
+_CENTRED = ("layer", "rms")  # by their names; else x / sqrt(var), without a bias, may be meant
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
 
 
@@ -22,7 +23,7 @@ def _last_power(c: Computation) -> Span:
     return steps[-1].span if steps else c.statistic.span
 
 
-@rule("NRM401", name="inverted-scale", fix=Applicability.SAFE)
+@rule("NRM401", name="inverted-scale", fix=Applicability.SAFE, about=("power",))
 def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """Multiplies by the root mean square instead of dividing by it.
 
@@ -63,7 +64,7 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
             yield Problem(_last_power(c), message, partial(repair.invert, norm, c))
 
 
-@rule("NRM402", name="wrong-root", fix=Applicability.SAFE)
+@rule("NRM402", name="wrong-root", fix=Applicability.SAFE, about=("power",))
 def wrong_root(norm: Norm) -> Iterator[Problem]:
     """Divides by the mean square without a root, or takes the root twice.
 
@@ -181,8 +182,8 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     Fix safety: the name promises a mean on both sides, or, with RMS, on neither. A norm that says RMS and adds a bias
     is left alone.
     """
-    for c in norm.computations if norm.owner.intent in ("layer", "rms") else ():
-        if c.centred[0] != c.centred[1]:
+    for c in norm.computations if norm.meant else ():
+        if c.centred[0] != c.centred[1] and (c.centred[1] or c.shift is not None or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
             yield Problem(c.statistic.span, message, partial(centre, norm, c))

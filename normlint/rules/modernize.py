@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.norm.norm import HALF, Computation, Norm
+from normlint.norm.norm import HALF, QUANTITIES, Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import modern, modern_fused
 from normlint.text.finding import Applicability
@@ -50,7 +50,7 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
                 yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 
-@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE)
+@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE, about=QUANTITIES)
 def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """Writes out what torch has as one fused operation.
 

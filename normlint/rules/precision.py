@@ -23,7 +23,7 @@ def _squares_in_half(c: Computation) -> bool:
     return c.sees_half and c.statistic.square in _OPEN and c.explicit_square and c.degree == 2
 
 
-@rule("NRM201", name="missing-upcast", fix=Applicability.SAFE)
+@rule("NRM201", name="missing-upcast", fix=Applicability.SAFE, about=("dtype",))
 def missing_upcast(norm: Norm) -> Iterator[Problem]:
     """Squares in half precision.
 
@@ -71,7 +71,7 @@ def _widened_later(c: Computation) -> bool:
     return c.statistic.accumulate.wide or c.widened is not None
 
 
-@rule("NRM202", name="late-upcast", fix=Applicability.SAFE)
+@rule("NRM202", name="late-upcast", fix=Applicability.SAFE, about=("dtype",))
 def late_upcast(norm: Norm) -> Iterator[Problem]:
     """Upcasts after the square, when the overflow has happened.
 
@@ -154,7 +154,7 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
             yield Problem(c.statistic.span, "E[x²] − E[x]² cancels: centre first, then square", repair)
 
 
-@rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE)
+@rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",))
 def half_precision_norm(norm: Norm) -> Iterator[Problem]:
     """Takes `norm`, `F.normalize` or `std` in half precision.
 

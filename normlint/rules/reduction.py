@@ -12,7 +12,7 @@ from normlint.rules.repair import reduction as repair
 from normlint.text.finding import Applicability
 
 
-@rule("NRM101", name="global-reduction", fix=Applicability.SAFE)
+@rule("NRM101", name="global-reduction", fix=Applicability.SAFE, about=("axes",))
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
 
@@ -73,7 +73,13 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
             yield Problem(stat.span, message, partial(repair.over_last_axis, norm, stat))
 
 
-@rule("NRM102", name="reduction-without-keepdim", fix=Applicability.SAFE, unless=("NRM101", "NRM103"))
+@rule(
+    "NRM102",
+    name="reduction-without-keepdim",
+    fix=Applicability.SAFE,
+    unless=("NRM101", "NRM103"),
+    about=("axes", "keepdim"),
+)
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     """Loses the reduced axis, so that the statistic broadcasts against the wrong one.
 
@@ -119,7 +125,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 yield Problem(stat.span, message, partial(repair.keep_axis, norm, stat))
 
 
-@rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",))
+@rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
 def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     """Reduces the batch or the tokens, while the gain says that the features are last.
 
@@ -204,7 +210,7 @@ def _shown(stat: Stat) -> str:
     return ", ".join(map(str, stat.axes)) if isinstance(stat.axes, tuple) else str(stat.axes)
 
 
-@rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",))
+@rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
 def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """Lets `F.normalize` reduce its default axis, dim 1, which are the tokens of a (B, L, D) input.
 

@@ -36,6 +36,7 @@ class Rule:
     """A rule as the other floors see it.
 
     `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
+    `about` names the quantities it judges: it sees only paths on which all that can change them was read.
     A rule about what running a norm showed has `told` instead of `check`: its message, empty for none.
     """
 
@@ -46,6 +47,7 @@ class Rule:
     unless: tuple[str, ...]
     check: Check | None
     told: RuntimeCheck | None = None
+    about: tuple[str, ...] = ()
 
     @property
     def doc(self) -> str:
@@ -73,11 +75,12 @@ def rule(
     default: bool = True,
     fix: Applicability | None = None,
     unless: tuple[str, ...] = (),
+    about: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register the decorated function as the rule `code`."""
 
     def register(check: Check) -> Check:
-        RULES[code] = Rule(code, name, default, fix, unless, check)
+        RULES[code] = Rule(code, name, default, fix, unless, check, about=about)
         return check
 
     return register

@@ -73,7 +73,7 @@ def _quick_fixes(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
             yield _quick_fix(checked, asked, finding, f"Disable {finding.code} for this line", edits, preferred=False)
 
 
-def _quick_fix(  # noqa: PLR0913
+def _quick_fix(
     checked: Checked,
     asked: Asked,
     finding: Diagnostic,

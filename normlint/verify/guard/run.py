@@ -41,7 +41,7 @@ class Verifier:
     `gate` and `fork` are for tests: without the reading of programs before they run, without a process a norm.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         device: str = "auto",
         timeout: float = 10.0,

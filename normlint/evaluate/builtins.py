@@ -239,7 +239,7 @@ def _fill(m: Machine, env: Env, node: s.Call) -> Value | None:
     name = node.func.name
     if name not in ("fill_", "zero_", *_RANDOM):
         return None
-    return _refill(m, env, node.func.base, name, [m.eval(env, a.value) for a in node.args])
+    return refill(m, env, node.func.base, name, [m.eval(env, a.value) for a in node.args])
 
 
 def _initialise(m: Machine, env: Env, name: str, node: s.Call) -> Value:
@@ -247,10 +247,11 @@ def _initialise(m: Machine, env: Env, name: str, node: s.Call) -> Value:
     if not node.args:
         return Opaque(name)
     rest = [m.eval(env, a.value) for a in node.args[1:]]
-    return _refill(m, env, node.args[0].value, name, rest) or Opaque(name)
+    return refill(m, env, node.args[0].value, name, rest) or Opaque(name)
 
 
-def _refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) -> Value | None:
+def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) -> Value | None:
+    """Give the parameter that `target` spells another first value; None if it is none."""
     while isinstance(target, s.Attribute) and target.name == "data":
         target = target.base
     value = m.eval(env, target)

@@ -64,7 +64,11 @@ def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -
     value = mutated(m, func.receiver, value, node.span)
     if isinstance(node.func, s.Attribute):
         m.flow(value, node.span)
-        rebind(m, env, _owner_of(node.func.base), value)
+        owner = _owner_of(node.func.base)
+        if isinstance(owner, s.Attribute) and owner.name == "data":
+            builtins.refill(m, env, owner, func.name, [])
+        else:
+            rebind(m, env, owner, value)
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -19,6 +18,7 @@ from normlint.evaluate.monomial import (
     Atom,
     Centred,
     Factor,
+    Input,
     Mono,
     Offset,
     Param,
@@ -185,8 +185,8 @@ def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> froze
         found.update(QUANTITIES)
     if root.stat.axes is None:
         found.add("axes")
-    constants = [f for f in others if not bears_data(f.atom)]  # such as √D from somewhere else
-    if constants or any(g.param.init in _FILLED_ANYHOW for g in gains):
+    numbers = [f for f in others if isinstance(f.atom, Input) or not bears_data(f.atom)]  # such as √D from elsewhere
+    if numbers or any(g.param.init in _FILLED_ANYHOW for g in gains):
         found.add("scale")
     return frozenset(found)
 
@@ -268,12 +268,11 @@ def _counts(sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: flo
     lengths = {describe(s) for g in gains for s in (g.param.shape or ()) if s is not None and s.factors}
     inside = {id(f) for f in root.beside}
     ratio, sizes = _ratio(sizes)
-    found = list(ratio) + [
-        Count(
-            describe(_mono(f)), f.power, _of_features(f.atom, root.stat, lengths), f.span, id(f) in inside, f.operands
-        )
-        for f in sizes
-    ]
+    beside = len(sizes) > 1 and any(isinstance(f.atom, Size) and f.atom.axis is None for f in sizes)
+    found = list(ratio)
+    for f in sizes:
+        known = None if beside else _of_features(f.atom, root.stat, lengths)  # x.numel() / B is a product of lengths
+        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", ONCE, None, NOWHERE))
     return tuple(found)
@@ -319,8 +318,6 @@ def _kind(root: _Root, centred: tuple[bool, bool], counts: tuple[Count, ...]) ->
         return "layer"
     if root.stat.reduce == "mean" or root.coef != 1:
         return "rms"
-    powers = Counter[str]()
-    for c in counts:
-        if c.inside or c.of_features:
-            powers[c.text] += c.power  # type: ignore[assignment]
-    return "rms" if -root.power in (*powers.values(), sum(powers.values())) else "l2"
+    known = {c.text for c in counts if c.inside or c.of_features}
+    powers = [sum((c.power for c in counts if c.text == text), Fraction(0)) for text in known]
+    return "rms" if -root.power in (*powers, sum(powers)) else "l2"

@@ -148,7 +148,7 @@ def rms_norm(x, weight):
 """,
     "√D as a tensor made in the call": """
 def rms_norm(x, weight):
-    return F.normalize(x, dim=-1) * torch.sqrt(torch.tensor([x.shape[-1]], device=x.device)) * weight
+    return F.normalize(x, dim=-1) * torch.sqrt(torch.tensor([x.shape[-1]], device=x.device, dtype=x.dtype)) * weight
 """,
     "√D through a numpy scalar": """
 def rms_norm(x, weight):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 REDUCING: Final = (
     *("mean", "sum", "nansum", "nanmean", "var", "var_mean", "std", "std_mean", "norm", "vector_norm", "normalize"),
     *("einsum", "reduce", "average", "vecdot"),
+    *("rms_norm", "layer_norm", "native_layer_norm"),
 )
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 # Each run of blanks follows something of its own: two that meet cost the square of their length.
@@ -49,7 +50,7 @@ _ROOTS: Final = (
     "sqrt",
     "reciprocal",
     r"std(?<!\wstd)",
-    _called(("norm", "vector_norm"), bare=True),
+    _called(("norm", "vector_norm", "rms_norm", "layer_norm", "native_layer_norm"), bare=True),
     _called(("normalize",), whole=False),
     rf"{_POWER}(?:{_FRACTION}|(?:[-+]\s*)*\(\s*{_RECKONED})",
     rf"pow_?\s*\(\s*(?:[^()]*,\s*)?(?:{_FRACTION}|{_RECKONED})",
@@ -59,7 +60,11 @@ _POSSIBLE_ROOTS: Final = (
     r"sqrt\s*\(",
     _POWER + r"[-+]*[\w.(]",
     _called(
-        (f"{word}{end}" for word in ("pow", "norm", "normalize", "std", "std_mean", "square") for end in ("", "_")),
+        (
+            f"{word}{end}"
+            for word in ("pow", "norm", "normalize", "std", "std_mean", "square", *REDUCING[-3:])
+            for end in ("", "_")
+        ),
         whole=False,
     ),
 )

@@ -12,6 +12,8 @@ n None, o another; without a type it takes all. `name=other` says that both take
 `*` lists public names that are no functions.
 """
 
+# ruff: noqa: SLF001  (torch tells its schemas under private names only)
+
 from __future__ import annotations
 
 import ast
@@ -59,7 +61,9 @@ def stubs() -> dict[str, dict[str, list[ast.FunctionDef]]]:
     import torch
 
     folder = Path(torch.__file__).parent / "_C"
-    trees = {name: ast.parse((folder / f"{name}.pyi").read_text()) for name in ("__init__", "_VariableFunctions", "_nn")}
+    trees = {
+        name: ast.parse((folder / f"{name}.pyi").read_text()) for name in ("__init__", "_VariableFunctions", "_nn")
+    }
     tensor = next(n for n in trees["__init__"].body if isinstance(n, ast.ClassDef) and n.name == "TensorBase")
     bodies = {"Tensor": tensor.body, "torch": trees["_VariableFunctions"].body, "F": trees["_nn"].body}
     found: dict[str, dict[str, list[ast.FunctionDef]]] = {}
@@ -135,11 +139,9 @@ def of_schemas(name: str, *, first: str) -> list[str]:
     """The overloads of an aten operation; `first` is what Python calls its tensor."""
     import torch
 
-    found = []
-    for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
-        if "Dimname" not in str(schema) and not re.search(r"\bout\b|_out\b", schema.overload_name):
-            found.append(of_schema(schema, first))
-    return list(dict.fromkeys(found))
+    schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+    kept = (o for o in schemas if "Dimname" not in str(o) and not re.search(r"\bout\b|_out\b", o.overload_name))
+    return list(dict.fromkeys(of_schema(o, first) for o in kept))
 
 
 def _with_out(text: str) -> str:
@@ -147,6 +149,7 @@ def _with_out(text: str) -> str:
 
 
 def of_schema(schema: Any, first: str) -> str:
+    """One overload of an aten operation."""
     parts: list[str] = []
     for arg in schema.arguments:
         if arg.kwarg_only and "*" not in parts:
@@ -192,7 +195,9 @@ def overloads(space: str, name: str, function: Callable[..., Any], listed: dict[
     written = of_python(dispatched or function, method=method)
     if written is not None and (isinstance(function, types.FunctionType) or dispatched):
         return written
-    nodes = listed.get(space, {}).get(name) or (listed["torch"].get(name) if space == "F" else None)
+    nodes = listed.get(space, {}).get(name) or (listed["torch"].get(name, []) if space == "F" else [])
+    if method:  # what is out of date is listed with the functions alone
+        nodes = nodes + [n for n in listed["torch"].get(name, []) if n.args.args and n.args.args[0].arg == "self"]
     if nodes:
         return "".join(filter(None, (of_stub(node, method=method) for node in nodes))) or None
     prefix = "" if space in ("F", "torch", "Tensor") else f"{space}_"
@@ -243,6 +248,7 @@ def shortened(found: dict[str, str]) -> Iterator[str]:
 
 
 def table() -> str:
+    """The whole file."""
     import torch
 
     found = dict(rows())
@@ -252,11 +258,13 @@ def table() -> str:
 
 
 def differences(old: str, new: str) -> Iterable[str]:
+    """Lines that one of two tables lacks."""
     was, now = old.splitlines(), new.splitlines()
     return sorted({f"- {line}" for line in set(was) - set(now)} | {f"+ {line}" for line in set(now) - set(was)})
 
 
 def main(arguments: list[str]) -> int:
+    """Write or check."""
     new = table()
     if arguments == ["--check"]:
         found = list(differences(FILE.read_text(encoding="utf-8"), new))

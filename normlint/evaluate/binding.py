@@ -32,26 +32,33 @@ class Parameter(Protocol):
 
 
 class Args(NamedTuple, Generic[V]):
-    """What a call passes. `rest`: an unknown number of values after the positional ones; `more`: unknown keywords."""
+    """What a call passes. `rest`: an unknown number of values after the positional ones; `more`: unknown keywords.
+
+    `loose` is what is written from there on: what is unpacked, and values whose place isn't known.
+    """
 
     positional: tuple[V, ...] = ()
     keywords: dict[str, V] = {}  # noqa: RUF012  (nobody changes it)
     rest: bool = False
     more: bool = False
+    loose: tuple[V, ...] = ()
 
     def after(self, *first: V) -> Args[V]:
         """The same with other values before them, such as the receiver of a method."""
-        return Args((*first, *self.positional), self.keywords, self.rest, self.more)
+        return self._replace(positional=(*first, *self.positional))
 
     def joined(self, other: Args[V]) -> Args[V]:
         """These and then the other's, as functools.partial passes them."""
-        rest = self.rest or other.rest
-        places = self.positional if self.rest else self.positional + other.positional
-        return Args(places, {**self.keywords, **other.keywords}, rest, self.more or other.more)
+        keywords, more = {**self.keywords, **other.keywords}, self.more or other.more
+        if self.rest:
+            return Args(
+                self.positional, keywords, rest=True, more=more, loose=self.loose + other.positional + other.loose
+            )
+        return Args(self.positional + other.positional, keywords, other.rest, more, other.loose)
 
     @property
     def values(self) -> tuple[V, ...]:
-        """All that is passed, in order."""
+        """All that is passed and has a place or a name, in order."""
         return (*self.positional, *self.keywords.values())
 
 
@@ -101,7 +108,7 @@ def fit(params: Sequence[Parameter], args: Args[V]) -> Fit[V]:
     unknown = _unknown(params, args, values.keys() | ({"*"} if over else set()))
     missing = [p.name for p in params if not p.star and p.default is None and p.name not in values.keys() | unknown]
     return Fit(
-        values, over if starred else (), extra, unknown,
+        values, (*over, *args.loose) if starred else (), extra, unknown,
         tuple(unexpected), tuple(twice), tuple(missing), 0 if starred else len(over),
     )  # fmt: skip
 

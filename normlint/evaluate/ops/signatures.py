@@ -10,6 +10,7 @@ import os
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeVar
 
@@ -17,7 +18,7 @@ from normlint.evaluate.binding import Args, Fit, fit
 from normlint.text.frozen import dataclass
 
 V = TypeVar("V")
-_FILE: Final = os.path.join(os.path.dirname(__file__), "signatures.txt")  # noqa: PTH118, PTH120  (pathlib is slow to import)
+_FILE: Final = os.path.join(os.path.dirname(__file__), "signatures.txt")
 SPACES: Final = {
     "torch.nn.functional": "F", "torch.linalg": "linalg", "torch.special": "special", "torch.Tensor": "Tensor",
     "torch": "torch", "torch._C._nn": "F", "torch._C._linalg": "linalg", "torch._C._special": "special",
@@ -42,6 +43,7 @@ math.pow(x,y)
 builtins.pow(base,exp,mod=None)
 builtins.abs(x)
 builtins.sum(x,start=0)
+unlisted(input,*rest,**others)
 torch.nn.Parameter(data=None,requires_grad=True)
 torch.nn.Buffer(data=None,*,persistent=True)
 torch.nn.UninitializedParameter(requires_grad=True,device=None,dtype=None)
@@ -70,7 +72,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Bound(Fit[V]):
-    """A call of torch's, and the overload that was chosen. The first tensor is `input`, `axis` is `dim`, `keepdims` `keepdim`."""
+    """A call of torch's: `input` is the first tensor, `axis` is `dim`; `params` are those of the overload chosen."""
 
     params: tuple[Param, ...] = ()
 
@@ -81,8 +83,13 @@ class Bound(Fit[V]):
 
 @lru_cache(maxsize=1)
 def _text() -> str:
-    with open(_FILE, encoding="utf-8") as file:  # noqa: PTH123
+    with open(_FILE, encoding="utf-8") as file:
         return file.read() + _OTHERS
+
+
+def version() -> str:
+    """The torch that the table was made from."""
+    return _text().partition("\n")[0].rpartition(" ")[2]
 
 
 def _line(key: str) -> str:
@@ -100,9 +107,7 @@ def _line(key: str) -> str:
 def overloads(key: str) -> tuple[tuple[Param, ...], ...]:
     """What the function takes, one tuple an overload; the receiver of a method is its first parameter."""
     line = _line(_SAME.get(key, key))
-    if line.startswith("="):
-        own = overloads(line[1:])
-        return own if key.startswith("Tensor.") == line.startswith("=Tensor.") else ()
+    line = _line(line[1:]) if line.startswith("=") else line
     receiver = (Param("input", types="T", places=True),) if key.startswith("Tensor.") else ()
     return tuple((*receiver, *_params(one)) for one in re.findall(r"\((.*?)\)(?=\(|$)", line))
 
@@ -149,10 +154,12 @@ def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
     """Bind a call to the first overload that takes it, as torch does.
 
     `letter` gives the letters of the types that a value may have, or "" where nothing is known of it. Where two
-    overloads take it and a value isn't known well enough to tell them apart, what they disagree on is unknown.
+    overloads take it and a value isn't known well enough to tell them apart, the parameters that it may fill are
+    unknown, also the one that holds it.
     """
-    values = args.values
-    found = _chosen(key, len(args.positional), tuple(args.keywords), tuple(map(letter, values)), args.rest, args.more)
+    values = (*args.positional, *args.loose, *args.keywords.values())
+    form = (len(args.positional), tuple(args.keywords), args.rest, args.more)
+    found = _chosen(key, form, tuple(map(letter, values)))
     return Bound(
         {name: values[at] for name, at in found.values.items()}, tuple(values[at] for at in found.star),
         {name: values[at] for name, at in found.extra.items()}, found.unknown, found.unexpected, found.twice,
@@ -161,9 +168,12 @@ def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
 
 
 @lru_cache(maxsize=4096)
-def _chosen(key: str, places: int, names: tuple[str, ...], letters: tuple[str, ...], rest: bool, more: bool) -> Bound[int]:
+def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tuple[str, ...]) -> Bound[int]:
     """How a call whose values have these letters is bound; it holds their numbers."""
-    args = Args(tuple(range(places)), {name: places + at for at, name in enumerate(names)}, rest, more)
+    places, names, rest, more = form
+    named = len(letters) - len(names)
+    keywords = {name: named + at for at, name in enumerate(names)}
+    args = Args(tuple(range(places)), keywords, rest, more, tuple(range(places, named)))
     found = [_tried(params, args, letters) for params in overloads(key)]
     best = min(score for score, _ in found)
     tied = [bound for score, bound in found if score == best]
@@ -173,8 +183,7 @@ def _chosen(key: str, places: int, names: tuple[str, ...], letters: tuple[str, .
         unsure |= {name for bound in tied for name in bound.unknown if name not in first.values}
     if not unsure:
         return first
-    values = {name: value for name, value in first.values.items() if name not in unsure}
-    return _made(first.params, Fit(values, first.star, first.extra, first.unknown | unsure))
+    return replace(first, unknown=first.unknown | unsure)
 
 
 def _tried(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...]) -> tuple[int, Bound[int]]:
@@ -186,7 +195,8 @@ def _tried(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...])
     types = {p.name: p.types for p in params}
     score += sum(_mismatch(types[name], letters[value]) for name, value in found.values.items())
     star = next((p.types for p in params if p.star == "*"), "")
-    score += sum(_mismatch(star, letters[value]) for value in found.star)
+    score += sum(_mismatch(star, letters[value]) for value in found.star if value not in args.loose)
+    score += 0 if found.star else len(args.loose)
     return score, _made(params, found)
 
 
@@ -211,7 +221,7 @@ def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
     aliases = _NUMPY if any(p.types for p in params) else {}
     keywords = {key if key in names else aliases.get(key, key): value for key, value in args.keywords.items()}
     first = (keywords.pop("self"),) if "self" in keywords and "self" not in names else ()
-    return Args((*first, *args.positional), keywords, args.rest, args.more)
+    return Args((*first, *args.positional), keywords, args.rest, args.more, args.loose)
 
 
 def _made(params: tuple[Param, ...], found: Fit[V]) -> Bound[V]:

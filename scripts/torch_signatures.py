@@ -29,6 +29,7 @@ FILE = Path(__file__).parent.parent / "normlint" / "evaluate" / "ops" / "signatu
 # Private, but what compiled and exported graphs call.
 INNER = ("_fused_rms_norm", "_log_softmax", "_reshape_alias", "_softmax", "_to_copy", "_unsafe_view")
 DIMNAMES = re.compile(r"\bstr \| (EllipsisType|ellipsis)|\bEllipsisType\b|Dimname")
+OUTDATED = [["self", word] for word in ("alpha", "beta", "value")]  # a number before the tensors
 TYPES = {
     "Tensor": "T", "_int": "i", "SymInt": "i", "_float": "f", "_bool": "b", "Number": "ifb", "_size": "I", "None": "n",
     "_dtype": "d", "str": "s", "_complex": "",
@@ -197,7 +198,7 @@ def overloads(space: str, name: str, function: Callable[..., Any], listed: dict[
         return written
     nodes = listed.get(space, {}).get(name) or (listed["torch"].get(name, []) if space == "F" else [])
     if method:  # what is out of date is listed with the functions alone
-        nodes = nodes + [n for n in listed["torch"].get(name, []) if n.args.args and n.args.args[0].arg == "self"]
+        nodes = nodes + [n for n in listed["torch"].get(name, []) if [a.arg for a in n.args.args[:2]] in OUTDATED]
     if nodes:
         return "".join(filter(None, (of_stub(node, method=method) for node in nodes))) or None
     prefix = "" if space in ("F", "torch", "Tensor") else f"{space}_"

@@ -51,12 +51,12 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
     for given in args.values:
         m.flow(given.value, given.span)
-    if text == "module torch.nn.Identity" and len(args[0]) == 1:
-        return args[0][0].value
+    if text == "module torch.nn.Identity" and len(args.positional) == 1:
+        return args.positional[0].value
     registered = _register(m, text, args, span)
     if registered is not None:
         return registered
-    result = algebra.unknown(text, [g.value for g in (*args[0], *args[1].values())], span)
+    result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
     if tensors and text.startswith("module torch.nn.") and text.endswith(KEEPS_DTYPE):
         return replace(result, dtype=tensors[0].dtype)
     return result

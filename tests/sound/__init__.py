@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-IMPORTS = "import math\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn, Tensor\n\n"
+IMPORTS = (
+    "import math\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn, Tensor\n\n"
+)
 
 
 def with_imports(text: str) -> str:

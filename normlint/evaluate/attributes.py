@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
 from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Partial, Super
 from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.casts import detach
-from normlint.evaluate.ops.table import OPS, Bound, Given
+from normlint.evaluate.ops.table import OPS, Bound, Given, row
 from normlint.evaluate.ops.tensors import guessed
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
@@ -104,7 +105,7 @@ def _of_norm(x: Product, name: str) -> Product | None:
 
 
 def _is_operation(name: str) -> bool:
-    return name.rstrip("_") in OPS or name in QUESTIONS
+    return row(name) in OPS or name in QUESTIONS
 
 
 def _of_scalar(m: Machine, x: Product, name: str) -> Value:
@@ -160,7 +161,7 @@ def _bind(m: Machine, found: Value, receiver: Value, span: Span) -> Value:
     if ref.kind == "static":
         return found
     bound = Defined(FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver), found.text)
-    return m.call(bound, ((), {}), span) if ref.kind == "property" else bound
+    return m.call(bound, Args(), span) if ref.kind == "property" else bound
 
 
 def of_super(m: Machine, above: Super, name: str) -> Value:
@@ -186,7 +187,7 @@ _FUSED = {
 def _fused_forward(m: Machine, instance: Instance, function: str, names: tuple[str, ...]) -> Value:
     """The forward of torch's own norm: its function, with what the instance holds."""
     keywords = {name: Given(of_instance(m, instance, name, NOWHERE), NOWHERE) for name in names}
-    return Defined(Partial(Path(function), (), keywords), f"super of {function}")
+    return Defined(Partial(Path(function), Args((), keywords)), f"super of {function}")
 
 
 def set_attribute(instance: Instance, name: str, value: Value) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
+from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
-from normlint.evaluate.ops.table import Given
+from normlint.evaluate.ops.table import Arguments, Given, bind, method_key
 from normlint.evaluate.statements import rebind
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
@@ -163,9 +164,11 @@ def _checkpoint(m: Machine, env: Env, node: s.Call) -> Value:
     """checkpoint(function, *args) calls the function."""
     from normlint.evaluate.calls import arguments
 
-    positional, keywords = arguments(m, env, node)
-    kept = {k: v for k, v in keywords.items() if k != "use_reentrant"}
-    return m.call(positional[0].value, (positional[1:], kept), node.span) if positional else Opaque("checkpoint")
+    args = arguments(m, env, node)
+    if not args.positional:
+        return Opaque("checkpoint")
+    kept = {k: v for k, v in args.keywords.items() if k not in ("use_reentrant", "determinism_check", "context_fn")}
+    return m.call(args.positional[0].value, args._replace(positional=args.positional[1:], keywords=kept), node.span)
 
 
 def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
@@ -181,16 +184,16 @@ def _map(m: Machine, env: Env, node: s.Call) -> Value:
     if len(args) != 2 or not isinstance(args[1], Tup):
         return Opaque("map")
     spans = [a.value.span for a in node.args]
-    return Tup(tuple(m.call(args[0], ((Given(item, spans[1]),), {}), node.span) for item in args[1].items))
+    return Tup(tuple(m.call(args[0], Args((Given(item, spans[1]),)), node.span) for item in args[1].items))
 
 
 def _partial(m: Machine, env: Env, node: s.Call) -> Value:
     from normlint.evaluate.calls import arguments
 
-    positional, keywords = arguments(m, env, node)
-    if not positional:
+    args = arguments(m, env, node)
+    if not args.positional:
         return Opaque("partial")
-    return Defined(Partial(positional[0].value, positional[1:], keywords), "partial")
+    return Defined(Partial(args.positional[0].value, args._replace(positional=args.positional[1:])), "partial")
 
 
 def _autocast_dtype(m: Machine, env: Env, node: s.Call) -> Value:
@@ -267,9 +270,10 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) -
     return filled
 
 
-def tensor_method(m: Machine, x: Product, name: str, positional: tuple[Given, ...], span: Span) -> Value | None:
+def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span) -> Value | None:
     """Questions about a tensor: its sizes, rank and number of elements."""
-    first = positional[0].value if positional else None
+    call = bind(method_key(name), span, args)
+    first = call.get("dim")
     if name == "size" and first is None:
         return Shape(x)
     if name == "size" and isinstance(first, Product) and first.number is not None:
@@ -282,6 +286,6 @@ def tensor_method(m: Machine, x: Product, name: str, positional: tuple[Given, ..
     if name in ("is_floating_point", "is_contiguous"):
         return Opaque(f"{describe(x)}.{name}")
     if name in ("chunk", "split", "unbind", "masked_fill", "select", "narrow", "index_select", "dropout"):
-        words = tuple(describe(g.value) for g in positional)
+        words = tuple(describe(g.value) for g in args.values[1:])
         return replace(algebra.opaque(name, (x.mono, *words), span), dtype=x.dtype)
     return None

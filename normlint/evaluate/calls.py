@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra, builtins, modules
 from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
-from normlint.evaluate.ops import OPS, Given, bind, op_name
+from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
     Defined,
+    Dict,
     Method,
     Opaque,
     Path,
     Product,
     Tup,
     Value,
+    scalar,
 )
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
-
-Arguments: TypeAlias = "tuple[tuple[Given, ...], dict[str, Given]]"
 
 
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
@@ -41,26 +42,30 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
+    """The values that a call passes; what it unpacks and isn't known may be any number of them."""
     positional: list[Given] = []
+    loose: list[Given] = []
     keywords: dict[str, Given] = {}
+    rest = more = False
     for arg in node.args:
         value = m.eval(env, arg.value)
-        if arg.star == "*":
-            parts = value.items if isinstance(value, Tup) else (value,)
-            positional.extend(Given(part, arg.value.span) for part in parts)
-        elif arg.name:
-            keywords[arg.name] = Given(value, arg.value.span)
-        elif not arg.star:
-            positional.append(Given(value, arg.value.span))
-    return tuple(positional), keywords
+        given = {arg.name: value} if arg.name else dict(value.items) if arg.star and isinstance(value, Dict) else {}
+        keywords.update((name, Given(one, arg.value.span)) for name, one in given.items())
+        if arg.star == "**":
+            more = more or not isinstance(value, Dict) or value.more
+        elif not arg.name:
+            rest = rest or (arg.star == "*" and not isinstance(value, Tup))
+            parts = value.items if arg.star and isinstance(value, Tup) else (value,)
+            (loose if rest else positional).extend(Given(part, arg.value.span) for part in parts)
+    return Args(tuple(positional), keywords, rest, more, tuple(loose))
 
 
 def _in_place(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__") and name.rstrip("_") in OPS
+    return name.endswith("_") and row(name) != name
 
 
 def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -> Value:
-    value = _operate(m, func.name.rstrip("_"), (Given(func.receiver, node.func.span), *args[0]), args[1], node.span)
+    value = _operate(m, method_key(func.name), args.after(Given(func.receiver, node.func.span)), node.span)
     value = mutated(m, func.receiver, value, node.span)
     if isinstance(node.func, s.Attribute):
         m.flow(value, node.span)
@@ -80,26 +85,23 @@ def _owner_of(target: s.Expr) -> s.Expr:
 
 
 def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
-    positional, keywords = args
     match func:
         case Method(receiver=receiver, name=name):
-            given = Given(receiver, receiver.span)
-            if name in OPS:
-                return _operate(m, name, (given, *positional), keywords, span)
-            return builtins.tensor_method(m, receiver, name, positional, span) or _unknown(
-                m, name, ((given, *positional), keywords), span
-            )
+            args = args.after(Given(receiver, receiver.span))
+            if row(name) in OPS:
+                return _operate(m, method_key(name), args, span)
+            return builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
         case Path(dotted=dotted):
-            name = op_name(dotted) or ""
-            if dotted.startswith("numpy.") and any(isinstance(g.value, Product) and g.value.tensor for g in positional):
+            tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
+            if tensors and dotted.startswith("numpy."):
                 return algebra.opaque(dotted, (), span, pure=False, data=True)
-            if name:
-                return _operate(m, name, positional, keywords, span)
+            if op_name(dotted):
+                return _operate(m, key_of(dotted) or "", args, span)
             return modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):
-            return call(m, partial.func, ((*partial.positional, *positional), {**partial.keywords, **keywords}), span)
+            return call(m, partial.func, partial.args.joined(args), span)
         case Defined(ref=ClassRef() as cls):
             return modules.made(m, cls, args, span)
         case Defined(ref=Instance()) | Opaque():
@@ -107,27 +109,24 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     return _unknown(m, "call", args, span)
 
 
-def _operate(m: Machine, name: str, positional: tuple[Given, ...], keywords: dict[str, Given], span: Span) -> Value:
+def _operate(m: Machine, key: str, args: Arguments, span: Span) -> Value:
     """One row of the table; where it doesn't follow, the result is opaque but keeps the dtype it had."""
-    for given in (*positional, *keywords.values()):
+    for given in args.values:
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
-    value = OPS[name].run(m.ctx, bind(name, span, positional, keywords))
+    bound = bind(key, span, args)
+    value = OPS[bound.name](m.ctx, bound)
     if value is not None:
         return value.at(span) if isinstance(value, Product) else value
-    return opaque_result(name, positional, span)
-
-
-def opaque_result(name: str, positional: tuple[Given, ...], span: Span) -> Product:
-    products = tuple(g.value for g in positional if isinstance(g.value, Product))
-    return algebra.apply(name, products, span) if products else algebra.opaque(name, (), span, pure=False)
+    products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
+    return algebra.apply(bound.name, products, span) if products else algebra.opaque(bound.name, (), span, pure=False)
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
     """Something outside the text: its arguments go in, an unknown tensor comes out."""
-    for given in (*args[0], *args[1].values()):
+    for given in args.values:
         m.flow(given.value, given.span)
-    return algebra.unknown(name, [g.value for g in (*args[0], *args[1].values())], span)
+    return algebra.unknown(name, [g.value for g in (*args.values, *args.loose)], span)
 
 
 # --- the text's own functions ----------------------------------------------------------------------------------------
@@ -181,19 +180,26 @@ def _without_grad(m: Machine, ref: FunctionRef) -> bool:
 
 
 def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> None:
-    positional, keywords = args
-    given = [g.value for g in positional]
+    """Give each parameter what the call passes for it, or its default; what may be either is unknown."""
     if ref.receiver is not None:
-        given.insert(0, ref.receiver)
+        args = args.after(Given(ref.receiver, ref.node.span))
+    found = fit(ref.node.params, args)
     for param in ref.node.params:
+        name = param.name
         if param.star:
-            env.names[param.name] = Tup(tuple(given)) if param.star == "*" else Opaque("kwargs")
-            given = given if param.star == "**" else []
-        elif given and not param.keyword:
-            env.names[param.name] = given.pop(0)
-        elif param.name in keywords:
-            env.names[param.name] = keywords[param.name].value
-        elif param.default is not None:
-            env.names[param.name] = m.eval(ref.env or m.globals, param.default)
+            whole = name not in found.unknown
+            held = Tup(tuple(g.value for g in found.star)) if whole else Opaque("args")
+            extra = tuple((key, g.value) for key, g in found.extra.items())
+            env.names[name] = held if param.star == "*" else Dict(extra, more=not whole)
+        elif name in found.values:
+            env.names[name] = found.values[name].value
         else:
-            env.names[param.name] = algebra.opaque(param.name, (), param.span, pure=False, data=True)
+            default = None if param.default is None else m.eval(ref.env or m.globals, param.default)
+            env.names[name] = _unknown_like(param, default) if name in found.unknown or default is None else default
+
+
+def _unknown_like(param: s.Parameter, default: Value | None) -> Value:
+    """What a parameter holds that may have been given anything: a number, if that is what it is by default."""
+    if isinstance(default, Product) and default.number is not None:
+        return scalar(param.name, None, param.span)
+    return algebra.opaque(param.name, (), param.span, pure=False, data=True)

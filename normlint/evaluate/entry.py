@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import SIZES
-from normlint.evaluate.calls import Arguments
+from normlint.evaluate.binding import Args
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef
-from normlint.evaluate.ops.table import Given
+from normlint.evaluate.ops.table import Arguments, Given
 from normlint.evaluate.value import Defined, Opaque, Product, Value, of_atom, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -30,7 +32,8 @@ class Entry:
 
 def made_with(m: Machine, init: FunctionRef) -> Arguments:
     """A symbol for every parameter of a constructor."""
-    return (), {p.name: Given(symbol(m, p), p.span) for p in init.node.params[1:] if not p.star}
+    params = init.node.params[1:]
+    return Args((), {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}, more=_open(params))
 
 
 def symbol(m: Machine, param: s.Parameter) -> Value:
@@ -60,7 +63,12 @@ def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
     for param in params:
         if not param.star:
             keywords[param.name] = Given(_argument(m, param, function=not bound), param.span)
-    return (), keywords
+    return Args((), keywords, more=_open(params))
+
+
+def _open(params: Sequence[s.Parameter]) -> bool:
+    """Whether others than those that are named may be passed."""
+    return any(p.star == "**" for p in params)
 
 
 def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:

@@ -18,6 +18,7 @@ from normlint.evaluate.value import (
     AxesOf,
     Constant,
     Defined,
+    Dict,
     Opaque,
     Path,
     Product,
@@ -230,12 +231,26 @@ def _lambda(m: Machine, env: Env, node: s.Lambda) -> Value:
     return Defined(ref, "<lambda>")
 
 
-def _other(m: Machine, env: Env, node: s.Other | s.Mapping) -> Value:
-    if isinstance(node, s.Mapping):
-        children = [e for pair in node.items for e in pair if e is not None]
-    else:
-        children = list(node.children)
-    for child in children:
+def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
+    """A dict whose keys are strings."""
+    found: dict[str, Value] = {}
+    more = False
+    for key, item in node.items:
+        name = m.eval(env, key) if key is not None else None
+        value = m.eval(env, item)
+        m.flow(value, item.span)
+        if isinstance(name, Constant) and isinstance(name.value, str):
+            found[name.value] = value
+        elif name is None and isinstance(value, Dict):
+            found.update(value.items)
+            more = more or value.more
+        else:
+            more = True
+    return Dict(tuple(found.items()), more)
+
+
+def _other(m: Machine, env: Env, node: s.Other) -> Value:
+    for child in node.children:
         m.flow(m.eval(env, child), child.span)
     return Opaque(m.module.source(node.span)[:80], node.span)
 
@@ -253,7 +268,7 @@ EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
     s.Subscript: subscripts.subscript,
     s.Slice: _slice,
     s.Sequence: _sequence,
-    s.Mapping: _other,
+    s.Mapping: _mapping,
     s.Starred: _starred,
     s.Walrus: _walrus,
     s.Comprehension: _comprehension,

@@ -226,11 +226,11 @@ class _Lowering:
         return s.Lambda(self.at(node), self.params(node.params), self.expr(node.body))
 
     def params(self, node: cst.Parameters) -> tuple[s.Parameter, ...]:
-        def one(p: cst.Param, star: str = "", keyword: bool = False) -> s.Parameter:
+        def one(p: cst.Param, star: str = "", *, keyword: bool = False, places: bool = False) -> s.Parameter:
             note = self.maybe(p.annotation.annotation) if p.annotation else None
-            return s.Parameter(self.at(p), p.name.value, star, keyword, note, self.maybe(p.default))
+            return s.Parameter(self.at(p), p.name.value, star, keyword, note, self.maybe(p.default), places)
 
-        found = [one(p) for p in (*node.posonly_params, *node.params)]
+        found = [one(p, places=True) for p in node.posonly_params] + [one(p) for p in node.params]
         if isinstance(node.star_arg, cst.Param):
             found.append(one(node.star_arg, "*"))
         found += [one(p, keyword=True) for p in node.kwonly_params]

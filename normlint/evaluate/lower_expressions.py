@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -164,6 +165,8 @@ class Expressions:
         plain = [*node.posonlyargs, *node.args]
         defaults = [*[None] * (len(plain) - len(node.defaults)), *node.defaults]
         found = [self.param(p, default) for p, default in zip(plain, defaults, strict=True)]
+        placed = len(node.posonlyargs)
+        found[:placed] = [replace(p, places=True) for p in found[:placed]]
         if node.vararg is not None:
             found.append(self.param(node.vararg, None, "*"))
         found += [self.param(p, d, keyword=True) for p, d in zip(node.kwonlyargs, node.kw_defaults, strict=True)]

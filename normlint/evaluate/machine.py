@@ -11,6 +11,7 @@ from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import MAX_STEPS, Context, Exhausted, Flow
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef
+from normlint.evaluate.ops.table import Arguments
 from normlint.evaluate.value import (
     Defined,
     Path,
@@ -61,7 +62,7 @@ class Machine:
     def run(self, env: Env, block: s.Block) -> statements.Outcome:
         return statements.execute(self, env, block)
 
-    def call(self, func: Value, args: calls.Arguments, span: Span) -> Value:
+    def call(self, func: Value, args: Arguments, span: Span) -> Value:
         return calls.call(self, func, args, span)
 
     def truth(self, env: Env, node: s.Expr) -> bool:

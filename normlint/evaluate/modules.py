@@ -9,7 +9,6 @@ from normlint.evaluate import algebra
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Param
 from normlint.evaluate.objects import ClassRef
-from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import (
     Constant,
     Defined,
@@ -22,8 +21,8 @@ from normlint.evaluate.value import (
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
-    from normlint.evaluate.calls import Arguments
     from normlint.evaluate.machine import Machine
+    from normlint.evaluate.ops.table import Arguments
 
 # Layers whose output has the dtype of their input, by construction.
 KEEPS_DTYPE = (
@@ -34,8 +33,8 @@ KEEPS_DTYPE = (
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
     """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
-    if dotted == "torch.nn.ParameterList" and args[0] and isinstance(args[0][0].value, Tup):
-        return args[0][0].value
+    if dotted == "torch.nn.ParameterList" and args.positional and isinstance(args.positional[0].value, Tup):
+        return args.positional[0].value
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
         return Opaque(f"module {dotted}", span)
     return None
@@ -49,15 +48,15 @@ def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     """A call of something opaque: a layer keeps the dtype, `register_buffer` sets an attribute."""
     text = func.text if isinstance(func, Opaque) else "module"
-    tensors = [g.value for g in args[0] if isinstance(g.value, Product) and g.value.tensor]
-    for given in (*args[0], *args[1].values()):
+    tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
+    for given in args.values:
         m.flow(given.value, given.span)
-    if text == "module torch.nn.Identity" and len(args[0]) == 1:
-        return args[0][0].value
+    if text == "module torch.nn.Identity" and len(args.positional) == 1:
+        return args.positional[0].value
     registered = _register(m, text, args, span)
     if registered is not None:
         return registered
-    result = algebra.unknown(text, [g.value for g in (*args[0], *args[1].values())], span)
+    result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
     if tensors and text.startswith("module torch.nn.") and text.endswith(KEEPS_DTYPE):
         return replace(result, dtype=tensors[0].dtype)
     return result
@@ -66,13 +65,13 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
 def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | None:
     """self.register_parameter("weight", None), self.register_buffer("eps", tensor)."""
     owner, _, method = text.rpartition(".")
-    if owner != "self" or method not in ("register_parameter", "register_buffer") or not args[0]:
+    if owner != "self" or method not in ("register_parameter", "register_buffer") or not args.positional:
         return None
     receiver = m.frame.receiver
     from normlint.evaluate.attributes import set_attribute
     from normlint.evaluate.objects import Instance
 
-    name = args[0][0].value
+    name = args.positional[0].value
     value = _second(args)
     instance = receiver.ref if isinstance(receiver, Defined) else None
     if isinstance(instance, Instance) and isinstance(name, Constant):
@@ -82,9 +81,9 @@ def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | Non
 
 
 def _second(args: Arguments) -> Value:
-    positional, keywords = args
-    given = positional[1] if len(positional) > 1 else keywords.get("param") or keywords.get("tensor")
-    return given.value if isinstance(given, Given) else Constant(None)
+    second = args.positional[1] if len(args.positional) > 1 else None
+    given = second or args.keywords.get("param") or args.keywords.get("tensor")
+    return given.value if given else Constant(None)
 
 
 def _owned(value: Value, role: str, name: str, span: Span) -> Value:

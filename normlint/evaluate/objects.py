@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.ops.table import Given
+from normlint.evaluate.ops.table import Arguments
 from normlint.evaluate.value import Value
 from normlint.text.frozen import kept
 
@@ -102,8 +102,7 @@ class Partial:
     """A function with some arguments given."""
 
     func: Value
-    positional: tuple[Given, ...]
-    keywords: dict[str, Given]
+    args: Arguments
 
 
 @dataclass(eq=False)

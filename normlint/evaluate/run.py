@@ -122,7 +122,7 @@ class Run:
         if ref.kind != "static" and (entry.cls or is_bare_method(ref)):
             ref = received(ref, Defined(self._instance, "self"))
         arguments = symbolic(m, ref, bound=bool(ref.receiver))
-        for given in arguments[1].values():
+        for given in arguments.values:
             if entry.vector and isinstance(given.value, Product) and given.value.tensor:
                 m.ctx.learn_rank(given.value, 1)
         return self._through(ref.block, enter(m, ref, arguments), 0)

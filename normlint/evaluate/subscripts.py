@@ -12,7 +12,7 @@ from normlint.evaluate.monomial import Mono, Size
 from normlint.evaluate.objects import Env
 from normlint.evaluate.ops import shapes
 from normlint.evaluate.truth import describe
-from normlint.evaluate.value import Constant, Defined, Opaque, Path, Product, Shape, Tup, Value, of_atom, scalar
+from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Shape, Tup, Value, of_atom, scalar
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
     base = m.eval(env, node.base)
+    if isinstance(base, Dict):
+        key = m.eval(env, node.index[0])
+        return (base.get(key.value) if isinstance(key, Constant) and isinstance(key.value, str) else None) or scalar(
+            m.module.source(node.span)[:80]
+        )
     if isinstance(base, Shape | Tup):
         return _item(m, env, base, node.index, node.span)
     if isinstance(base, Product):

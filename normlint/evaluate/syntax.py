@@ -144,13 +144,14 @@ class Comprehension(Node):
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Node):
-    """`star` is "", "*" or "**"; `keyword` says keyword-only."""
+    """`star` is "", "*" or "**"; `keyword` says keyword-only, `places` positional-only."""
 
     name: str
     star: str
     keyword: bool
     annotation: Expr | None
     default: Expr | None
+    places: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,18 @@ class Tup:
 
 
 @dataclass(frozen=True, slots=True)
+class Dict:
+    """A dict whose keys are strings; `more`: it may hold others too."""
+
+    items: tuple[tuple[str, Value], ...] = ()
+    more: bool = False
+
+    def get(self, key: str) -> Value | None:
+        """What it holds under a key, as far as that is known."""
+        return dict(self.items).get(key)
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """`x.shape[start:stop]`; None as in a slice."""
 
@@ -111,7 +123,7 @@ class Defined:
     text: str = ""
 
 
-Value: TypeAlias = Product | Constant | Tup | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+Value: TypeAlias = Product | Constant | Tup | Dict | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
 
 
 MOST_LEAVES = 256

@@ -27,7 +27,7 @@ def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Pr
     return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)
 
 
-@op("float double half bfloat16 int long bool", "input")
+@op("float double half bfloat16 int long bool")
 def named(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return cast(x, NAMED[call.name], call.span, ctx) if x else None
@@ -47,13 +47,13 @@ def _target(value: Value) -> DType | None:
     return None
 
 
-@op("to type asarray as_tensor", "input dtype")
+@op("to type asarray as_tensor")
 def to(ctx: Context, call: Bound) -> Value | None:
     """`.to(dtype)`, `.to(other)`, `.to(device)`, `.to(device, dtype)`."""
-    x = call.product("input")
+    x = call.product("input", "data", "obj")
     if x is None:
         return None
-    given = [g.value for g in (*call.sequence("dtype"), *(call.values[k] for k in ("other",) if k in call.values))]
+    given = [call.values[name].value for name in ("dtype", "device", "other") if name in call.values]
     targets = [t for t in map(_target, given) if t is not None]
     if call.flag("copy", False):
         x = replace(x, alias="")
@@ -63,26 +63,26 @@ def to(ctx: Context, call: Bound) -> Value | None:
     return cast(x, DType.UNKNOWN, call.span) if unknown else replace(x, span=call.span)
 
 
-@op("type_as", "input other")
+@op("type_as")
 def type_as(ctx: Context, call: Bound) -> Value | None:
     x, other = call.product("input"), call.product("other")
     return cast(x, other.dtype if other else DType.UNKNOWN, call.span) if x else None
 
 
-@op("promote_types result_type", "one two")
+@op("promote_types result_type")
 def promoted(ctx: Context, call: Bound) -> Value | None:
-    found = [_target(v) for v in (call.get("one"), call.get("two")) if v is not None]
+    found = [_target(given.value) for given in call.values.values()]
     known = [d for d in found if d is not None]
     return Dtype(promote(known[0], known[1])) if len(known) == 2 else None
 
 
-@op("detach detach_ stop_gradient", "input")
+@op("detach stop_gradient")
 def detach(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return replace(x, mono=x.mono.stepped(Step("detach", call.span)), span=call.span) if x else None
 
 
-@op("item tolist", "input")
+@op("item tolist")
 def item(ctx: Context, call: Bound) -> Value | None:
     """A Python number: no gradient, no dtype."""
     x = call.product("input")
@@ -91,7 +91,7 @@ def item(ctx: Context, call: Bound) -> Value | None:
     return replace(x, mono=x.mono.stepped(Step("item", call.span)), tensor=False, dtype=DType.WEAK, span=call.span)
 
 
-@op("cuda cpu requires_grad_ pin_memory train eval retain_grad", "input")
+@op("cuda cpu requires_grad pin_memory train eval retain_grad")
 def moved(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return replace(x, span=call.span) if x else None

@@ -16,14 +16,14 @@ TWO = Fraction(2)
 FUSED = ("rms_norm", "layer_norm", "native_layer_norm")
 
 
-@op("rms_norm", "input normalized_shape weight eps")
+@op("rms_norm")
 def rms_norm(ctx: Context, call: Bound) -> Value | None:
     """`F.rms_norm`: an eps of None is the smallest step of the input's dtype, added under the root."""
     x = call.product("input")
     return _norm(ctx, call, x, x, "finfo") if x is not None and x.tensor else None
 
 
-@op("layer_norm native_layer_norm", "input normalized_shape weight bias eps")
+@op("layer_norm native_layer_norm")
 def layer_norm(ctx: Context, call: Bound) -> Value | None:
     """`F.layer_norm`; the native one gives back mean and inverse deviation, too."""
     x = call.product("input")

@@ -12,16 +12,19 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Product, Tup, Value
 
 
-@op("einsum", "equation first second")
+@op("einsum")
 def einsum(ctx: Context, call: Bound) -> Value | None:
     """`einsum("...d,...d->...", x, x)` is a sum of squares."""
-    equation, x, y = call.get("equation"), call.product("first"), call.product("second")
-    if not isinstance(equation, Constant) or x is None or y is None or x.mono != y.mono:
+    given = [g.value for g in call.rest]
+    equation = next((v for v in given if isinstance(v, Constant)), None)
+    operands = [v for g in given for v in (g.items if isinstance(g, Tup) else (g,)) if isinstance(v, Product)]
+    if equation is None or len(operands) != 2 or operands[0].mono != operands[1].mono:
         return None
+    x, y = operands
     axes = _einsum_axes(str(equation.value))
     if axes is None:
         return None
-    values = {"dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span_of("equation"))}
+    values = {"dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span)}
     return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
 
 
@@ -37,7 +40,7 @@ def _einsum_axes(equation: str) -> tuple[int, ...] | None:
     return gone if out.replace("...", "") == "".join(c for c in letters if c in out) else None
 
 
-@op("reduce", "input pattern reduction")
+@op("reduce")
 def einops_reduce(ctx: Context, call: Bound) -> Value | None:
     """einops.reduce(x * x, "b n d -> b n 1", "mean")."""
     x, pattern, reduction = call.product("input"), call.get("pattern"), call.get("reduction")
@@ -69,9 +72,9 @@ def _einops_axes(pattern: str) -> tuple[tuple[int, ...], bool] | None:
     return (gone, False) if out == [n for n in names if n in out] else None
 
 
-@op("vecdot", "input other dim")
+@op("vecdot")
 def vecdot(ctx: Context, call: Bound) -> Value | None:
-    x, y = call.product("input"), call.product("other")
+    x, y = call.product("input"), call.product("y", "other")
     if x is None or y is None or x.mono != y.mono or not x.tensor:
         return None
     values = {"dim": call.values.get("dim", Given(Product(Mono(-1.0)), NOWHERE))}

@@ -17,16 +17,16 @@ _FIXED = {
 }
 
 
-@op("sqrt rsqrt reciprocal square", "input")
+@op("sqrt rsqrt reciprocal square")
 def fixed_power(ctx: Context, call: Bound) -> Value | None:
     base = call.product("input")
     exponent, step = _FIXED[call.name]
     return algebra.power(base, exponent, step, call.span) if base else None
 
 
-@op("pow float_power", "input ord")
+@op("pow float_power")
 def general_power(ctx: Context, call: Bound) -> Value | None:
-    base, exponent = call.product("input"), call.product("ord")
+    base, exponent = call.product("input"), call.product("exponent", "y", "exp")
     if base is None or exponent is None:
         return None
     return raise_to(base, exponent, call)
@@ -49,13 +49,13 @@ def _pair(call: Bound) -> tuple[Product, Product] | None:
     return algebra.as_product(left, call.span_of("input")), algebra.as_product(right, call.span_of("other"))
 
 
-@op("mul multiply", "input other")
+@op("mul multiply")
 def mul(ctx: Context, call: Bound) -> Value | None:
     pair = _pair(call)
     return algebra.multiply(*pair, call.span) if pair else None
 
 
-@op("div divide true_divide", "input other")
+@op("div divide true_divide")
 def div(ctx: Context, call: Bound) -> Value | None:
     pair = _pair(call)
     return algebra.divide(*pair, call.span) if pair and call.get("rounding_mode") is None else None
@@ -68,37 +68,37 @@ def _scaled(call: Bound) -> tuple[Product, Product] | None:
     return pair
 
 
-@op("add", "input other")
+@op("add")
 def add(ctx: Context, call: Bound) -> Value | None:
     pair = _scaled(call)
     return algebra.add(*pair, call.span) if pair else None
 
 
-@op("sub subtract", "input other")
+@op("sub subtract")
 def sub(ctx: Context, call: Bound) -> Value | None:
     pair = _scaled(call)
     return algebra.subtract(*pair, call.span) if pair else None
 
 
-@op("rsub", "input other")
+@op("rsub")
 def rsub(ctx: Context, call: Bound) -> Value | None:
     pair = _pair(call)
     return algebra.subtract(pair[1], pair[0], call.span) if pair else None
 
 
-@op("neg negative", "input")
+@op("neg negative")
 def neg(ctx: Context, call: Bound) -> Value | None:
     value = call.product("input")
     return algebra.negate(value, call.span) if value else None
 
 
-@op("abs absolute fabs", "input")
+@op("abs absolute fabs")
 def absolute(ctx: Context, call: Bound) -> Value | None:
     value = call.product("input")
     return algebra.absolute(value, call.span) if value else None
 
 
-@op("clamp clip", "input min max")
+@op("clamp clip")
 def clamp(ctx: Context, call: Bound) -> Value | None:
     value, floor = call.product("input"), call.product("min")
     if value is None or floor is None or not value.tensor:
@@ -106,12 +106,12 @@ def clamp(ctx: Context, call: Bound) -> Value | None:
     return algebra.clamp(value, floor, call.span)
 
 
-@op("clamp_min", "input min")
+@op("clamp_min")
 def clamp_min(ctx: Context, call: Bound) -> Value | None:
     return clamp(ctx, call)
 
 
-@op("maximum fmax max", "input other")
+@op("maximum fmax max")
 def maximum(ctx: Context, call: Bound) -> Value | None:
     """An elementwise maximum of a statistic and a floor; other maxima are not followed."""
     pair = _pair(call)
@@ -127,7 +127,7 @@ def _varies(floor: Product) -> bool:
     return floor.tensor and bool(floor.mono.factors)
 
 
-@op("addcmul", "input tensor1 tensor2")
+@op("addcmul")
 def addcmul(ctx: Context, call: Bound) -> Value | None:
     base, one, two = call.product("input"), call.product("tensor1"), call.product("tensor2")
     if base is None or one is None or two is None or call.get("value") is not None:
@@ -135,7 +135,7 @@ def addcmul(ctx: Context, call: Bound) -> Value | None:
     return algebra.add(base, algebra.multiply(one, two, call.span), call.span)
 
 
-@op("exp log sigmoid tanh relu silu gelu softplus nan_to_num sin cos log2 log1p sign", "input")
+@op("exp log sigmoid tanh relu silu gelu softplus nan_to_num sin cos log2 log1p sign")
 def elementwise(ctx: Context, call: Bound) -> Value | None:
     value = call.product("input")
     return algebra.apply(call.name, (value,), call.span) if value else None

@@ -26,7 +26,6 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
     AxesOf,
     Constant,
-    Dtype,
     Product,
     Tup,
     Value,
@@ -76,8 +75,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     given = call.values.get("dim")
     axes = axes_of(given.value if given else None, rank)
     inner, outside = _split(x.mono)
-    cast = call.get("dtype")
-    accumulate = cast.dtype if isinstance(cast, Dtype) else x.dtype
+    accumulate = call.dtype(x.dtype)
     stat = Stat(
         inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
         _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
@@ -101,13 +99,13 @@ def _masked(mono: Mono) -> bool:
     return any(mask(f) or (isinstance(f.atom, Apply) and "masked" in f.atom.name) for f in mono.factors)
 
 
-@op("mean nanmean average", "input dim keepdim")
+@op("mean nanmean average")
 def mean(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return reduce(ctx, call, x, "mean") if x and x.tensor else None
 
 
-@op("sum nansum", "input dim keepdim")
+@op("sum nansum")
 def total(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return reduce(ctx, call, x, "sum") if x and x.tensor else None
@@ -127,18 +125,8 @@ def _biased(call: Bound) -> bool:
     return call.flag("unbiased", True) is not True
 
 
-def _variance_call(call: Bound) -> Bound:
-    """`x.var(False)` gives the flag alone: all axes."""
-    dim = call.get("dim")
-    if isinstance(dim, Constant) and isinstance(dim.value, bool):
-        values = {k: v for k, v in call.values.items() if k != "dim"} | {"unbiased": call.values["dim"]}
-        return replace(call, values=values)
-    return call
-
-
 def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
     """(variance, mean)."""
-    call = _variance_call(call)
     mean_ = reduce(ctx, call, x, "mean")
     stat = next(f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat))
     sole = x.sole
@@ -149,13 +137,13 @@ def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 
 
-@op("var", "input dim unbiased keepdim")
+@op("var")
 def var(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return _variance(ctx, call, x)[0] if x and x.tensor else None
 
 
-@op("std", "input dim unbiased keepdim")
+@op("std")
 def std(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor:
@@ -163,7 +151,7 @@ def std(ctx: Context, call: Bound) -> Value | None:
     return algebra.power(_variance(ctx, call, x)[0], algebra.HALF, "std", call.span)
 
 
-@op("var_mean std_mean", "input dim unbiased keepdim")
+@op("var_mean std_mean")
 def var_mean(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor:
@@ -179,7 +167,7 @@ def var_mean(ctx: Context, call: Bound) -> Value | None:
 
 
 def _order(call: Bound) -> float | None:
-    value = call.get("ord")
+    value = call.get("p", "ord")
     if value is None or (isinstance(value, Constant) and value.value in (None, "fro")):
         return 2.0
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Scalar):
@@ -190,8 +178,7 @@ def _order(call: Bound) -> float | None:
 def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     """The L2 or L1 norm of x, as a sum to the ½ or a sum."""
     order = _order(call)
-    cast = call.get("dtype")
-    dtype = cast.dtype if isinstance(cast, Dtype) else x.dtype
+    dtype = call.dtype(x.dtype)
     if order == 1:
         return reduce(ctx, call, algebra.absolute(x, x.span), "sum")
     squared = raised(x.mono, TWO, ()) if order == 2 else None
@@ -201,13 +188,13 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
 
 
-@op("norm vector_norm", "input ord dim keepdim dtype")
+@op("norm vector_norm")
 def norm(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return _length(ctx, call, x) if x and x.tensor else None
 
 
-@op("normalize", "input ord dim eps")
+@op("normalize")
 def normalize(ctx: Context, call: Bound) -> Value | None:
     """F.normalize: x over its norm, clamped at eps (1e-12); dim 1 unless told otherwise."""
     x = call.product("input")

@@ -73,7 +73,7 @@ def _sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
     return values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
 
 
-@op("unsqueeze", "input dim")
+@op("unsqueeze")
 def unsqueeze(ctx: Context, call: Bound) -> Value | None:
     x, dim = call.product("input"), call.product("dim")
     if x is None:
@@ -82,11 +82,11 @@ def unsqueeze(ctx: Context, call: Bound) -> Value | None:
     return with_axis(x, None if at is None else int(at))
 
 
-@op("view reshape", "input size")
+@op("view reshape")
 def view(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    sizes = _sizes(call.sequence("size"))
-    if x is None or not x.tensor:
+    sizes = _sizes(call.sequence("size", "shape"))
+    if x is None or not x.tensor or not sizes:
         return None
     if len(sizes) == 1 and isinstance(sizes[0], Shape) and sizes[0].start is sizes[0].stop is None:
         return replace(x, layout=sizes[0].of.layout, shape=None, span=call.span)
@@ -105,13 +105,13 @@ def _reshaped(ctx: Context, x: Product, sizes: tuple[Value, ...], call: Bound) -
     return result
 
 
-@op("view_as reshape_as", "input other")
+@op("view_as reshape_as")
 def view_as(ctx: Context, call: Bound) -> Value | None:
     x, other = call.product("input"), call.product("other")
     return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
 
 
-@op("flatten unflatten unfold swapdims movedim moveaxis ravel", "input")
+@op("flatten unflatten unfold swapdims movedim moveaxis ravel")
 def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
@@ -119,20 +119,20 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
-@op("expand expand_as broadcast_to contiguous clone alias", "input")
+@op("expand expand_as broadcast_to contiguous clone alias")
 def transparent(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
 
 
-@op("repeat repeat_interleave tile", "input")
+@op("repeat repeat_interleave tile")
 def repeated(ctx: Context, call: Bound) -> Value | None:
     """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
     x = call.product("input")
     return x if x and (_is_param(x) or algebra.is_statistic(x)) else None
 
 
-@op("squeeze", "input dim")
+@op("squeeze")
 def squeeze(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or algebra.is_statistic(x):
@@ -159,7 +159,7 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
     return len(one) == len(two) and all(isinstance(i, int) and one[i] == k for k, i in enumerate(two))
 
 
-@op("permute", "input dims")
+@op("permute")
 def permute(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     dims = tuple(v.number if isinstance(v, Product) else None for v in _sizes(call.sequence("dims")))
@@ -181,9 +181,9 @@ def _moved(ctx: Context, x: Product, token: tuple[object, ...], rank: int | None
     return result
 
 
-@op("transpose swapaxes", "input dim0 dim1")
+@op("transpose swapaxes")
 def transpose(ctx: Context, call: Bound) -> Value | None:
-    x, one, two = call.product("input"), call.product("dim0"), call.product("dim1")
+    x, one, two = call.product("input"), call.product("dim0", "axis0"), call.product("dim1", "axis1")
     if x is None or one is None or two is None or one.number is None or two.number is None or not x.tensor:
         return None
     pair = sorted((int(one.number), int(two.number)))
@@ -195,7 +195,7 @@ def transposed(ctx: Context, x: Product, name: str) -> Product:
     return replace(x, layout=_permuted(x.layout, ("swap", -2, -1)), shape=None)
 
 
-@op("rearrange", "input pattern")
+@op("rearrange")
 def rearrange(ctx: Context, call: Bound) -> Value | None:
     x, pattern = call.product("input"), call.get("pattern")
     if x is None or not isinstance(pattern, Constant) or not x.tensor:

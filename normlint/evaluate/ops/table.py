@@ -1,15 +1,21 @@
-"""What an operation is: its parameters in order, and what it makes of their values.
+"""What an operation is: what it makes of the values of its arguments, which torch's own signatures name.
 
-A method and a function are one row: the receiver is the first parameter. `axis` and `keepdims` mean dim and keepdim.
+A method, a function and an in-place method are one row. The first tensor is `input`, `axis` and `keepdims` are `dim`
+and `keepdim`; all else is called what torch calls it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
+from normlint.evaluate.binding import Args
 from normlint.evaluate.context import Context
-from normlint.evaluate.value import Constant, Product, Value
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Apply, Scalar, Size
+from normlint.evaluate.ops import signatures
+from normlint.evaluate.value import AxesOf, Constant, Dtype, Opaque, Product, Shape, Tup, Value
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -22,25 +28,31 @@ class Given:
     span: Span
 
 
+Arguments: TypeAlias = Args[Given]
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The arguments of one call, by parameter name; `rest` are the positional ones past the last."""
+    """The arguments of one call, by parameter name; `rest` are those of a parameter like `*size`.
+
+    A parameter that may have been given something unknown holds an opaque value, never its default.
+    """
 
     name: str
     span: Span
     values: dict[str, Given]
     rest: tuple[Given, ...] = ()
 
-    def get(self, name: str) -> Value | None:
-        given = self.values.get(name)
-        return given.value if given else None
+    def get(self, *names: str) -> Value | None:
+        """What the first of these parameters that was given holds."""
+        return next((self.values[name].value for name in names if name in self.values), None)
 
     def span_of(self, name: str) -> Span:
         given = self.values.get(name)
         return given.span if given else self.span
 
-    def product(self, name: str) -> Product | None:
-        value = self.get(name)
+    def product(self, *names: str) -> Product | None:
+        value = self.get(*names)
         return value if isinstance(value, Product) else None
 
     def flag(self, name: str, default: bool) -> bool | None:
@@ -52,59 +64,104 @@ class Bound:
             return value.value
         return None
 
-    def sequence(self, name: str) -> tuple[Given, ...]:
-        """`name` and all that follows it, as in `x.view(a, b, c)`."""
-        first = self.values.get(name)
-        return (first, *self.rest) if first else ()
+    def dtype(self, default: DType) -> DType:
+        """`dtype=`, as far as it is known."""
+        value = self.get("dtype")
+        if value is None or (isinstance(value, Constant) and value.value is None):
+            return default
+        return value.dtype if isinstance(value, Dtype) else DType.UNKNOWN
+
+    def sequence(self, *names: str) -> tuple[Given, ...]:
+        """What `*size` holds, or the one argument that stands for all of it."""
+        return self.rest or tuple(self.values[name] for name in names if name in self.values)[:1]
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        """All numbers and tensors that are passed."""
+        given = (*self.values.values(), *self.rest)
+        return tuple(g.value for g in given if isinstance(g.value, Product))
 
 
 Run: TypeAlias = Callable[[Context, Bound], "Value | None"]
+OPS: Final[dict[str, Run]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
-    params: tuple[str, ...]
-    run: Run
-
-
-OPS: Final[dict[str, Op]] = {}
-ALIASES: Final = {
-    "axis": "dim",
-    "keepdims": "keepdim",
-    "p": "ord",
-    "exponent": "ord",
-    **dict.fromkeys(("x", "A", "a", "tensor"), "input"),
-}
-PREFIXES: Final = (
-    "torch.nn.functional.", "torch.linalg.", "torch.special.", "torch.Tensor.", "torch.nn.", "torch.",
-    "math.", "numpy.", "einops.", "builtins.",
-)  # fmt: skip
-
-
-def op(names: str, params: str) -> Callable[[Run], Run]:
+def op(names: str) -> Callable[[Run], Run]:
     """Register a row for each of `names`."""
 
     def register(run: Run) -> Run:
-        for name in names.split():
-            OPS[name] = Op(tuple(params.split()), run)
+        OPS.update(dict.fromkeys(names.split(), run))
         return run
 
     return register
 
 
+# --- which row, and which of torch's signatures ----------------------------------------------------------------------
+
+_METHODS: Final = ("Tensor", "torch", "F", "numpy", "einops")
+_LIKE_TORCH: Final = ("numpy", "math", "builtins")  # their functions take what torch's of that name do
+_UNLISTED: Final = "unlisted"
+
+
+def row(name: str) -> str:
+    """The row of an operation that may be in place: sqrt of sqrt_."""
+    bare = name.rstrip("_")
+    return bare if name not in OPS and bare in OPS and not name.endswith("__") else name
+
+
+@lru_cache(maxsize=1024)
 def op_name(dotted: str) -> str | None:
     """The row for a dotted path: torch.linalg.vector_norm → vector_norm."""
-    for prefix in PREFIXES:
-        if dotted.startswith(prefix):
-            name = dotted.removeprefix(prefix)
-            return name if name in OPS else None
-    return None
+    key = key_of(dotted)
+    name = row(key.rpartition(".")[2]) if key else ""
+    return name if name in OPS else None
 
 
-def bind(name: str, span: Span, positional: tuple[Given, ...], keywords: dict[str, Given]) -> Bound:
-    """Match the arguments of a call with the row's parameters."""
-    params = OPS[name].params
-    values = dict(zip(params, positional, strict=False))
-    for key, given in keywords.items():
-        values[key if key in params else ALIASES.get(key, key)] = given
-    return Bound(name, span, values, positional[len(params) :])
+@lru_cache(maxsize=1024)
+def key_of(dotted: str) -> str | None:
+    """The signature of a function by its dotted path."""
+    owner, _, name = dotted.partition(".")
+    return signatures.key_of(dotted) or (signatures.key_of(f"torch.{name}") if owner in _LIKE_TORCH else None)
+
+
+@lru_cache(maxsize=1024)
+def method_key(name: str) -> str:
+    """The signature of a method: the tensor's, else that of a function of this name."""
+    keys = (f"{space}.{name}" for space in _METHODS)
+    return next((key for key in keys if signatures.overloads(key)), _UNLISTED)
+
+
+def bind(key: str, span: Span, args: Arguments) -> Bound:
+    """Match the arguments of a call with the parameters of torch's."""
+    found = signatures.bind(key, args, letter)
+    unknown = {name: Given(Opaque(f"unknown {name}"), span) for name in found.unknown if name not in found.values}
+    return Bound(row(key.rpartition(".")[2]), span, {**found.values, **unknown}, found.star)
+
+
+def letter(given: Given) -> str:
+    """What the value's type may be, in the letters of the signatures."""
+    match given.value:
+        case Product() as product:
+            return _letter(product)
+        case Constant(value=value):
+            return {bool: "b", str: "s", type(None): "n"}.get(type(value), "")
+        case Tup(items=items):
+            inner = {letter(Given(item, given.span))[:1] for item in items} or {"i", "T"}
+            return "".join({"T": "t", "i": "I", "f": "I"}.get(one, "") for one in inner) if "" not in inner else ""
+        case Shape() | AxesOf():
+            return "I"
+        case Dtype():
+            return "d"
+    return ""
+
+
+def _letter(product: Product) -> str:
+    if product.tensor:
+        sole = product.sole
+        return "" if product.dtype is DType.UNKNOWN and sole is not None and isinstance(sole.atom, Apply) else "T"
+    number, sole = product.number, product.sole
+    if sole is not None and isinstance(sole.atom, Scalar) and sole.power == 1:
+        number = sole.atom.default if sole.atom.default != int(sole.atom.default or 0) else None
+    if number is not None:
+        return "if" if number == int(number) else "f"
+    return "if" if all(isinstance(f.atom, Size) for f in product.mono.factors) else "ifN"

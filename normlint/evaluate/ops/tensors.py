@@ -53,12 +53,12 @@ def _made(call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: 
     return replace(of_atom(atom, _dtype(call), call.span), shape=shape)
 
 
-@op("ones zeros empty rand randn", "size")
+@op("ones zeros empty rand randn")
 def filled(ctx: Context, call: Bound) -> Value | None:
     return _made(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
 
 
-@op("full", "size fill_value")
+@op("full")
 def full(ctx: Context, call: Bound) -> Value | None:
     fill = call.product("fill_value")
     value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
@@ -66,23 +66,23 @@ def full(ctx: Context, call: Bound) -> Value | None:
     return _made(call, value, _sizes((size,)) if size else None, "full")
 
 
-@op("ones_like zeros_like empty_like randn_like full_like", "input")
+@op("ones_like zeros_like empty_like randn_like full_like")
 def like(ctx: Context, call: Bound) -> Value | None:
     """A tensor like another: a gain like a parameter, or something in the shape of the input."""
     other = call.product("input")
     return _made(call, _INIT[call.name], other.shape if other else None, call.name)
 
 
-@op("Tensor FloatTensor", "data")
+@op("Tensor FloatTensor")
 def legacy(ctx: Context, call: Bound) -> Value | None:
     """torch.Tensor(d) is empty and of shape (d,); torch.Tensor([d]) holds the one number d."""
-    data = call.get("data")
-    if isinstance(data, Tup) and not call.rest:
+    data = call.rest[0].value if len(call.rest) == 1 else None
+    if isinstance(data, Tup):
         return _made(call, "data", (Mono(float(len(data.items))),), "Tensor-list")
     return _made(call, "empty", _sizes(call.sequence("data")), "Tensor")
 
 
-@op("tensor", "data")
+@op("tensor")
 def from_data(ctx: Context, call: Bound) -> Value | None:
     data = call.get("data")
     if isinstance(data, Tup):
@@ -97,7 +97,7 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
     return _made(call, init, (), "tensor")
 
 
-@op("Parameter Buffer UninitializedParameter", "data requires_grad")
+@op("Parameter Buffer UninitializedParameter")
 def parameter(ctx: Context, call: Bound) -> Value | None:
     """nn.Parameter(data): the data's shape and first value, owned and trained."""
     data = call.get("data")

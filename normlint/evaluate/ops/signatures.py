@@ -1,0 +1,236 @@
+"""What torch's functions and methods take, read from signatures.txt one operation at a time.
+
+`scripts/torch_signatures.py` writes that file from torch, and its docstring tells how to read it. torch itself is not
+imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from normlint.evaluate.binding import Args, Fit, fit
+from normlint.text.frozen import dataclass
+
+V = TypeVar("V")
+_FILE: Final = os.path.join(os.path.dirname(__file__), "signatures.txt")
+SPACES: Final = {
+    "torch.nn.functional": "F", "torch.linalg": "linalg", "torch.special": "special", "torch.Tensor": "Tensor",
+    "torch": "torch", "torch._C._nn": "F", "torch._C._linalg": "linalg", "torch._C._special": "special",
+    "torch._C._VariableFunctions": "torch", "torch.functional": "torch", "torch._VF": "torch",
+}  # fmt: skip
+_ATEN: Final = "torch.ops.aten."
+# numpy's names, which torch's own parser takes for these.
+_NUMPY: Final = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
+_FIRST: Final = frozenset(("A", "a", "x", "self", "tensor", "base"))  # what else the first tensor is called
+# What isn't torch's, in the same form.
+_OTHERS: Final = """
+numpy.sum(a,axis=None,dtype=None,out=None,keepdims=...,initial=...,where=...)
+numpy.mean(a,axis=None,dtype=None,out=None,keepdims=...,*,where=...)
+numpy.std(a,axis=None,dtype=None,out=None,ddof=0,keepdims=...,*,where=...,mean=...,correction=...)
+numpy.average(a,axis=None,weights=None,returned=False,*,keepdims=...)
+numpy.linalg.norm(x,ord=None,axis=None,keepdims=False)
+einops.reduce(tensor,pattern,reduction,**axes_lengths)
+einops.rearrange(tensor,pattern,**axes_lengths)
+einops.repeat(tensor,pattern,**axes_lengths)
+einops.einsum(*args)
+math.pow(x,y)
+builtins.pow(base,exp,mod=None)
+builtins.abs(x)
+builtins.sum(x,start=0)
+unlisted(input,*rest,**others)
+torch.nn.Parameter(data=None,requires_grad=True)
+torch.nn.Buffer(data=None,*,persistent=True)
+torch.nn.UninitializedParameter(requires_grad=True,device=None,dtype=None)
+torch.Tensor(*data,device=None)
+torch.FloatTensor(*data,device=None)
+"""
+_SAME: Final = {"numpy.nanmean": "numpy.mean", "numpy.nansum": "numpy.sum", "numpy.var": "numpy.std"}
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of torch's. `types`: the letters of what it takes; empty for anything."""
+
+    name: str
+    star: str = ""
+    keyword: bool = False
+    default: str | None = None  # as torch writes it
+    types: str = ""
+    places: bool = False
+
+    @property
+    def value(self) -> object:
+        """Its default; Ellipsis where it isn't a plain constant, or there is none."""
+        return ... if self.default is None else literal_eval(self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Fit[V]):
+    """A call of torch's: `input` is the first tensor, `axis` is `dim`; `params` are those of the overload chosen."""
+
+    params: tuple[Param, ...] = ()
+
+    def default(self, name: str) -> object:
+        """What the parameter is if nothing is passed; Ellipsis where there is no such constant."""
+        return next((p.value for p in self.params if p.name == name), ...)
+
+
+@lru_cache(maxsize=1)
+def _text() -> str:
+    with open(_FILE, encoding="utf-8") as file:
+        return file.read() + _OTHERS
+
+
+def version() -> str:
+    """The torch that the table was made from."""
+    return _text().partition("\n")[0].rpartition(" ")[2]
+
+
+def _line(key: str) -> str:
+    """What stands behind the key on its line."""
+    text = _text()
+    for end in "(=":
+        at = text.find(f"\n{key}{end}")
+        if at >= 0:
+            start = at + 1 + len(key)
+            return text[start : text.index("\n", start)]
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def overloads(key: str) -> tuple[tuple[Param, ...], ...]:
+    """What the function takes, one tuple an overload; the receiver of a method is its first parameter."""
+    line = _line(_SAME.get(key, key))
+    line = _line(line[1:]) if line.startswith("=") else line
+    receiver = (Param("input", types="T", places=True),) if key.startswith("Tensor.") else ()
+    return tuple((*receiver, *_params(one)) for one in re.findall(r"\((.*?)\)(?=\(|$)", line))
+
+
+def _params(text: str) -> Iterator[Param]:
+    keyword = False
+    for part in re.split(r",(?![^\[(]*[\])])", text) if text else ():
+        head, _, default = part.partition("=")
+        name, _, types = head.partition(":")
+        star = name[: len(name) - len(name.lstrip("*"))]
+        keyword = keyword or star == "*"
+        if name != "*":
+            yield Param(name.lstrip("*"), star, keyword and not star, default or None, types)
+
+
+@lru_cache(maxsize=1024)
+def key_of(dotted: str) -> str | None:
+    """The table's name for a dotted path; None for what it doesn't hold."""
+    if dotted.startswith(_ATEN):
+        return _aten(dotted.removeprefix(_ATEN).partition(".")[0])
+    owner, _, name = dotted.rpartition(".")
+    key = f"{SPACES[owner]}.{name}" if owner in SPACES else dotted
+    return key if overloads(key) else dotted if overloads(dotted) else None
+
+
+def _aten(name: str) -> str | None:
+    """Operations of aten are those of Python by another path."""
+    keys = [f"aten.{name}", f"torch.{name}", f"Tensor.{name}", f"F.{name}"]
+    for space in ("linalg", "special"):
+        keys += [f"{space}.{name.removeprefix(space)[1:]}"] * name.startswith(f"{space}_")
+    return next((key for key in keys if overloads(key)), None)
+
+
+@lru_cache(maxsize=8)
+def public(space: str) -> frozenset[str]:
+    """All public names of a space: Tensor, torch, F, linalg or special."""
+    text = _text()
+    functions = re.findall(rf"^{space}\.(\w+)", text, re.MULTILINE)
+    at = text.index(f"\n*{space} ") + len(space) + 2
+    return frozenset((*functions, *text[at : text.index("\n", at)].split()))
+
+
+def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
+    """Bind a call to the first overload that takes it, as torch does.
+
+    `letter` gives the letters of the types that a value may have, or "" where nothing is known of it. Where two
+    overloads take it and a value isn't known well enough to tell them apart, the parameters that it may fill are
+    unknown, also the one that holds it.
+    """
+    values = (*args.positional, *args.loose, *args.keywords.values())
+    form = (len(args.positional), tuple(args.keywords), args.rest, args.more)
+    found = _chosen(key, form, tuple(map(letter, values)))
+    return Bound(
+        {name: values[at] for name, at in found.values.items()}, tuple(values[at] for at in found.star),
+        {name: values[at] for name, at in found.extra.items()}, found.unknown, found.unexpected, found.twice,
+        found.missing, found.surplus, found.params,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tuple[str, ...]) -> Bound[int]:
+    """How a call whose values have these letters is bound; it holds their numbers."""
+    places, names, rest, more = form
+    named = len(letters) - len(names)
+    keywords = {name: named + at for at, name in enumerate(names)}
+    args = Args(tuple(range(places)), keywords, rest, more, tuple(range(places, named)))
+    found = [_tried(params, args, letters) for params in overloads(key)]
+    best = min(score for score, _ in found)
+    tied = [bound for score, bound in found if score == best]
+    first = tied[0]
+    unsure = {name for other in tied[1:] for name in _differing(first, other, letters)}
+    if rest or more:
+        unsure |= {name for bound in tied for name in bound.unknown if name not in first.values}
+    if not unsure:
+        return first
+    return replace(first, unknown=first.unknown | unsure)
+
+
+def _tried(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...]) -> tuple[int, Bound[int]]:
+    """How badly the call fits an overload, and how it is bound there."""
+    if args.keywords:
+        args = _renamed(params, args)
+    found = fit(params, args)
+    score = 100 * (len(found.unexpected) + len(found.twice) + len(found.missing) + found.surplus)
+    types = {p.name: p.types for p in params}
+    score += sum(_mismatch(types[name], letters[value]) for name, value in found.values.items())
+    star = next((p.types for p in params if p.star == "*"), "")
+    score += sum(_mismatch(star, letters[value]) for value in found.star if value not in args.loose)
+    score += 0 if found.star else len(args.loose)
+    return score, _made(params, found)
+
+
+def _mismatch(types: str, given: str) -> int:
+    """0 where a value fits, 1 where it may, 10 where it doesn't. A capital letter N: it may be any number."""
+    if not types or not given or not set(types).isdisjoint(given) or ("f" in types and "i" in given):
+        return 0
+    return 1 if ("T" in given or "N" in given) and not set(types).isdisjoint("ifbI") else 10
+
+
+def _differing(one: Bound[int], other: Bound[int], letters: tuple[str, ...]) -> Iterator[str]:
+    """Parameters to which two overloads bind the same unknown value."""
+    mine = {value: name for name, value in one.values.items()}
+    for name, value in other.values.items():
+        if not letters[value] and mine.get(value, name) != name:
+            yield from (mine[value], name)
+
+
+def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
+    """Keywords as the overload calls them: torch's own parser takes numpy's, aten has `self` for the tensor."""
+    names = {p.name for p in params}
+    aliases = _NUMPY if any(p.types for p in params) else {}
+    keywords = {key if key in names else aliases.get(key, key): value for key, value in args.keywords.items()}
+    first = (keywords.pop("self"),) if "self" in keywords and "self" not in names else ()
+    return Args((*first, *args.positional), keywords, args.rest, args.more, args.loose)
+
+
+def _made(params: tuple[Param, ...], found: Fit[V]) -> Bound[V]:
+    values, unknown = found.values, found.unknown
+    if names := {p.name for p in params if p.name in _NUMPY or p.name in _FIRST}:
+        called = {name: _NUMPY.get(name, name) for name in names}
+        called |= {name: "input" for name in names if name == params[0].name and name in _FIRST}
+        values = {called.get(name, name): value for name, value in values.items()}
+        unknown = frozenset(called.get(name, name) for name in unknown)
+    return Bound(
+        values, found.star, found.extra, unknown, found.unexpected, found.twice, found.missing, found.surplus, params
+    )

@@ -115,7 +115,8 @@ def _operate(m: Machine, key: str, args: Arguments, span: Span) -> Value:
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
     bound = bind(key, span, args)
-    value = OPS[bound.name](m.ctx, bound)
+    run = OPS.get(bound.name)  # None: torch has no operation of this name
+    value = run(m.ctx, bound) if run is not None else None
     if value is not None:
         return value.at(span) if isinstance(value, Product) else value
     products = tuple(g.value for g in args.positional if isinstance(g.value, Product))

@@ -107,4 +107,4 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
         if any(problems.get(other) for other in rule.unless):
             continue
         for p in found:
-            yield Finding(code, rule.name, p.message, p.span, norm.qualname), p.repair
+            yield Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes), p.repair

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -256,14 +257,14 @@ def _joined(scope: Scope, node: s.Joined) -> str:
 def _field(scope: Scope, node: s.Field) -> str:
     value = evaluate(scope, node.value)
     spec = _joined(scope, node.format) if node.format else ""
-    if any(len(run) > 3 for run in spec.replace(".", " ").replace(",", " ").split() if run.isdigit()):
+    if _WIDE.search(spec):
         raise Unsupported("a wide format")
     attributes.refuse_odd_text(value)
-    if node.conversion:
-        value = {"r": repr, "s": str, "a": ascii}[node.conversion](value)
-    if len(spec) > 12:
-        raise Unsupported("a wide format")
-    return format(value, spec)
+    return format(_CONVERT[node.conversion](value) if node.conversion else value, spec)
+
+
+_WIDE = re.compile(r"\d{4}")
+_CONVERT: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def _other(scope: Scope, node: s.Other) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.concrete import expressions, statements
 from normlint.evaluate.concrete.values import CLASS, FUNCTION, Function, Scope, Unsupported
 from normlint.text.finding import Span
@@ -56,39 +57,16 @@ def enter(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Names of parameters and their values. Raises TypeError as Python does."""
-    params = function.node.params
-    left = dict(kwargs)
-    found: dict[str, Any] = {}
-    plain = [p for p in params if not p.star and not p.keyword]
-    if len(args) > len(plain) and not any(p.star == "*" for p in params):
-        raise TypeError(f"{function.name}() takes {len(plain)} positional arguments but {len(args)} were given")
-    for i, param in enumerate(plain):
-        found[param.name] = _one(function, param, args[i : i + 1], left)
-    for param in params:
-        if param.star == "*":
-            found[param.name] = args[len(plain) :]
-        elif param.keyword:
-            found[param.name] = _one(function, param, (), left)
-    for param in params:
-        if param.star == "**":
-            found[param.name], left = left, {}
-    if left:
-        raise TypeError(f"{function.name}() got an unexpected keyword argument {next(iter(left))!r}")
-    return found
-
-
-def _one(function: Function, param: s.Parameter, given: tuple[Any, ...], left: dict[str, Any]) -> Any:
-    name = param.name
-    if given:
-        if name in left and not param.placed:
-            raise TypeError(f"{function.name}() got multiple values for argument {name!r}")
-        return given[0]
-    if name in left and not param.placed:
-        return left.pop(name)
-    if name in function.defaults:
-        return function.defaults[name]
-    raise TypeError(f"{function.name}() missing a required argument: {name!r}")
+    """Names of parameters and their values. Raises TypeError where Python does."""
+    found = fit(function.node.params, Args(args, kwargs))
+    if not found.accepted:
+        names = ", ".join((*found.unexpected, *found.twice, *found.missing)) or f"{found.surplus} too many"
+        raise TypeError(f"{function.name}() doesn't fit its arguments: {names}")
+    bound = {**function.defaults, **found.values}
+    for param in function.node.params:
+        if param.star:
+            bound[param.name] = found.star if param.star == "*" else dict(found.extra)
+    return bound
 
 
 def signature(function: Function) -> inspect.Signature:
@@ -112,7 +90,7 @@ def _kind(param: s.Parameter) -> Any:
         return inspect.Parameter.VAR_POSITIONAL if param.star == "*" else inspect.Parameter.VAR_KEYWORD
     if param.keyword:
         return inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter.POSITIONAL_ONLY if param.placed else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter.POSITIONAL_ONLY if param.places else inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

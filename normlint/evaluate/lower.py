@@ -49,9 +49,10 @@ class _Lowering(Expressions):
         return s.Assign(self.at(node), tuple(self.expr(t) for t in node.targets), self.expr(node.value))
 
     def ann_assign(self, node: ast.AnnAssign) -> s.Stmt:
+        target = self.expr(node.target)
         if node.value is None:
-            return s.Evaluate(self.at(node), s.Other(self.at(node), ()))
-        return s.Assign(self.at(node), (self.expr(node.target),), self.expr(node.value))
+            return s.Evaluate(self.at(node), s.Other(self.at(node), ()), "annotation", target)
+        return s.Assign(self.at(node), (target,), self.expr(node.value), self.expr(node.annotation))
 
     def aug_assign(self, node: ast.AugAssign) -> s.Stmt:
         return s.Augment(self.at(node), self.expr(node.target), OPERATORS[type(node.op)], self.expr(node.value))
@@ -64,11 +65,11 @@ class _Lowering(Expressions):
         if len(node.targets) > 1:
             items = tuple(self.expr(t) for t in node.targets)
             value = s.Sequence(Span(items[0].span.start, items[-1].span.end), "tuple", items)
-        return s.Evaluate(self.at(node), value)
+        return s.Evaluate(self.at(node), value, "del")
 
     def asserts(self, node: ast.Assert) -> s.Stmt:
         """`if test: pass, else: raise`."""
-        return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg)),))
+        return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg), True),))
 
     def returns(self, node: ast.Return) -> s.Stmt:
         return s.Return(self.at(node), self.maybe(node.value))
@@ -77,7 +78,10 @@ class _Lowering(Expressions):
         return s.Raise(self.at(node), self.maybe(node.exc))
 
     def jump(self, node: ast.stmt) -> s.Stmt:
-        return s.Jump(self.at(node))
+        return s.Jump(self.at(node), type(node).__name__.lower())
+
+    def declare(self, node: ast.Global | ast.Nonlocal) -> s.Stmt:
+        return s.Declare(self.at(node), type(node).__name__.lower(), tuple(node.names))
 
     def if_(self, node: ast.If) -> s.Stmt:
         return s.If(self.at(node), self.expr(node.test), self.block(node.body), self.block(node.orelse))
@@ -95,23 +99,44 @@ class _Lowering(Expressions):
 
     def try_(self, node: ast.Try) -> s.Stmt:
         handlers = tuple(self.block(h.body) for h in node.handlers)
-        return s.Try(
-            self.at(node), self.block(node.body), handlers, self.block(node.orelse), self.block(node.finalbody)
-        )
+        blocks = self.block(node.body), handlers, self.block(node.orelse), self.block(node.finalbody)
+        catches = tuple((self.maybe(h.type), h.name or "") for h in node.handlers)
+        return s.Try(self.at(node), *blocks, catches if isinstance(node, ast.Try) else None)
 
     def match(self, node: ast.Match) -> s.Stmt:
         cases = tuple((tuple(_captures(c.pattern)), self.block(c.body)) for c in node.cases)
-        return s.Match(self.at(node), self.expr(node.subject), cases)
+        patterns = tuple((self.pattern(c.pattern), self.maybe(c.guard)) for c in node.cases)
+        return s.Match(self.at(node), self.expr(node.subject), cases, patterns)
+
+    def pattern(self, node: ast.pattern) -> s.Pattern:
+        """Of a pattern all but what a class or a mapping holds, which makes it one of a kind of its own."""
+        kind, value = type(node).__name__.removeprefix("Match"), None
+        match node:
+            case ast.MatchValue(value=held) | ast.MatchClass(cls=held, patterns=[], kwd_patterns=[]):
+                value = self.expr(held)
+            case ast.MatchSingleton(value=constant):
+                value = s.Literal(self.at(node), constant)
+            case ast.MatchClass():
+                kind = "Attributes"
+        inner = getattr(node, "pattern", None)
+        parts = [inner] if inner is not None else getattr(node, "patterns", ())
+        return s.Pattern(
+            self.at(node), kind, value, getattr(node, "name", None), tuple(self.pattern(part) for part in parts)
+        )
 
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
         params, head = self.params(node.args), self.head(node)
         body = (lambda: self.block(node.body)) if self.later else self.block(node.body)
-        return s.Function(self.at(node), node.name, params, body, decorators, head)
+        odd = "async functions" if isinstance(node, ast.AsyncFunctionDef) else _generic(node)
+        return s.Function(self.at(node), node.name, params, body, decorators, head, odd)
 
     def class_(self, node: ast.ClassDef) -> s.Stmt:
         bases = tuple(self.expr(b) for b in node.bases)
-        return s.Class(self.at(node), node.name, bases, self.block(node.body), self.head(node))
+        keywords = tuple(k.arg or "**" for k in node.keywords)
+        decorated = tuple(self.expr(d) for d in node.decorator_list)
+        body, head = self.block(node.body), self.head(node)
+        return s.Class(self.at(node), node.name, bases, body, head, keywords, decorated, _generic(node))
 
     def head(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
         """The name."""
@@ -126,6 +151,10 @@ class _Lowering(Expressions):
         prefix = "." * node.level + (f"{node.module}." if node.module else "")
         names = ((a.asname or a.name, prefix + a.name) for a in node.names if a.name != "*")
         return s.Import(self.at(node), tuple(names))
+
+
+def _generic(node: ast.stmt) -> str:
+    return "type parameters" if getattr(node, "type_params", ()) else ""
 
 
 def _captures(pattern: ast.AST) -> Iterator[str]:
@@ -146,6 +175,7 @@ _L = _Lowering
 _STMT: dict[type[ast.stmt], Callable[[_Lowering, Any], s.Stmt]] = {
     ast.Assign: _L.assign, ast.AnnAssign: _L.ann_assign, ast.AugAssign: _L.aug_assign, ast.Expr: _L.evaluate,
     ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Return: _L.returns, ast.Raise: _L.raises, ast.Break: _L.jump,
+    ast.Global: _L.declare, ast.Nonlocal: _L.declare,
     ast.Continue: _L.jump, ast.If: _L.if_, ast.For: _L.for_, ast.AsyncFor: _L.for_, ast.While: _L.while_,
     ast.With: _L.with_, ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match,
     ast.FunctionDef: _L.function, ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_,

@@ -81,6 +81,9 @@ class _Lowering:
     def jump(self, node: cst.CSTNode) -> s.Stmt:
         return s.Jump(self.at(node))
 
+    def declare(self, node: cst.Global | cst.Nonlocal) -> s.Stmt:
+        return s.Declare(self.at(node), type(node).__name__.lower(), tuple(n.name.value for n in node.names))
+
     def if_(self, node: cst.If) -> s.Stmt:
         return s.If(self.at(node), self.expr(node.test), self.suite(node.body), self.orelse(node.orelse))
 
@@ -282,6 +285,7 @@ _L = _Lowering
 _STMT: dict[type[cst.CSTNode], Callable[[_Lowering, Any], s.Stmt]] = {
     cst.Assign: _L.assign, cst.AnnAssign: _L.ann_assign, cst.AugAssign: _L.aug_assign, cst.Expr: _L.evaluate,
     cst.Assert: _L.asserts, cst.Del: _L.evaluate, cst.Return: _L.returns, cst.Raise: _L.raises, cst.Break: _L.jump,
+    cst.Global: _L.declare, cst.Nonlocal: _L.declare,
     cst.Continue: _L.jump, cst.If: _L.if_, cst.For: _L.for_, cst.While: _L.while_, cst.With: _L.with_,
     cst.Try: _L.try_, cst.TryStar: _L.try_, cst.Match: _L.match, cst.FunctionDef: _L.function,
     cst.ClassDef: _L.class_, cst.Import: _L.import_, cst.ImportFrom: _L.import_from,

@@ -168,6 +168,11 @@ def _raise(m: Machine, env: Env, stmt: s.Raise) -> Outcome:
     raise Abandon
 
 
+def _declare(m: Machine, env: Env, stmt: s.Declare) -> Outcome:
+    """A name of an outer scope is given a value here only."""
+    return None
+
+
 def _jump(m: Machine, env: Env, stmt: s.Jump) -> Outcome:
     return Jumped()
 
@@ -288,6 +293,7 @@ _EXECUTE: dict[type[Any], Callable[[Any, Env, Any], Outcome]] = {
     s.Return: _return,
     s.Raise: _raise,
     s.Jump: _jump,
+    s.Declare: _declare,
     s.If: _if,
     s.Loop: _loop,
     s.With: _with,

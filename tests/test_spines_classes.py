@@ -33,7 +33,6 @@ def named(text: str) -> list[tuple[str, str]]:
     "forward",
     table(
         ("a module of the text is judged where it is defined", "return self.inner(x) * self.weight"),
-        ("a module of torch is right", "return nn.functional.rms_norm(x, (4,), self.weight)"),
         ("a module that torch made", "return nn.RMSNorm(4)(x) * self.weight"),
         ("a method that isn't there", "return self.norm(x) * self.weight"),
         ("a method of a base outside the text", "return super().norm(x) * self.weight"),

@@ -9,8 +9,8 @@ from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
-from normlint.evaluate.monomial import Apply, Input, Mono, Param
-from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
+from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param
+from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Partial, Super
 from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.casts import detach
 from normlint.evaluate.ops.table import OPS, Bound, Given, row
@@ -30,13 +30,12 @@ from normlint.evaluate.value import (
     scalar,
 )
 from normlint.text.finding import Span
+from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
-QUESTIONS = frozenset(
-    ("size dim ndimension numel nelement is_floating_point is_contiguous chunk split unbind masked_fill select").split()
-)
+QUESTIONS = frozenset(CLASSES["question"].split())
 SIZES = frozenset(
     (
         "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d "
@@ -173,7 +172,21 @@ def of_super(m: Machine, above: Super, name: str) -> Value:
             if isinstance(stmt, s.Function) and stmt.name == name:
                 receiver = Defined(above.instance, "self")
                 return Defined(FunctionRef(stmt, owner.env, f"{owner.qualname}.{name}", owner, receiver), name)
-    return Opaque(f"super().{name}")
+    outside = [path for owner in lineage for path in owner.outside]
+    fused = next((_FUSED[path] for path in outside if path in _FUSED), None)
+    return _fused_forward(m, above.instance, *fused) if fused and name == "forward" else Opaque(f"super().{name}")
+
+
+_FUSED = {
+    "torch.nn.LayerNorm": ("torch.nn.functional.layer_norm", ("normalized_shape", "weight", "bias", "eps")),
+    "torch.nn.RMSNorm": ("torch.nn.functional.rms_norm", ("normalized_shape", "weight", "eps")),
+}
+
+
+def _fused_forward(m: Machine, instance: Instance, function: str, names: tuple[str, ...]) -> Value:
+    """The forward of torch's own norm: its function, with what the instance holds."""
+    keywords = {name: Given(of_instance(m, instance, name, NOWHERE), NOWHERE) for name in names}
+    return Defined(Partial(Path(function), Args((), keywords)), f"super of {function}")
 
 
 def set_attribute(instance: Instance, name: str, value: Value) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from normlint.evaluate import algebra, subscripts
+from normlint.evaluate import subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.binding import Args
@@ -285,7 +285,4 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
         return of_atom(Size(base, None, x.layout), x.dtype.WEAK, span, tensor=False)
     if name in ("is_floating_point", "is_contiguous"):
         return Opaque(f"{describe(x)}.{name}")
-    if name in ("chunk", "split", "unbind", "masked_fill", "select", "narrow", "index_select", "dropout"):
-        words = tuple(describe(g.value) for g in args.values[1:])
-        return replace(algebra.opaque(name, (x.mono, *words), span), dtype=x.dtype)
     return None

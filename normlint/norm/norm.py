@@ -18,6 +18,7 @@ from normlint.evaluate.monomial import (
     Stat,
     Step,
 )
+from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -133,6 +134,11 @@ class Computation:
     def explicit_square(self) -> bool:
         """The square itself overflows, not only its root: x * x, var, var_mean."""
         return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
+
+    @property
+    def fused(self) -> bool:
+        """Torch computes it in one call: statistics in fp32, an eps of its own."""
+        return self.statistic.spelled in FUSED
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""

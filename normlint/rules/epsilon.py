@@ -85,8 +85,9 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
     outputs change by no more than that eps does.
     """
-    if norm.judged and not any(c.eps for c in norm.computations):
-        for c in norm.judged:
+    written = [c for c in norm.judged if not c.fused]
+    if not any(c.eps for c in norm.computations if not c.fused):
+        for c in written:
             if c.power < 0:
                 adding = partial(repair.add, norm, c.statistic.span)
                 yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)

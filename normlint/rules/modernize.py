@@ -88,7 +88,8 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     Fix safety: unsafe: the cast order may be another, gain and input must have one dtype, and `F.rms_norm` needs torch
     2.4. Nothing is offered where the function does more than the norm.
     """
-    if norm.computations and all(_plain(c) for c in norm.computations):
+    written = [c for c in norm.computations if not c.fused]
+    if written and all(map(_plain, written)):
         name = "F.rms_norm" if norm.kind == "rms" else "F.layer_norm"
         yield Problem(norm.main.span, f"{name} computes this in one kernel", partial(modern_fused.fused, norm))
 
@@ -96,5 +97,6 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
 def _plain(c: Computation) -> bool:
     """Right in every respect that torch's own norms fix."""
     inside = len(c.eps) == 1 and c.eps[0].power == 1 and c.eps[0].how == "add"
-    right = c.kind in ("rms", "layer") and c.power == -HALF and c.degree == 2 and c.centred[0] == c.centred[1]
+    by_hand = c.kind in ("rms", "layer") and not c.fused
+    right = by_hand and c.power == -HALF and c.degree == 2 and c.centred[0] == c.centred[1]
     return right and inside and c.over_last and c.returned and c.statistic.biased and len(c.gains) <= 1 and not c.others

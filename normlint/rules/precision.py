@@ -58,7 +58,7 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe: what came out in fp32 stays the same, and halves no longer overflow.
     """
-    seeing = [c for c in norm.judged if c.sees_half]
+    seeing = [c for c in norm.judged if c.sees_half and not c.fused]
     lacking = [c for c in seeing if _squares_in_half(c) and not _widened_later(c)]
     if seeing and len(lacking) == len(seeing):
         repair = partial(casts.upcast, tuple(lacking), norm.span)

@@ -69,7 +69,8 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and t.rank != 1), None)
         if stat is not None:
-            message = f"`{stat.spelled}` without a dim: all B·L·D elements share one scale"
+            how = "over the whole shape" if c.fused else "without a dim"
+            message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
             yield Problem(stat.span, message, partial(repair.over_last_axis, norm, stat))
 
 

@@ -11,13 +11,15 @@ TYPE_CHECKING = False  # as in marks: the sieve imports this first
 if TYPE_CHECKING:
     from typing import Final
 
-# mean-like: what a norm's statistic may be, and what the sieve looks for
-STATISTICS: Final = """
-    mean sum nansum nanmean var var_mean std std_mean norm vector_norm normalize einsum reduce average vecdot
-    vdot dot inner frobenius_norm
-"""
-# roots, by which a norm takes its statistic
-ROOTS: Final = "sqrt rsqrt reciprocal pow float_power square"
+# The sieve takes a text for one with a norm if it calls one of these,
+MEANS: Final = "mean sum nansum nanmean var var_mean einsum reduce average vecdot"
+LENGTHS: Final = "std std_mean norm vector_norm frobenius_norm normalize"  # with their root
+# or one of torch's own norms,
+FUSED: Final = "rms_norm layer_norm native_layer_norm"
+# or a product of something with itself by one of these; and if it takes a root.
+PRODUCTS: Final = "dot vdot inner matmul mm bmm"
+ROOTS: Final = "sqrt rsqrt reciprocal"
+POWERS: Final = "pow float_power square"
 
 CLASSES: Final[dict[str, str]] = {
     # products and quotients of the operands
@@ -26,11 +28,11 @@ CLASSES: Final[dict[str, str]] = {
     "sum": "add sub subtract rsub lerp addcmul addcdiv logaddexp logaddexp2",
     # what contracts two operands over axes that they share
     "contraction": """
-        matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
+        dot vdot inner matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
         sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
     """,
-    "power": ROOTS,
-    "statistic": STATISTICS,
+    "power": f"{ROOTS} {POWERS}",
+    "statistic": f"{MEANS} {LENGTHS}",
     # other reductions: one value for each group of elements
     "reduction": """
         amax amin aminmax argmax argmin all any max min median nanmedian mode prod logsumexp quantile nanquantile
@@ -40,7 +42,8 @@ CLASSES: Final[dict[str, str]] = {
         max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d lp_pool2d lp_pool3d
         adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
         fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices
-        lp_pool1d adaptive_avg_pool1d fractional_max_pool3d_with_indices mkldnn_adaptive_avg_pool2d mkldnn_max_pool2d mkldnn_max_pool3d
+        lp_pool1d adaptive_avg_pool1d fractional_max_pool3d_with_indices mkldnn_adaptive_avg_pool2d
+        mkldnn_max_pool2d mkldnn_max_pool3d
         quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce sum_to_size corrcoef cov
         trapezoid trapz native_norm
     """,
@@ -130,9 +133,9 @@ CLASSES: Final[dict[str, str]] = {
         q_per_channel_zero_points q_scale q_zero_point has_torch_function has_torch_function_unary
         has_torch_function_variadic
     """,
-    # what normalises by itself, followed as norms are
+    "fused norm": FUSED,
     "norm": """
-        rms_norm layer_norm native_layer_norm group_norm native_group_norm batch_norm native_batch_norm
+        group_norm native_group_norm batch_norm native_batch_norm
         instance_norm local_response_norm cudnn_batch_norm miopen_batch_norm quantized_batch_norm batch_norm_elemt
         batch_norm_stats batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_update_stats
         batch_norm_backward_elemt batch_norm_backward_reduce

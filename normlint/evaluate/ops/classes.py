@@ -14,7 +14,7 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.ops.shapes import relayout
-from normlint.evaluate.ops.table import OPS, Bound, Run
+from normlint.evaluate.ops.table import OPS, Bound, Run, op
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Product, Value
 from normlint.text.operations import CLASSES
@@ -27,16 +27,12 @@ def elementwise(ctx: Context, call: Bound) -> Value | None:
 
 def gathered(ctx: Context, call: Bound) -> Value | None:
     """Other elements than the operands', of the dtype that they promote to."""
-    products = call.products
-    if not products:
-        return None
-    words = tuple(describe(given.value) for given in call.values.values() if not isinstance(given.value, Product))
-    result = algebra.apply(call.name, products, call.span)
-    sole = result.sole
-    if not words or sole is None or algebra.is_statistic(result):
-        return replace(result, layout=())
-    pure = algebra.opaque(call.name, (*(p.mono for p in products), *words), call.span)
-    return replace(pure, dtype=result.dtype)
+    result = elementwise(ctx, call)
+    if not isinstance(result, Product) or algebra.is_statistic(result):
+        return result
+    given = (*call.values.values(), *call.rest)
+    words = (g.value.mono if isinstance(g.value, Product) else describe(g.value) for g in given)
+    return replace(algebra.opaque(call.name, tuple(words), call.span), dtype=result.dtype)
 
 
 def same(ctx: Context, call: Bound) -> Value | None:
@@ -54,6 +50,13 @@ def converted(ctx: Context, call: Bound) -> Value | None:
 def made(ctx: Context, call: Bound) -> Value | None:
     """A new tensor, which depends on no other."""
     return replace(algebra.opaque(call.name, (), call.span, pure=False), dtype=call.dtype(DType.UNKNOWN))
+
+
+@op("copy")
+def copied(ctx: Context, call: Bound) -> Value | None:
+    """What is written into a tensor that was there before."""
+    x, source = call.product("input"), call.product("src", "other")
+    return cast(source, x.dtype, call.span) if x and source else None
 
 
 _RUNS: Final[dict[str, Run]] = {

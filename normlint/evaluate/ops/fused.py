@@ -1,0 +1,89 @@
+"""Norms that torch computes in one call: the same products as norms written out, so that the same rules judge them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Axes, Centred, Mono, Scalar, Stat, raised
+from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, of_atom
+
+TWO = Fraction(2)
+FUSED = ("rms_norm", "layer_norm", "native_layer_norm")
+
+
+@op("rms_norm")
+def rms_norm(ctx: Context, call: Bound) -> Value | None:
+    """`F.rms_norm`: an eps of None is the smallest step of the input's dtype, added under the root."""
+    x = call.product("input")
+    return _norm(ctx, call, x, x, "finfo") if x is not None and x.tensor else None
+
+
+@op("layer_norm native_layer_norm")
+def layer_norm(ctx: Context, call: Bound) -> Value | None:
+    """`F.layer_norm`; the native one gives back mean and inverse deviation, too."""
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
+    mean = Stat(Mono(1.0, x.mono.factors), "mean", _axes(ctx, call, x), keepdim=True, layout=x.layout, span=call.span)
+    centred = replace(of_atom(Centred(x.mono, mean, call.span), x.dtype, call.span), layout=x.layout, shape=x.shape)
+    result = _norm(ctx, call, x, centred, "1e-5")
+    if result is None or call.name == "layer_norm":
+        return result
+    others = (algebra.opaque(word, (x.mono,), call.span) for word in ("mean", "rstd"))
+    return Tup((result, *others))
+
+
+def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: str) -> Product | None:
+    """The centred input over the root of its mean square, with gain and bias; in fp32 within, in x's dtype outside."""
+    squared = raised(centred.mono, TWO, ())
+    if squared is None:
+        return None
+    stat = Stat(
+        squared, "mean", _axes(ctx, call, x), keepdim=True, layout=x.layout, square=DType.FP32, accumulate=DType.FP32,
+        spelled=call.name, rank=ctx.rank(x), span=call.span, inner_span=x.span, no_grad=not ctx.grad,
+    )  # fmt: skip
+    mean_square = replace(of_atom(stat, DType.FP32, call.span), layout=x.layout)
+    under = algebra.add(mean_square, _eps(call, default), call.span)
+    inverse = algebra.power(under, -algebra.HALF, "rsqrt", call.span)
+    assert inverse is not None
+    result = algebra.multiply(centred, inverse, call.span)
+    for name, combine in (("weight", algebra.multiply), ("bias", algebra.add)):
+        other = call.get(name)
+        if isinstance(other, Product):
+            result = combine(result, other, call.span)
+    return replace(result, dtype=x.dtype, shape=x.shape, span=call.span)
+
+
+def _eps(call: Bound, default: str) -> Product:
+    given = call.get("eps")
+    if given is None or (isinstance(given, Constant) and given.value is None):
+        known = Mono(1e-5) if default == "1e-5" else None
+        return Product(known, span=NOWHERE) if known else of_atom(Scalar("finfo"), DType.WEAK, tensor=False)
+    return replace(algebra.as_product(given, call.span_of("eps")), tensor=False)
+
+
+def _axes(ctx: Context, call: Bound, x: Product) -> Axes:
+    """The last axes, as many as normalized_shape has lengths."""
+    match call.get("normalized_shape"):
+        case Tup(items=items) if items:
+            return tuple(range(-len(items), 0))
+        case Shape(of=of, start=start, stop=None) if of.mono == x.mono:
+            rank = ctx.rank(x)
+            if start is None or (start == 0 and rank is None):
+                return ALL
+            if start < 0:
+                return tuple(range(start, 0))
+            return tuple(range(start - rank, 0)) if rank is not None else _from(start)
+        case Product(tensor=False, number=number) if number is not None:
+            return (-1,)
+    return TRAILING
+
+
+def _from(start: int) -> Axes:
+    """All axes but the first ones, of a tensor whose rank isn't known: more than the last, as norms are used."""
+    return ALL if start == 0 else None

@@ -1,0 +1,30 @@
+"""torch.nn.functional's norms, taken apart into operations a compiler knows."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+
+def _normalized_dims(a: torch.Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
+    num = len(normalized_shape)
+    if tuple(a.shape[-num:]) != tuple(normalized_shape):
+        raise RuntimeError(f"Expected the last dimensions of {a.shape=} to be {normalized_shape=}")
+    return tuple(range(a.ndim - num, a.ndim))
+
+
+def rms_norm(
+    a: torch.Tensor,
+    normalized_shape: Sequence[int],
+    weight: None | torch.Tensor = None,
+    eps: None | float = None,
+) -> torch.Tensor:
+    if eps is None:
+        eps = torch.finfo(a.dtype).eps
+    dims = _normalized_dims(a, normalized_shape)
+    computation = a.to(torch.float32)
+    norm_a = torch.mean(computation * computation, dim=dims, keepdim=True)
+    a_normed = (computation * torch.rsqrt(norm_a + eps)).to(a.dtype)
+    if weight is not None:
+        a_normed = a_normed * weight
+    return a_normed

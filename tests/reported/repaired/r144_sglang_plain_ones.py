@@ -1,0 +1,31 @@
+import torch
+from torch import nn
+
+
+class CustomOp(nn.Module):
+    """Dispatches to the kernel of the platform."""
+
+    def __init__(self):
+        super().__init__()
+        self._forward_method = self.dispatch_forward()
+
+    def forward(self, *args, **kwargs):
+        return self._forward_method(*args, **kwargs)
+
+    def dispatch_forward(self):
+        return self.forward_native
+
+
+class RMSNormWithoutScale(CustomOp):
+    def __init__(self, hidden_size: int, eps: float = 1e-6):
+        super().__init__()
+        self.variance_epsilon = eps
+        # the kernel wants a weight
+        self.register_buffer("weight", torch.ones(hidden_size), persistent=False)
+
+    def forward_native(self, x: torch.Tensor) -> torch.Tensor:
+        orig_dtype = x.dtype
+        x = x.to(torch.float32)
+        variance = x.pow(2).mean(dim=-1, keepdim=True)
+        x = x * torch.rsqrt(variance + self.variance_epsilon)
+        return x.to(orig_dtype) * self.weight

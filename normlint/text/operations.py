@@ -76,7 +76,7 @@ CLASSES: Final[dict[str, str]] = {
     "degree 1": """
         abs absolute fabs neg negative relu leaky_relu prelu rrelu nan_to_num dropout dropout1d dropout2d dropout3d
         feature_dropout native_dropout hypot copysign maximum minimum fmax fmin conj conj_physical real imag
-        deg2rad rad2deg cummax cummin cumsum diff cumulative_trapezoid gradient renorm
+        deg2rad rad2deg cummax cummin cumsum diff cumulative_trapezoid gradient
     """,
     # f(c·x) = f(x) for c > 0
     "degree 0": """
@@ -93,7 +93,7 @@ CLASSES: Final[dict[str, str]] = {
         lgamma gammaln digamma psi polygamma multigammaln mvlgamma gammainc gammaincc igamma igammac i0 i0e i1 i1e
         ndtr ndtri log_ndtr entr logit xlogy xlog1py zeta softmax log_softmax softmin gumbel_softmax logcumsumexp
         cumprod bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm
-        nextafter alpha_dropout feature_alpha_dropout bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0
+        nextafter renorm alpha_dropout feature_alpha_dropout bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0
         modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0
         scaled_modified_bessel_k1 spherical_bessel_j0 airy_ai chebyshev_polynomial_t chebyshev_polynomial_u
         chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he

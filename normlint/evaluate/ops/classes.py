@@ -79,3 +79,4 @@ _RUNS: Final[dict[str, Run]] = {
 for _class, _run in _RUNS.items():
     for _word in CLASSES[_class].split():
         OPS.setdefault(_word, _run)
+UNFOLLOWED: Final = CLASSES.keys() - _RUNS.keys() - {"fused norm"}  # classes whose operations have no row

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import NOWHERE, Apply, Mono
+from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Mono, Size
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import Constant, Product, Value, number
+from normlint.evaluate.value import Constant, Product, Tup, Value, number
 from normlint.text.finding import Span
 
 _FIRST = ("input", "self", "mat1", "a")
@@ -43,7 +43,70 @@ def dot(ctx: Context, call: Bound) -> Value | None:
     pair = _operands(call)
     if pair is None or pair[0].mono != pair[1].mono or (call.name == "inner" and ctx.rank(pair[0]) != 1):
         return None
-    return squared(ctx, call, pair[0], -1.0)
+    return squared(ctx, call, pair[0], -1.0, keepdim=True)  # one number, which broadcasts
+
+
+@op("cumsum")
+def running_sum(ctx: Context, call: Bound) -> Value | None:
+    """Sums up to each element; the last of them is the sum."""
+    x, dim = call.product("input"), call.product("dim")
+    if x is None or not x.tensor or dim is None or dim.number is None:
+        return None
+    return replace(algebra.apply("cumsum", (x, dim), call.span), layout=x.layout)
+
+
+def last_of_sums(ctx: Context, sums: Product, *, keepdim: bool, span: Span) -> Product | None:
+    """`x.cumsum(-1)[..., -1]` is `x.sum(-1)`."""
+    atom = sums.sole.atom if sums.sole else None
+    args = atom.args if isinstance(atom, Apply) and atom.name == "cumsum" else ()
+    if len(args) != 2 or not isinstance(args[0], Mono) or args[1] != Mono(-1.0):
+        return None
+    x = Product(args[0], sums.dtype, tensor=True, layout=sums.layout, span=sums.span)
+    values = {"dim": Given(number(-1.0), NOWHERE), "keepdim": Given(Constant(keepdim), NOWHERE)}
+    return reduce(ctx, Bound("sum", span, values), x, "sum")
+
+
+@op("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d")
+def pooled(ctx: Context, call: Bound) -> Value | None:
+    """Pooling to one element is the mean over the last axes, which are kept."""
+    x, size = call.product("input"), call.get("output_size")
+    lengths = size.items if isinstance(size, Tup) else (size,)
+    if x is None or not x.tensor or any(not isinstance(s, Product) or s.number != 1 for s in lengths):
+        return None
+    axes = Tup(tuple(number(-float(i)) for i in range(int(call.name[-2]), 0, -1)))
+    values = {"dim": Given(axes, call.span), "keepdim": Given(Constant(True), NOWHERE)}
+    return reduce(ctx, replace(call, values=values), x, "mean")
+
+
+@op("avg_pool1d")
+def pooled_whole(ctx: Context, call: Bound) -> Value | None:
+    """A window as long as the last axis, of which there is one."""
+    x, window = call.product("input"), call.product("kernel_size")
+    sole = window.sole if window else None
+    if x is None or sole is None or not isinstance(sole.atom, Size) or sole.atom.axis != -1:
+        return None
+    if set(call.values) - {"input", "kernel_size"} or {f.atom for f in sole.atom.of.factors} != _bases(x):
+        return None
+    values = {"dim": Given(number(-1.0), call.span), "keepdim": Given(Constant(True), NOWHERE)}
+    return reduce(ctx, replace(call, values=values), x, "mean")
+
+
+def _bases(x: Product) -> set[Atom]:
+    return {f.atom for f in x.mono.factors}
+
+
+_PARTS = ("chunk", "tensor_split", "split", "unsafe_chunk", "unsafe_split")
+
+
+@op("cat concat concatenate stack")
+def joined(ctx: Context, call: Bound) -> Value | None:
+    """All parts of a tensor, put together again along the axis by which it was taken apart."""
+    parts, dim = call.product("tensors"), call.product("dim") or number(0.0)
+    atom = parts.sole.atom if parts is not None and parts.sole else None
+    if parts is None or not isinstance(atom, Apply) or not isinstance(atom.args[0], Mono):
+        return None
+    taken = (atom.args[-1:] == (dim.mono,)) and atom.name in (("unbind",) if call.name == "stack" else _PARTS)
+    return Product(atom.args[0], parts.dtype, tensor=True, span=call.span) if taken else None
 
 
 @op("matmul mm bmm mv linear")

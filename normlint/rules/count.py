@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
+from normlint.evaluate.monomial import bears_data
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import count as repair
@@ -119,7 +120,7 @@ def _scaled_elsewhere(c: Computation) -> bool:
     return any(g.param.role == "unknown" and "scale" in g.param.name.lower() for g in c.gains)
 
 
-@rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE, about=("scale",))
+@rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE)
 def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """Uses Bessel's correction, which LayerNorm does not have.
 
@@ -181,6 +182,6 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
-        if not c.statistic.biased and all(c.centred):
+        if not c.statistic.biased and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
             message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
             yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))

@@ -47,30 +47,30 @@ CLASSES: Final[dict[str, str]] = {
         quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce sum_to_size corrcoef cov
         trapezoid trapz native_norm
     """,
-    # the same elements in another order or shape
+    # the same elements in another shape
     "layout": """
-        view view_as reshape reshape_as flatten unflatten unfold swapdims swapaxes movedim moveaxis ravel squeeze
-        unsqueeze permute transpose t adjoint expand expand_as broadcast_to rearrange repeat repeat_interleave tile
-        atleast_1d atleast_2d atleast_3d view_copy permute_copy transpose_copy t_copy unsqueeze_copy squeeze_copy
-        expand_copy alias_copy as_strided as_strided_copy channel_shuffle native_channel_shuffle pixel_shuffle
-        pixel_unshuffle flip fliplr flipud roll rot90 unfold_copy diag_embed diagflat
+        view view_as reshape reshape_as flatten unflatten unfold swapdims swapaxes movedim moveaxis ravel
+        squeeze unsqueeze permute transpose t adjoint expand expand_as broadcast_to rearrange repeat
+        repeat_interleave tile atleast_1d atleast_2d atleast_3d view_copy permute_copy transpose_copy t_copy
+        unsqueeze_copy squeeze_copy expand_copy alias_copy unfold_copy
     """,
     # the same elements as they are
     "same": """
         contiguous clone alias cuda cpu requires_grad pin_memory retain_grad xpu ipu mtia share_memory train eval
         resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
     """,
-    # some of the elements, or those of several tensors together
+    # some of the elements, in another order, or those of several tensors together
     "selection": """
         chunk split unbind select narrow index_select masked_select gather take take_along_dim diag diagonal
         tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes
         split_copy split_with_sizes_copy unbind_copy select_copy narrow_copy diagonal_copy slice_copy index topk
-        sort msort unique unique_consecutive nonzero nonzero_static argwhere argsort cat concat concatenate stack
-        hstack vstack dstack row_stack column_stack block_diag cartesian_prod combinations meshgrid
+        sort msort unique unique_consecutive nonzero nonzero_static argwhere argsort cat concat concatenate
+        stack hstack vstack dstack row_stack column_stack block_diag cartesian_prod combinations meshgrid
         broadcast_tensors tril triu pad constant_pad_nd where masked_fill masked_scatter scatter scatter_add
         scatter_reduce index_add index_copy index_fill index_put index_reduce put select_scatter slice_scatter
         diagonal_scatter as_strided_scatter fill_diagonal sparse_mask embedding max_unpool1d max_unpool2d
-        max_unpool3d slice_inverse
+        max_unpool3d slice_inverse as_strided as_strided_copy channel_shuffle native_channel_shuffle
+        pixel_shuffle pixel_unshuffle flip fliplr flipud roll rot90 diag_embed diagflat
     """,
     # f(c·x) = c·f(x) for c > 0
     "degree 1": """

@@ -145,7 +145,7 @@ def added(ctx: Context, call: Bound) -> Value | None:
 def lerp(ctx: Context, call: Bound) -> Value | None:
     """Input + weight · (end − input)."""
     start, end, weight = call.product("input"), call.product("end"), call.product("weight")
-    if start is None or end is None or weight is None:
+    if start is None or end is None or weight is None or algebra.is_statistic(start) or algebra.is_statistic(end):
         return None
     way = algebra.subtract(end, start, call.span)
     return algebra.add(start, algebra.multiply(weight, way, call.span), call.span)

@@ -30,13 +30,12 @@ from normlint.evaluate.value import (
     scalar,
 )
 from normlint.text.finding import Span
+from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
-QUESTIONS = frozenset(
-    ("size dim ndimension numel nelement is_floating_point is_contiguous chunk split unbind masked_fill select").split()
-)
+QUESTIONS = frozenset(CLASSES["question"].split())
 SIZES = frozenset(
     (
         "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d "

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from normlint.evaluate import algebra, subscripts
+from normlint.evaluate import subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.binding import Args
@@ -20,6 +20,7 @@ from normlint.evaluate.value import (
     AxesOf,
     Constant,
     Defined,
+    Dict,
     Dtype,
     Opaque,
     Path,
@@ -187,6 +188,18 @@ def _map(m: Machine, env: Env, node: s.Call) -> Value:
     return Tup(tuple(m.call(args[0], Args((Given(item, spans[1]),)), node.span) for item in args[1].items))
 
 
+def _dict(m: Machine, env: Env, node: s.Call) -> Value:
+    """dict(dim=-1, keepdim=True), also with another dict."""
+    from normlint.evaluate.calls import arguments
+
+    args = arguments(m, env, node)
+    first = args.positional[0].value if args.positional else Dict()
+    if not isinstance(first, Dict):
+        return Opaque("dict")
+    items = {**dict(first.items), **{name: given.value for name, given in args.keywords.items()}}
+    return Dict(tuple(items.items()), args.more or first.more)
+
+
 def _partial(m: Machine, env: Env, node: s.Call) -> Value:
     from normlint.evaluate.calls import arguments
 
@@ -213,6 +226,7 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.tuple": _tuple,
     "builtins.list": _tuple,
     "builtins.range": _range,
+    "builtins.dict": _dict,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.hasattr": _hasattr,
@@ -272,7 +286,7 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) -
 
 def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span) -> Value | None:
     """Questions about a tensor: its sizes, rank and number of elements."""
-    call = bind(method_key(name), span, args)
+    call = bind(name, method_key(name), span, args)
     first = call.get("dim")
     if name == "size" and first is None:
         return Shape(x)
@@ -285,7 +299,4 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
         return of_atom(Size(base, None, x.layout), x.dtype.WEAK, span, tensor=False)
     if name in ("is_floating_point", "is_contiguous"):
         return Opaque(f"{describe(x)}.{name}")
-    if name in ("chunk", "split", "unbind", "masked_fill", "select", "narrow", "index_select", "dropout"):
-        words = tuple(describe(g.value) for g in args.values[1:])
-        return replace(algebra.opaque(name, (x.mono, *words), span), dtype=x.dtype)
     return None

@@ -65,7 +65,7 @@ def _in_place(name: str) -> bool:
 
 
 def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -> Value:
-    value = _operate(m, method_key(func.name), args.after(Given(func.receiver, node.func.span)), node.span)
+    value = _operate(m, func.name, method_key(func.name), args.after(Given(func.receiver, node.func.span)), node.span)
     value = mutated(m, func.receiver, value, node.span)
     if isinstance(node.func, s.Attribute):
         m.flow(value, node.span)
@@ -89,14 +89,14 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         case Method(receiver=receiver, name=name):
             args = args.after(Given(receiver, receiver.span))
             if row(name) in OPS:
-                return _operate(m, method_key(name), args, span)
+                return _operate(m, name, method_key(name), args, span)
             return builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
         case Path(dotted=dotted):
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
                 return algebra.opaque(dotted, (), span, pure=False, data=True)
-            if op_name(dotted):
-                return _operate(m, key_of(dotted) or "", args, span)
+            if operation := op_name(dotted):
+                return _operate(m, operation, key_of(dotted) or "", args, span)
             return modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
@@ -109,14 +109,13 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     return _unknown(m, "call", args, span)
 
 
-def _operate(m: Machine, key: str, args: Arguments, span: Span) -> Value:
+def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Value:
     """One row of the table; where it doesn't follow, the result is opaque but keeps the dtype it had."""
     for given in args.values:
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
-    bound = bind(key, span, args)
-    run = OPS.get(bound.name)  # None: torch has no operation of this name
-    value = run(m.ctx, bound) if run is not None else None
+    bound = bind(row(name), key, span, args)
+    value = OPS[bound.name](m.ctx, bound)
     if value is not None:
         return value.at(span) if isinstance(value, Product) else value
     products = tuple(g.value for g in args.positional if isinstance(g.value, Product))

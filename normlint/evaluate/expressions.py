@@ -11,6 +11,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Input
 from normlint.evaluate.objects import Env, FunctionRef, Instance
+from normlint.evaluate.ops import contractions
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
@@ -104,6 +105,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     a, b = algebra.as_product(left, span), algebra.as_product(right, span)
     m.flow(a, a.span)
     m.flow(b, b.span)
+    if op == "@":
+        return contractions.at_sign(m.ctx, a, b, span)
     result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
     return result if result is not None else algebra.apply(op, (a, b), span)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Size
 from normlint.evaluate.objects import Env
-from normlint.evaluate.ops import shapes
+from normlint.evaluate.ops import contractions, shapes
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Shape, Tup, Value, of_atom, scalar
 from normlint.text.finding import Span
@@ -83,11 +84,30 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
         return shapes.with_axis(base, -1 if last else at)
     if plain:
         return base
+    kept = _last(node.index, index)
+    if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
+        return total
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
     result = replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias)
     if len(index) > 1 and all(isinstance(i, Product) and not i.tensor for i in index):
         m.ctx.learn_rank(result, 1)  # x[i, j] is one token's vector, or less
     return result
+
+
+def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
+    """Whether `[..., -1:]` keeps the axis of which it takes the last element; None if it takes others."""
+    end = written[-1]
+    if not all(map(_is_full, index[:-1])) or len(index) < 2:
+        return None
+    if isinstance(end, s.Slice):
+        return True if end.upper is end.step is None and _is_minus_one(end.lower) else None
+    return False if isinstance(index[-1], Product) and index[-1].number == -1 else None
+
+
+def _is_minus_one(node: s.Expr | None) -> bool:
+    return (
+        isinstance(node, s.Unary) and node.op == "-" and isinstance(node.operand, s.Literal) and node.operand.value == 1
+    )
 
 
 def _is_full(item: object) -> bool:

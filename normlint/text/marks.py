@@ -10,6 +10,8 @@ import re
 from bisect import bisect_left
 from functools import cached_property, lru_cache
 
+from normlint.text.operations import FUSED, LENGTHS, MEANS, POWERS, PRODUCTS, ROOTS
+
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,11 +19,8 @@ if TYPE_CHECKING:
 
     from normlint.text.finding import Span
 
-REDUCING: Final = (
-    *("mean", "sum", "nansum", "nanmean", "var", "var_mean", "std", "std_mean", "norm", "vector_norm", "normalize"),
-    *("einsum", "reduce", "average", "vecdot"),
-    *("rms_norm", "layer_norm", "native_layer_norm"),
-)
+_ROOTED: Final = (*LENGTHS.split(), *FUSED.split())
+REDUCING: Final = (*MEANS.split(), *_ROOTED)
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 # Each run of blanks follows something of its own: two that meet cost the square of their length.
 _FRACTION: Final = r"(?:[-+(]\s*)*(?:\d*\.\d*[1-9]|\d+[eE]|1\s*/|[^\W\d])"
@@ -29,8 +28,8 @@ _RECKONED: Final = r"(?:[-+(]\s*)*\d+\s*[-+*/]"  # 2/4, 1 - 1.5
 _POWER: Final = r"\*\*(?:(?<=[\w)\]}]\*\*)|(?<=[\w)\]}]\s\*\*)|(?<=\s\s\*\*)(?=[ =.\d(+-]))=?\s*"
 
 
-def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False) -> str:
-    """A bracket after one of the words; `whole`: and not after a longer one; `bare`: nor after `self.`."""
+def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False, more: str = "(?!)") -> str:
+    """A bracket after one of the words; `whole`: and not after a longer one; `bare`: nor after `self.`; or `more`."""
     words = tuple(words)
     ends = "|".join(sorted({word[-2:] for word in words}))
     gate = "|".join(rf"(?<=(?:{ends}){blank}\()" for blank in _BLANK)
@@ -41,16 +40,22 @@ def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False) -> 
         for word in words
         for blank in _BLANK
     ]
-    return rf"\((?:{gate})(?:{'|'.join(ways)})"
+    return rf"\((?:(?:{gate})(?:{'|'.join(ways)})|{more})"
 
 
-_REDUCTION: Final = _called(REDUCING)
-_BARE_REDUCTION: Final = _called(REDUCING, bare=True)
+_SQUARED: Final = "".join(  # torch.dot(x, x)
+    (
+        "(?:" + "|".join(rf"(?<={word}\()" for word in PRODUCTS.split()),
+        r")(?=\s*(?P<one>\w[\w.]{0,40})[^,\n]{0,40},\s*(?P=one)\b)",
+    )
+)
+_REDUCTION: Final = _called(REDUCING, more=_SQUARED)
+_BARE_REDUCTION: Final = _called(REDUCING, bare=True, more=_SQUARED)
 _ROOTS: Final = (
     "sqrt",
     "reciprocal",
     r"std(?<!\wstd)",
-    _called(("norm", "vector_norm", "rms_norm", "layer_norm", "native_layer_norm"), bare=True),
+    _called((word for word in _ROOTED if word.endswith("norm")), bare=True),
     _called(("normalize",), whole=False),
     rf"{_POWER}(?:{_FRACTION}|(?:[-+]\s*)*\(\s*{_RECKONED})",
     rf"pow_?\s*\(\s*(?:[^()]*,\s*)?(?:{_FRACTION}|{_RECKONED})",
@@ -60,16 +65,12 @@ _POSSIBLE_ROOTS: Final = (
     r"sqrt\s*\(",
     _POWER + r"[-+]*[\w.(]",
     _called(
-        (
-            f"{word}{end}"
-            for word in ("pow", "norm", "normalize", "std", "std_mean", "square", *REDUCING[-3:])
-            for end in ("", "_")
-        ),
+        (f"{word}{end}" for word in (*_ROOTED, *POWERS.split()) for end in ("", "_")),
         whole=False,
     ),
 )
 
-_BY_NAME: Final = (*REDUCING, "sqrt", "rsqrt", "reciprocal", "pow")
+_BY_NAME: Final = (*REDUCING, *ROOTS.split(), "pow")
 _RENAMING: Final = rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in _BY_NAME)})"
 RENAMED: Final = re.compile(rf"{_RENAMING}(\w+)")  # `from torch import rsqrt as r`
 _EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])

@@ -70,12 +70,3 @@ def _einops_axes(pattern: str) -> tuple[tuple[int, ...], bool] | None:
     if out == kept:
         return gone, True
     return (gone, False) if out == [n for n in names if n in out] else None
-
-
-@op("vecdot")
-def vecdot(ctx: Context, call: Bound) -> Value | None:
-    x, y = call.product("input"), call.product("y", "other")
-    if x is None or y is None or x.mono != y.mono or not x.tensor:
-        return None
-    values = {"dim": call.values.get("dim", Given(Product(Mono(-1.0)), NOWHERE))}
-    return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
+from normlint.evaluate.monomial import Apply, Atom, Mono, Through
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Product, Value
 
+MOST_POWER = 64
 _FIXED = {
     "sqrt": (Fraction(1, 2), "sqrt"),
     "rsqrt": (Fraction(-1, 2), "rsqrt"),
@@ -35,7 +38,7 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
     """Base ** exponent for a constant exponent."""
     value = exponent.number
-    if value is None or abs(value) > 64:
+    if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)
     step = {Fraction(2): "square", Fraction(1, 2): "sqrt", Fraction(-1, 2): "rsqrt", Fraction(-1): "recip"}
@@ -127,15 +130,56 @@ def _varies(floor: Product) -> bool:
     return floor.tensor and bool(floor.mono.factors)
 
 
-@op("addcmul")
-def addcmul(ctx: Context, call: Bound) -> Value | None:
+@op("addcmul addcdiv")
+def added(ctx: Context, call: Bound) -> Value | None:
+    """Input + value · tensor1 · tensor2, or over tensor2."""
     base, one, two = call.product("input"), call.product("tensor1"), call.product("tensor2")
-    if base is None or one is None or two is None or call.get("value") is not None:
+    if base is None or one is None or two is None or (call.get("value") and call.product("value") is None):
         return None
-    return algebra.add(base, algebra.multiply(one, two, call.span), call.span)
+    joined = (algebra.multiply if call.name == "addcmul" else algebra.divide)(one, two, call.span)
+    value = call.product("value")
+    return algebra.add(base, algebra.multiply(joined, value, call.span) if value else joined, call.span)
 
 
-@op("exp log sigmoid tanh relu silu gelu softplus nan_to_num sin cos log2 log1p sign")
-def elementwise(ctx: Context, call: Bound) -> Value | None:
+@op("lerp")
+def lerp(ctx: Context, call: Bound) -> Value | None:
+    """Input + weight · (end − input)."""
+    start, end, weight = call.product("input"), call.product("end"), call.product("weight")
+    if start is None or end is None or weight is None or algebra.is_statistic(start) or algebra.is_statistic(end):
+        return None
+    way = algebra.subtract(end, start, call.span)
+    return algebra.add(start, algebra.multiply(weight, way, call.span), call.span)
+
+
+@op("where")
+def where(ctx: Context, call: Bound) -> Value | None:
+    """One of two values for each element; which one isn't followed."""
+    one, two = call.product("input"), call.product("other")
+    if one is None or two is None:
+        return None
+    return one if one.mono == two.mono else algebra.apply("where", (one, two), call.span)
+
+
+_INVERSE = {"exp": "log", "exp2": "log2"}
+
+
+@op("exp exp2")
+def exponential(ctx: Context, call: Bound) -> Value | None:
+    """exp(k · log(s)) is s to the power k."""
     value = call.product("input")
-    return algebra.apply(call.name, (value,), call.span) if value else None
+    if value is None:
+        return None
+    factor = value.mono.factors[0] if len(value.mono.factors) == 1 else None
+    inner = _logarithm_of(factor.atom, _INVERSE[call.name]) if factor and factor.power == 1 else None
+    if inner is None or abs(value.mono.coef) > MOST_POWER:
+        return algebra.apply(call.name, (value,), call.span)
+    exponent = Fraction(value.mono.coef).limit_denominator(64)
+    return algebra.power(replace(value, mono=inner), exponent, "pow", call.span)
+
+
+def _logarithm_of(atom: Atom, name: str) -> Mono | None:
+    if isinstance(atom, Through) and atom.name == name:
+        return atom.inner
+    if isinstance(atom, Apply) and atom.name == name and len(atom.args) == 1 and isinstance(atom.args[0], Mono):
+        return atom.args[0]
+    return None

@@ -102,7 +102,30 @@ def _masked(mono: Mono) -> bool:
 @op("mean nanmean average")
 def mean(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    return reduce(ctx, call, x, "mean") if x and x.tensor else None
+    if x is None or not x.tensor:
+        return None
+    return _of_mean(call, x) or reduce(ctx, call, x, "mean")
+
+
+def _of_mean(call: Bound, x: Product) -> Product | None:
+    """The mean of a mean is one over the axes of both."""
+    stat = x.sole.atom if x.sole and x.sole.power == 1 else None
+    if not isinstance(stat, Stat) or stat.reduce != "mean" or not isinstance(stat.axes, tuple):
+        return None
+    axes = axes_of(call.get("dim"), None)
+    if isinstance(axes, tuple):
+        if min((*axes, *stat.axes)) >= 0 or max((*axes, *stat.axes)) >= 0:
+            return None
+        axes = tuple(sorted({*stat.axes, *(axes if stat.keepdim else _without(stat.axes, axes))}))
+    keepdim = stat.keepdim and call.flag("keepdim", False) is not False
+    found = replace(stat, axes=axes, keepdim=keepdim, span=call.span, axes_span=call.span_of("dim"))
+    return replace(of_atom(found, call.dtype(x.dtype), call.span), layout=x.layout)
+
+
+def _without(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Where axes of a tensor that lost some, counted from the end, were before."""
+    left = [-i for i in range(1, len(gone) - min(axes) + 1) if -i not in gone]
+    return tuple(left[-a - 1] for a in axes)
 
 
 @op("sum nansum")
@@ -188,7 +211,7 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
 
 
-@op("norm vector_norm")
+@op("norm vector_norm frobenius_norm")
 def norm(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return _length(ctx, call, x) if x and x.tensor else None

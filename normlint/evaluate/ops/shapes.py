@@ -31,6 +31,13 @@ class _KeepAxis(Atoms):
         return replace(atom, keepdim=True) if isinstance(atom, Stat) else atom
 
 
+class _DropAxis(Atoms):
+    """A statistic that loses the axis that was kept for it."""
+
+    def __call__(self, atom: Atom) -> Atom:
+        return replace(atom, keepdim=False) if isinstance(atom, Stat) else atom
+
+
 class _Placed(Atoms):
     """A parameter that no longer lies along the last axis."""
 
@@ -135,9 +142,18 @@ def repeated(ctx: Context, call: Bound) -> Value | None:
 @op("squeeze")
 def squeeze(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    if x is None or algebra.is_statistic(x):
+    if x is None:
         return None
-    return relayout(ctx, call)
+    return _squeezed(x, call) if algebra.is_statistic(x) else relayout(ctx, call)
+
+
+def _squeezed(x: Product, call: Bound) -> Product | None:
+    """A statistic without the axis that was kept for it, or without one that was added."""
+    dim = call.product("dim")
+    if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
+        return replace(x, layout=x.layout[:-1])
+    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
+    return replace(x, mono=x.mono.map(_DropAxis())) if dim and axes == [(dim.number,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

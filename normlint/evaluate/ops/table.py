@@ -131,11 +131,11 @@ def method_key(name: str) -> str:
     return next((key for key in keys if signatures.overloads(key)), _UNLISTED)
 
 
-def bind(key: str, span: Span, args: Arguments) -> Bound:
-    """Match the arguments of a call with the parameters of torch's."""
+def bind(name: str, key: str, span: Span, args: Arguments) -> Bound:
+    """Match the arguments of a call of the row `name` with the parameters of torch's."""
     found = signatures.bind(key, args, letter)
     unknown = {name: Given(Opaque(f"unknown {name}"), span) for name in found.unknown if name not in found.values}
-    return Bound(row(key.rpartition(".")[2]), span, {**found.values, **unknown}, found.star)
+    return Bound(name, span, {**found.values, **unknown}, found.star)
 
 
 def letter(given: Given) -> str:

@@ -1,0 +1,82 @@
+"""What an operation makes of its operands where nothing but its class is known: see `normlint.text.operations`.
+
+An operation with a function of its own in this package is followed further; the others keep dtype and layout as far as
+their class allows, and depend on their operands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.ops.casts import cast
+from normlint.evaluate.ops.shapes import relayout
+from normlint.evaluate.ops.table import OPS, Bound, Run, op
+from normlint.evaluate.truth import describe
+from normlint.evaluate.value import Product, Value
+from normlint.text.operations import CLASSES
+
+
+def elementwise(ctx: Context, call: Bound) -> Value | None:
+    """Element by element: dtype and layout stay."""
+    return algebra.apply(call.name, call.products, call.span) if call.products else None
+
+
+def gathered(ctx: Context, call: Bound) -> Value | None:
+    """Other elements than the operands', of the dtype that they promote to."""
+    result = elementwise(ctx, call)
+    if not isinstance(result, Product) or algebra.is_statistic(result):
+        return result
+    given = (*call.values.values(), *call.rest)
+    words = (g.value.mono if isinstance(g.value, Product) else describe(g.value) for g in given)
+    return replace(algebra.opaque(call.name, tuple(words), call.span), dtype=result.dtype)
+
+
+def same(ctx: Context, call: Bound) -> Value | None:
+    """The tensor itself."""
+    x = call.product("input")
+    return replace(x, span=call.span) if x else None
+
+
+def converted(ctx: Context, call: Bound) -> Value | None:
+    """In a dtype that isn't told apart from others."""
+    x = call.product("input")
+    return cast(x, DType.UNKNOWN, call.span) if x else None
+
+
+def made(ctx: Context, call: Bound) -> Value | None:
+    """A new tensor, which depends on no other."""
+    return replace(algebra.opaque(call.name, (), call.span, pure=False), dtype=call.dtype(DType.UNKNOWN))
+
+
+@op("copy")
+def copied(ctx: Context, call: Bound) -> Value | None:
+    """What is written into a tensor that was there before."""
+    x, source = call.product("input"), call.product("src", "other")
+    return cast(source, x.dtype, call.span) if x and source else None
+
+
+_RUNS: Final[dict[str, Run]] = {
+    "scaling": elementwise,
+    "sum": elementwise,
+    "contraction": gathered,
+    "power": elementwise,
+    "statistic": gathered,
+    "reduction": gathered,
+    "layout": relayout,
+    "same": same,
+    "selection": gathered,
+    "degree 1": elementwise,
+    "degree 0": elementwise,
+    "pointwise": elementwise,
+    "cast": converted,
+    "creation": made,
+}
+
+for _class, _run in _RUNS.items():
+    for _word in CLASSES[_class].split():
+        OPS.setdefault(_word, _run)
+UNFOLLOWED: Final = CLASSES.keys() - _RUNS.keys() - {"fused norm"}  # classes whose operations have no row

@@ -57,7 +57,6 @@ class _Branches:
             mark = frozenset(flipped.items())
             if key not in plan and mark not in self._seen:
                 self._seen.add(mark)
-                if key in pressing:
-                    self.pressing.append((flipped, run.trail_to(number)))
-                elif key in hopeful:
-                    self.waiting.append((flipped, run.trail_to(number)))
+                branches = self.pressing if key in pressing else self.waiting if key in hopeful else None
+                if branches is not None and len(branches) < MAX_PATHS:  # no more will ever be followed
+                    branches.append((flipped, run.trail_to(number)))

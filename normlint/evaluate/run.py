@@ -18,6 +18,7 @@ from normlint.text.frozen import dataclass
 
 Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
 _MOST_WAITING = 8
+_COPIED = 50  # entries copied in the time of one step
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,10 @@ class Run:
         return value
 
     def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:
+        """A checkpoint, unless to copy all that has gathered would take longer than what has been done since the last."""
         m = self._m
+        if self._trail and (m.ctx.steps - self._trail[-1].machine.ctx.steps) * _COPIED < m.ctx.gathered:
+            return
         if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
             self._trail.pop()
         holders = (env.names, m.globals.names, self._instance.attrs, self._made_in.names)

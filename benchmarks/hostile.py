@@ -115,7 +115,7 @@ def _command(given: Sequence[str], name: str) -> Cost:
     """The command itself, from its start on."""
     child = subprocess.Popen(
         [sys.executable, "-m", "normlint", *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CUT, CUT + 1)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CUT, CUT + 1)),  # noqa: PLW1509  (one thread)
     )  # fmt: skip
     cost = _waited(child.pid, name)
     child.returncode = cost.status

@@ -29,6 +29,7 @@ class Module:
     spent: int = 0  # expressions evaluated so far
     broken: SyntaxError | None = None  # of a piece that was asked for
     deep: list[Span] = field(default_factory=list)  # nested too deeply to be followed
+    unread: dict[str, Span] = field(default_factory=dict)  # too large to be read: functions by name, and where they are
     _lowered: dict[Span, s.Block] = field(default_factory=dict)
 
     @cached_property

@@ -28,6 +28,7 @@ class Path:
     context: Context
     attrs: dict[str, Value]
     result: Value | None
+    cut: bool = False  # it is longer than what is followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Run:
             result = self._enter(since)
             self._call_waiting()
         except Exhausted:
-            return Path(self.context, {}, None)
+            return Path(self.context, {}, None, cut=True)
         except Abandon:
             return None
         self._mark_returned(result)
@@ -146,7 +147,7 @@ class Run:
         return value
 
     def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:
-        """A checkpoint, unless to copy all that has gathered would take longer than what has been done since the last."""
+        """A checkpoint, unless to copy what has gathered takes longer than all that was done since the last."""
         m = self._m
         if self._trail and (m.ctx.steps - self._trail[-1].machine.ctx.steps) * _COPIED < m.ctx.gathered:
             return

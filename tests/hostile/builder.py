@@ -29,4 +29,6 @@ def module(init: list[str], forward: list[str], *, given: str = "dim") -> str:
     lines = ["super().__init__()", *init]
     made = "".join(f"        {line}\n" for line in lines)
     ran = "".join(f"        {line}\n" for line in forward)
-    return f"{HEAD}class RMSNorm(nn.Module):\n    def __init__(self, {given}):\n{made}\n    def forward(self, x):\n{ran}"
+    return (
+        f"{HEAD}class RMSNorm(nn.Module):\n    def __init__(self, {given}):\n{made}\n    def forward(self, x):\n{ran}"
+    )

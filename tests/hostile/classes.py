@@ -20,7 +20,9 @@ def _super(size: int) -> str:
 
 
 def _diamonds(size: int) -> str:
-    rows = "".join(f"class A{i + 1}(A{i}, B{i}):\n    pass\n\n\nclass B{i + 1}(A{i}, B{i}):\n    pass\n\n\n" for i in range(size))
+    rows = "".join(
+        f"class A{i + 1}(A{i}, B{i}):\n    pass\n\n\nclass B{i + 1}(A{i}, B{i}):\n    pass\n\n\n" for i in range(size)
+    )
     return f"{HEAD}class A0(nn.Module):\n{FORWARD}\n\nclass B0(nn.Module):\n    pass\n\n\n{rows}class RMSNorm(A{size}):\n{FORWARD}"
 
 
@@ -29,7 +31,9 @@ def _many(build: str) -> object:
 
 
 def _methods(size: int) -> str:
-    return f"{HEAD}class RMSNorm(nn.Module):\n" + "\n".join(f"    def m{i}(self, x):\n        return {NORM}\n" for i in range(size))
+    return f"{HEAD}class RMSNorm(nn.Module):\n" + "\n".join(
+        f"    def m{i}(self, x):\n        return {NORM}\n" for i in range(size)
+    )
 
 
 def _nested(size: int) -> str:

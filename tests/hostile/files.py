@@ -22,7 +22,16 @@ def _tiny(size: int) -> str:
 
 
 def _notebook(source: str, *, cells: int) -> str:
-    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source.replace("@", str(i))} for i in range(cells)]
+    made = [
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": source.replace("@", str(i)),
+        }
+        for i in range(cells)
+    ]
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
@@ -61,7 +70,7 @@ TEXTS: Final[Texts] = {
     "constants set again and again": (lambda size: HEAD + "A = 1\n" * size + f"def f(x):\n    return {NORM} * A\n", 24, 200, 10_000),
     "a dict": (lambda size: HEAD + f"D = {{{', '.join(f'{i}: [{i}, 0.5]' for i in range(size))}}}\n" + f"def f(x):\n    return {NORM} * D\n", 24, 200, 4000),
     "a list": (lambda size: HEAD + f"D = [{'1, ' * size}]\n" + f"def f(x):\n    return {NORM} * D[0]\n", 24, 200, 30_000),
-    "a list of lambdas": (lambda size: HEAD + f"D = [{f'lambda x: {NORM}, ' * size}]\n" + f"def f(x):\n    return D[0](x)\n", 24, 200, 1000),
+    "a list of lambdas": (lambda size: HEAD + f"D = [{f'lambda x: {NORM}, ' * size}]\n" + "def f(x):\n    return D[0](x)\n", 24, 200, 1000),
     "a huge number": (lambda size: HEAD + f"N = {'9' * size}\n" + f"def f(x):\n    return {NORM} * N\n", 24, 2000, 4000, 90_000),
     "a huge hexadecimal number": (lambda size: HEAD + f"N = 0x{'f' * size}\n" + f"def f(x):\n    return {NORM} * N * N\n", 24, 2000, 90_000),
     "a huge float": (lambda size: HEAD + f"N = 1e{'9' * size}\n" + f"def f(x):\n    return {NORM} * N\n", 2, 24, 2000, 90_000),

@@ -21,7 +21,9 @@ def _deep(head: str, inner: str, tail: str = "") -> object:
             lines += [" " * depth + part for part in head.format(i=depth).split("\n")]
         lines.append(" " * size + inner)
         if tail:
-            lines += [" " * depth + part for depth in reversed(range(size)) for part in tail.format(i=depth).split("\n")]
+            lines += [
+                " " * depth + part for depth in reversed(range(size)) for part in tail.format(i=depth).split("\n")
+            ]
         return normed(lines)
 
     return build
@@ -38,7 +40,9 @@ def _flagged(size: int) -> str:
 
 def _either(size: int) -> str:
     """A constructor that decides, again and again, what the forward sees."""
-    init = [line for i in range(size) for line in (f"if f{i}:", f"    self.a{i} = {i}.0", "else:", f"    self.a{i} = None")]
+    init = [
+        line for i in range(size) for line in (f"if f{i}:", f"    self.a{i} = {i}.0", "else:", f"    self.a{i} = None")
+    ]
     forward = [line for i in range(size) for line in (f"if self.a{i} is not None:", f"    x = {NORM} * self.a{i}")]
     return module(init, [*forward, "return x"], given=", ".join(f"f{i}=False" for i in range(size)))
 
@@ -60,7 +64,10 @@ def _mutual(size: int) -> str:
 def _methods(size: int) -> str:
     """Each calls the two that follow."""
     head = HEAD + "class RMSNorm(nn.Module):\n"
-    chain = "".join(f"    def m{i}(self, x):\n        return self.m{i + 1}(x) + self.m{min(i + 2, size)}(x)\n\n" for i in range(size))
+    chain = "".join(
+        f"    def m{i}(self, x):\n        return self.m{i + 1}(x) + self.m{min(i + 2, size)}(x)\n\n"
+        for i in range(size)
+    )
     return f"{head}{chain}    def m{size}(self, x):\n        return {NORM}\n\n    def forward(self, x):\n        return self.m0(x)\n"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, merged
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
 from normlint.engine.selection import Safety, Selection, matches
 from normlint.engine.settings import demand_key
 from normlint.engine.sift import passes
@@ -125,7 +125,8 @@ def survey(source: Source, demand: Demand) -> list[View]:
 
 def report_of(views: Sequence[View]) -> Report:
     """All that was found in a file."""
-    return Report(findings_of(views), tuple(norm for view in views for norm in view.norms()))
+    norms = tuple(norm for view in views for norm in view.norms())
+    return Report(findings_of(views), norms, unread=tuple(one for view in views for one in view.unread()))
 
 
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
@@ -219,6 +220,11 @@ class View:
             yield ListedNorm(
                 self.source.path, place, norm.kind, norm.qualname, norm.spine, None, at, pending, self.number
             )
+
+    def unread(self) -> Iterator[Unread]:
+        """What is too large to be read."""
+        for name, span in self.analysis.unread:
+            yield Unread(self.source.path, self.source.place(*self.unit.origin(span.start)), name)
 
     def _speaks(self, code: str, span: Span) -> bool:
         from normlint.text.suppress import unit_line

@@ -1,4 +1,4 @@
-"""Python's own parser to our tree: nine times as fast as libcst, which reads what this Python is too old for."""
+"""Python's own parser to our tree, statement by statement."""
 
 from __future__ import annotations
 
@@ -9,41 +9,50 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.lower_expressions import OPERATORS, Expressions
+from normlint.evaluate.lower_expressions import MOST_NESTED, OPERATORS, Expressions
 from normlint.text.finding import Span
 
 
-def lower(text: str, offset: int = 0, *, later: bool = False) -> s.Block:
+def lower(text: str, offset: int = 0, *, later: bool = False, deep: list[Span] | None = None) -> s.Block:
     """The statements of `text`, with spans that count from `-offset`. Raises SyntaxError.
 
-    `later`: the bodies of functions only when somebody looks into them.
+    `later`: the bodies of functions only when somebody looks into them. `deep`: takes what is nested too deeply to be
+    followed; it is opaque in the tree.
     """
+    deep = [] if deep is None else deep
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             module = ast.parse(text)
-        return _Lowering(text, offset, later=later).block(module.body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        from normlint.evaluate import lower_cst
+        return _Lowering(text, offset, deep, later=later).block(module.body)
+    except (RecursionError, MemoryError):
+        deep.append(Span(offset, offset + len(text)))
+        return ()
+    except ValueError as error:  # NUL, or half a surrogate pair
+        raise SyntaxError(str(error)) from error
 
-        return lower_cst.lower(text, offset)
 
-
-_NAME = re.compile(r"(?:def|class)[ \t\\\r\n]+(\w+)")
+_NAME = re.compile(r"(?:def|class)[ \t\f\\\r\n]+([^\s(:\[\\#]+)")
 
 
 class _Lowering(Expressions):
     """Statements; `_STMT` below says which method."""
 
-    def __init__(self, text: str, offset: int, *, later: bool = False) -> None:
-        super().__init__(text, offset)
+    def __init__(self, text: str, offset: int, deep: list[Span], *, later: bool = False) -> None:
+        super().__init__(text, offset, deep)
         self.later = later
 
     def block(self, body: Sequence[ast.stmt]) -> s.Block:
         return tuple(self.statement(node) for node in body if type(node) in _STMT)
 
     def statement(self, node: ast.stmt) -> s.Stmt:
-        return _STMT[type(node)](self, node)
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            found: s.Stmt = s.Evaluate(self.at(node), self.left_out(node))
+        else:
+            found = _STMT[type(node)](self, node)
+        self.depth -= 1
+        return found
 
     def assign(self, node: ast.Assign) -> s.Stmt:
         return s.Assign(self.at(node), tuple(self.expr(t) for t in node.targets), self.expr(node.value))
@@ -127,9 +136,18 @@ class _Lowering(Expressions):
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
         params, head = self.params(node.args), self.head(node)
-        body = (lambda: self.block(node.body)) if self.later else self.block(node.body)
+        body = (lambda: self.looked_into(node)) if self.later else self.block(node.body)
         odd = "async functions" if isinstance(node, ast.AsyncFunctionDef) else _generic(node)
         return s.Function(self.at(node), node.name, params, body, decorators, head, odd)
+
+    def looked_into(self, node: ast.FunctionDef) -> s.Block:
+        """The body, when somebody asks for it."""
+        self.depth = 0
+        try:
+            return self.block(node.body)
+        except RecursionError:  # who asks is deep down himself
+            self.deep.append(self.at(node))
+            return ()
 
     def class_(self, node: ast.ClassDef) -> s.Stmt:
         bases = tuple(self.expr(b) for b in node.bases)

@@ -7,21 +7,27 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from normlint.evaluate import syntax as s
 from normlint.text.finding import Span
 from normlint.text.source import line_starts
 
+MOST_NESTED: Final = 150  # statements and expressions in one another
 _WORD = re.compile(r"\b(?:and|or)\b")
 
 
 class Expressions:
-    """One method a family of nodes; `_EXPR` below says which. Spans count from `-offset`."""
+    """One method a family of nodes; `_EXPR` below says which. Spans count from `-offset`.
 
-    def __init__(self, text: str, offset: int) -> None:
+    `deep` takes what is nested too deeply to be followed.
+    """
+
+    def __init__(self, text: str, offset: int, deep: list[Span]) -> None:
         self.text = text
         self.offset = offset
+        self.deep = deep
+        self.depth = 0
         self.starts = line_starts(text)
         self.wide = {} if text.isascii() else dict(self._wide_lines())
 
@@ -47,11 +53,21 @@ class Expressions:
         return None if node is None else self.expr(node)
 
     def expr(self, node: ast.expr) -> s.Expr:
-        make = _EXPR.get(type(node))
-        if make is not None:
-            return make(self, node)
-        children = tuple(self.expr(c) for c in _nearest_expressions(node))
-        return s.Other(self.at(node), children, None, type(node).__name__)
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            found: s.Expr = self.left_out(node)
+        elif (make := _EXPR.get(type(node))) is not None:
+            found = make(self, node)
+        else:
+            children = tuple(self.expr(c) for c in _nearest_expressions(node))
+            found = s.Other(self.at(node), children, None, type(node).__name__)
+        self.depth -= 1
+        return found
+
+    def left_out(self, node: ast.AST) -> s.Other:
+        """What is nested too deeply: opaque, and told of."""
+        self.deep.append(self.at(node))
+        return s.Other(self.at(node), ())
 
     def joined(self, node: ast.JoinedStr) -> s.Expr:
         children = tuple(self.expr(c) for c in _nearest_expressions(node))
@@ -104,6 +120,8 @@ class Expressions:
 
     def logic(self, node: ast.BoolOp) -> s.Expr:
         """`a and b and c` is (a and b) and c."""
+        if len(node.values) > MOST_NESTED:
+            return self.left_out(node)
         op = "and" if isinstance(node.op, ast.And) else "or"
         start, end = self.at(node)
         found = self.expr(node.values[0])

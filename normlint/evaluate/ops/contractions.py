@@ -103,7 +103,7 @@ def joined(ctx: Context, call: Bound) -> Value | None:
     """All parts of a tensor, put together again along the axis by which it was taken apart."""
     parts, dim = call.product("tensors"), call.product("dim") or number(0.0)
     atom = parts.sole.atom if parts is not None and parts.sole else None
-    if parts is None or not isinstance(atom, Apply) or not isinstance(atom.args[0], Mono):
+    if parts is None or not (isinstance(atom, Apply) and atom.args) or not isinstance(atom.args[0], Mono):
         return None
     taken = (atom.args[-1:] == (dim.mono,)) and atom.name in (("unbind",) if call.name == "stack" else _PARTS)
     return Product(atom.args[0], parts.dtype, tensor=True, span=call.span) if taken else None

@@ -296,8 +296,29 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
     return stat if divided or (not counts and mono.coef not in (1.0, base.coef)) else None
 
 
+def _common(left: Mono, right: Mono) -> Mono:
+    """The statistics that are factors of both."""
+    both = (
+        f
+        for f in left.factors
+        if bears_stat(f.atom) and any(f.atom == g.atom and f.power == g.power for g in right.factors)
+    )
+    return Mono(1.0, tuple(both))
+
+
+def _without(mono: Mono, common: Mono) -> Mono:
+    return Mono(mono.coef, tuple(f for f in mono.factors if not any(f.atom == g.atom for g in common.factors)))
+
+
 def _centred(left: Product, right: Product, span: Span) -> Product | None:
-    stat = _mean_of(right.mono, left.mono) if left.tensor and right.tensor else None
+    if not (left.tensor and right.tensor):
+        return None
+    common = _common(left.mono, right.mono)
+    if common.factors:  # x·s − mean(x)·s is (x − mean(x))·s
+        one, two = (replace(p, mono=_without(p.mono, common)) for p in (left, right))
+        inner = _centred(one, two, span)
+        return None if inner is None else replace(inner, mono=inner.mono.times(common))
+    stat = _mean_of(right.mono, left.mono)
     if stat is None:
         return None
     sole = left.sole

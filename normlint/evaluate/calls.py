@@ -8,7 +8,7 @@ from normlint.evaluate import algebra, builtins, modules
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
-from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row
+from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row, shaping
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
@@ -90,14 +90,16 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             args = args.after(Given(receiver, receiver.span))
             if row(name) in OPS:
                 return _operate(m, method_key(name), args, span)
-            return builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
+            value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
+            return shaping.outside(m.ctx, method_key(name), args, span, value)
         case Path(dotted=dotted):
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
                 return algebra.opaque(dotted, (), span, pure=False, data=True)
             if op_name(dotted):
                 return _operate(m, key_of(dotted) or "", args, span)
-            return modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
+            value = modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
+            return shaping.outside(m.ctx, key_of(dotted), args, span, value)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):
@@ -117,10 +119,11 @@ def _operate(m: Machine, key: str, args: Arguments, span: Span) -> Value:
     bound = bind(key, span, args)
     run = OPS.get(bound.name)  # None: torch has no operation of this name
     value = run(m.ctx, bound) if run is not None else None
-    if value is not None:
-        return value.at(span) if isinstance(value, Product) else value
-    products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
-    return algebra.apply(bound.name, products, span) if products else algebra.opaque(bound.name, (), span, pure=False)
+    if value is None:
+        products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
+        unread = algebra.opaque(bound.name, (), span, pure=False)
+        value = algebra.apply(bound.name, products, span) if products else unread
+    return shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:

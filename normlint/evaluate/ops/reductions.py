@@ -79,7 +79,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     stat = Stat(
         inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
         _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
-        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner),
+        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
     return replace(result, mono=result.mono.times(outside), layout=x.layout)

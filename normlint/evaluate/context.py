@@ -85,9 +85,9 @@ class Context:
         # fmt: off
         return Context(
             self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
-            self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague, self.quiet,
-            self.prefer, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(), self.forks.copy(),
-            self.carriers.copy(), self.entered.copy(), self.called.copy(),
+            self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
+            self.quiet, self.prefer, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
+            self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(),
         )
         # fmt: on
 

@@ -1,12 +1,13 @@
 """The shape of a tensor, in symbols: what the text tells of its axes, axis by axis, from the front and from the back.
 
-A length is a `Mono`: a number, a size that the text names, or a symbol made for one axis. Lengths that have to be equal
-are united (`Shapes.unite`), and so is all that is told of one tensor; what is told later holds for what was made before.
+A length is a `Mono`: a number, a size that the text names, or a symbol made for one axis. Lengths that have to be
+equal are united (`Shapes.unite`), and so is all that is told of one tensor; what is told later holds for what was made
+before.
 
 What counts as told, and nothing else does:
 
-- the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute` and patterns of einops, the sizes of a view, the
-  number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
+- the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute` and patterns of einops, the sizes of a view,
+  the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
 - a least rank: an axis that is named (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
 - a length: a gain that is multiplied, a Linear or convolution that is applied, a matrix product, an equality that is
   tested, a view, two tensors that are added.
@@ -328,7 +329,7 @@ class Shapes:
             return False
         if not a.factors and not b.factors:
             return True
-        theirs = {number: i for number, i in self.axes.get(b, ())}
+        theirs = dict(self.axes.get(b, ()))
         return any(self.meets(Free(n), i, theirs[n]) is False for n, i in self.axes.get(a, ()) if n in theirs)
 
     def name(self, length: Mono | None, name: str) -> None:
@@ -347,7 +348,7 @@ class Shapes:
 
     def join(self, a: Dims, b: Dims) -> Dims:
         """The shape of what is computed from both, element by element."""
-        if a == b or b == SCALAR:
+        if b in (a, SCALAR):
             return a
         if a == SCALAR:
             return b

@@ -117,13 +117,17 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe. Nothing is offered where the statistic is reshaped or given back elsewhere.
     """
-    for c in norm.computations if norm.meant else ():
-        if not c.layout_matches or c.partial:
-            continue
-        for stat in (c.statistic, c.centre):
-            if stat is not None and not stat.keepdim and stat.axes != ALL and stat.rank != 1:
-                message = f"`{stat.spelled}` drops the axis: (B, L) broadcasts against (B, L, D)"
-                yield Problem(stat.span, message, partial(repair.keep_axis, norm, stat))
+    for c in norm.computations:
+        for stat, fits in ((c.statistic, c.placing.fits), (c.centre, c.placing.centre_fits)):
+            if stat is None or stat.axes == ALL or c.partial or fits:
+                continue
+            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches
+            if fits is False or (lost and norm.meant):
+                against = c.placing.shown
+                message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
+                put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
+                said = put_back.format(stat.spelled, against) if stat.keepdim else message
+                yield Problem(stat.span, said, partial(repair.keep_axis, norm, stat) if lost else None)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
@@ -186,11 +190,13 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     comes in as a parameter is left to its callers.
     """
     for c in norm.computations if norm.owner.intent in ("rms", "layer", "norm", "l2") else ():
-        if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))):
+        if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
         stat = next((t for t in (c.statistic, c.centre) if t is not None and _misses_features(t)), None)
+        if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
+            stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces axis {_shown(stat)}, but the gain lies along the last one"
+            message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -205,6 +211,16 @@ def _misses_features(stat: Stat) -> bool:
     if len(stat.axes) == 1:
         return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
     return True
+
+
+def _left(shape: str) -> str:
+    """The shape that is left when the last axis goes."""
+    return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
+
+
+def _of(c: Computation) -> str:
+    """Which axes there are, where the text tells."""
+    return f" of a {c.placing.shown} input" if c.placing.names else ""
 
 
 def _shown(stat: Stat) -> str:

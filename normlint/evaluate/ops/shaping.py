@@ -38,9 +38,9 @@ PARAMS: Final = {
     "select": "input dim index",
     "narrow": "input dim start length",
     "amax amin prod logsumexp argmax argmin all any median quantile": "input dim keepdim",
-    "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 softsign "
-    "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh tan atan "
-    "layer_norm rms_norm group_norm batch_norm instance_norm local_response_norm nan_to_num_ fill_ normal_ zero_": "input",
+    "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 "
+    "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh "
+    "layer_norm rms_norm group_norm batch_norm instance_norm": "input",
     "where": "condition input other",
     "lerp": "input end weight",
     "eq ne lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot": "input other",
@@ -48,11 +48,11 @@ PARAMS: Final = {
 OUTSIDE: Final = {name: tuple(params.split()) for names, params in PARAMS.items() for name in names.split()}
 POINTWISE: Final = frozenset(
     (
-        "float double half bfloat16 int long bool to type type_as detach stop_gradient cuda cpu pin_memory requires_grad_ "
+        "float double half bfloat16 int long bool to type type_as detach stop_gradient cuda cpu pin_memory "
         "sqrt rsqrt reciprocal square pow float_power mul multiply div divide true_divide add sub subtract rsub neg "
-        "negative abs absolute fabs clamp clip clamp_min maximum fmax addcmul exp log sigmoid tanh relu silu gelu softplus "
-        "nan_to_num sin cos log2 log1p sign normalize contiguous clone alias where lerp eq ne lt le gt ge logical_and "
-        "logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor"
+        "negative abs absolute fabs clamp clip clamp_min maximum fmax addcmul exp log sigmoid tanh relu silu gelu "
+        "softplus requires_grad_ nan_to_num sin cos log2 log1p sign normalize contiguous clone alias where lerp eq ne "
+        "lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor"
     ).split()
 ) | {name for names, params in PARAMS.items() if params == "input" for name in names.split()}  # fmt: skip
 
@@ -212,7 +212,7 @@ def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if ranks[1] == 2 and shapes.least(dims) >= 2:
         shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, 0))
         return Changed(dims, ((-1, shapes.axis(theirs, 1)),))
-    if ranks[0] is None or ranks[1] is None or min(ranks) < 2:  # type: ignore[type-var]
+    if ranks[0] is None or ranks[1] is None or ranks[0] < 2 or ranks[1] < 2:
         return None
     if not shapes.differ(shapes.axis(dims, -1), shapes.axis(theirs, -2)):
         shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, -2))

@@ -9,6 +9,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row, shaping
+from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
@@ -162,6 +163,7 @@ def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
     bind_parameters(m, ref, env, args)
     for name, value in env.names.items():
         m.carry(name, value)
+    heed(m, ref, env.names)
     m.ctx.entered.add(ref.node.span)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))

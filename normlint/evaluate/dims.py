@@ -10,7 +10,9 @@ What counts as told, and nothing else does:
   the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
 - a least rank: an axis that is named (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
 - a length: a gain that is multiplied, a Linear or convolution that is applied, a matrix product, an equality that is
-  tested, a view, two tensors that are added.
+  tested, a view, two tensors that are added;
+- that the features are last: a gain of that length, a Linear, a matrix or a LayerNorm on the last axis, or the names of
+  the axes (`b, n, d`).
 
 Two of them that contradict each other leave the rank unknown. A length that isn't written as 1 is taken not to be 1.
 """
@@ -126,19 +128,17 @@ class Shapes:
     axes: dict[Mono, frozenset[tuple[int, int]]] = field(default_factory=dict)  # of a length: whose axes have it
     names: dict[Mono, str] = field(default_factory=dict)  # what the text calls a length
     met: dict[Span, tuple[tuple[Dims, Dims], ...]] = field(default_factory=dict)  # statistics, and what they met
+    features: frozenset[Mono] = frozenset()  # lengths that a Linear, a matrix or a LayerNorm takes or gives
     count: int = 0
 
     def copy(self) -> Shapes:
         """All that is known so far, to go on from."""
+        # fmt: off
         return Shapes(
-            self.ranks.copy(),
-            self.held.copy(),
-            self.same.copy(),
-            self.axes.copy(),
-            self.names.copy(),
-            self.met.copy(),
-            self.count,
+            self.ranks.copy(), self.held.copy(), self.same.copy(), self.axes.copy(), self.names.copy(),
+            self.met.copy(), self.features, self.count,
         )
+        # fmt: on
 
     def free(self, least: int = 0) -> Free:
         """A tensor of which nothing else is known."""
@@ -316,6 +316,13 @@ class Shapes:
         if b in self.names:
             self.names.setdefault(a, self.names[b])
         return True
+
+    def learn_features(self, *lengths: Mono | None) -> None:
+        """Features have these lengths."""
+        self.features |= {self.find(n) for n in lengths if n is not None and self.find(n) != ONE_LONG}
+
+    def are_features(self, length: Mono | None) -> bool:
+        return length is not None and self.find(length) in {self.find(n) for n in self.features}
 
     def equal(self, one: Mono | None, two: Mono | None) -> bool:
         return one is not None and two is not None and self.find(one) == self.find(two)

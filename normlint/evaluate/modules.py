@@ -75,7 +75,10 @@ def _sizes(args: Arguments) -> tuple[Mono | None, ...]:
     return tuple(v.mono if isinstance(v, Product) and not v.tensor else None for v in single)
 
 
-_FIRST = ("in_features in_channels num_features normalized_shape nx", "out_features out_channels nf")
+_FIRST = (
+    "in_features in_channels num_features normalized_shape num_embeddings",
+    "out_features out_channels embedding_dim",
+)
 
 
 def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | None:

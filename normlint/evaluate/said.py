@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ITEM = r"(?:[A-Za-z_]\w*|\d+|\.\.\.|\*)"
 _SHAPE = re.compile(rf"[(\[]\s*({_ITEM}(?:\s*,\s*{_ITEM})*)\s*,?\s*[)\]]")
+_TIMES = re.compile(rf"({_ITEM}(?:\s+[x×]\s+{_ITEM})+)")  # batch x 36 x 2048
 _TYPED = re.compile(r"\[\s*[\w.]*(?:Tensor|Array)\s*,\s*[\"']([^\"']+)[\"']\s*\]")
 _AXIS = re.compile(
     r"[A-Za-z]\d?|[A-Z]{2,3}|\d+|\.\.\.|\*|.*(?:batch|seq|len|dim|hid|chan|embed|feat|head|tok|time|height|width|num|size"
@@ -68,9 +69,8 @@ def _typed(note: str) -> tuple[tuple[str, ...], ...]:
     found = _TYPED.search(note)
     if found is None or "," in found[1] or "(" in found[1]:
         return ()
-    items = tuple(
-        "..." if "..." in w or w.startswith("*") else w.lstrip("#_?").partition("=")[0] for w in found[1].split()
-    )
+    words = found[1].split()
+    items = tuple("..." if "..." in w or w[0] == "*" else w.lstrip("#_?").partition("=")[0] for w in words)
     return (items,) if items and all(item == "..." or item.isalnum() or "_" in item for item in items) else ()
 
 
@@ -96,8 +96,8 @@ def _input(lines: list[str]) -> tuple[tuple[str, ...], ...]:
 
 def _shapes(line: str) -> Iterator[tuple[str, ...]]:
     """What reads like the names of axes, in brackets."""
-    for match in _SHAPE.finditer(line):
-        items = tuple(item.strip() for item in match[1].split(","))
+    for match in (*_SHAPE.finditer(line), *_TIMES.finditer(line)):
+        items = tuple(re.split(r"\s*,\s*|\s+[x×]\s+", match[1]))
         named = sum(item.isidentifier() for item in items)
         if named and (len(items) > 1 or match[0].rstrip(")] ").endswith(",")) and all(map(_is_axis, items)):
             yield items

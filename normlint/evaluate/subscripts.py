@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
-from normlint.evaluate.dims import Exact, is_symbol
+from normlint.evaluate.dims import is_symbol
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env
@@ -87,9 +87,6 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if plain:
         return base
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
-    single = len(index) > 1 and all(isinstance(i, Product) and not i.tensor for i in index)
-    if single and m.ctx.shapes.rank(dims) is None:
-        dims = Exact((None,))  # x[i, j] is one token's vector, or less
     return replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims)
 
 
@@ -112,4 +109,6 @@ def _index_key(m: Machine, env: Env, item: object, node: s.Expr) -> object:
     if isinstance(item, s.Slice):
         parts = (item.lower, item.upper, item.step)
         return ("slice", *(describe(m.eval(env, p)) if p is not None else None for p in parts))
-    return item.mono if isinstance(item, Product) else m.module.source(node.span)
+    if isinstance(item, Product):
+        return item.mono if item.tensor else ("at", item.mono)
+    return m.module.source(node.span)

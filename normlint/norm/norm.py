@@ -69,6 +69,7 @@ class Placing:
     names: tuple[str, ...] = ()  # of the axes of what is reduced
     over_last: bool | None = None  # the one reduced axis is the last one
     along_gain: bool | None = None  # the gain lies along a reduced axis
+    over_tokens: bool = False  # it leaves out the last axis, whose length is that of features, and takes the tokens
     fits: bool | None = None  # the statistic broadcasts as one that keeps its axis would
     centre_fits: bool | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -33,6 +34,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         _names(shapes, over),
         None if single is None else shapes.meets(over, single, -1),
         None if single is None or None in told or not told else all(told),
+        _over_tokens(shapes, over, stat.axes),
         _set_against(shapes, stat),
         _set_against(shapes, centre) if centre is not None else None,
     )
@@ -86,6 +88,25 @@ def _name(shapes: Shapes, length: Mono | None) -> str:
         return f"{whole.coef:g}"
     sole = whole.factors[0].atom if len(whole.factors) == 1 and whole.coef == 1 else None
     return sole.name if isinstance(sole, Scalar) and not is_symbol(whole) and sole.name.isidentifier() else ""
+
+
+_TOKENS = re.compile(r"[tlsn]|(?:.*_)?(?:seq|len|length|tok|tokens?|time|steps?|patches)(?:_.*)?|.*(?:seq|len)", re.I)
+_FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
+
+
+def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
+    """Whether names or layers on the last axis tell that the features are there, while tokens are reduced."""
+    if shapes.least(over) < 3 or any(shapes.meets(over, a, -1) is not False for a in axes if len(axes) == 1):
+        return False
+    last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
+    told = shapes.are_features(last) or _FEATURES.fullmatch(_name(shapes, last)) is not None
+    tokens = (not shapes.are_features(n) and _reads_as_tokens(shapes, n, shapes.are_features(last)) for n in reduced)
+    return told and bool(reduced) and all(tokens)
+
+
+def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bool:
+    name = _name(shapes, length)
+    return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
 
 
 def _set_against(shapes: Shapes, stat: Stat) -> bool | None:

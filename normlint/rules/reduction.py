@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Stat
+from normlint.evaluate.monomial import ALL, Mono, Stat
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
@@ -189,6 +189,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. The axis is put right where it is written, in the call or where a constant holds it; an axis that
     comes in as a parameter is left to its callers.
     """
+    yield from _over_tokens(norm)
     for c in norm.computations if norm.owner.intent in ("rms", "layer", "norm", "l2") else ():
         if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
@@ -202,7 +203,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
 
 def _along_features(c: Computation, i: int) -> bool:
     param = c.gains[i].param
-    return param.axis == "last" and (param.shape is None or len(param.shape) == 1) and param.role != "unknown"
+    ahead = param.shape[:-1] if param.shape else ()
+    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
 def _misses_features(stat: Stat) -> bool:
@@ -211,6 +213,18 @@ def _misses_features(stat: Stat) -> bool:
     if len(stat.axes) == 1:
         return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
     return True
+
+
+def _over_tokens(norm: Norm) -> Iterator[Problem]:
+    """Without a gain of known shape: it normalizes by its name, and layers or names say that the features are last."""
+    named = norm.owner.intent in ("rms", "layer", "l2") or "normali" in norm.qualname.lower()
+    for c in norm.computations if named else ():
+        single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
+        open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
+        told = c.placing.over_tokens and open_ and (single or norm.owner.intent == "rms")
+        if told and not c.statistic.default_dim:
+            message = f"reduces axis {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
+            yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
 
 
 def _left(shape: str) -> str:
@@ -281,6 +295,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         stat = c.statistic
-        if stat.default_dim and stat.rank != 2 and c.gains and all(_along_features(c, i) for i in range(len(c.gains))):
-            message = "`F.normalize` reduces dim 1, the tokens of a (B, L, D) input: pass dim=-1"
+        last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
+        if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
+            message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

@@ -35,6 +35,7 @@ PARAMS: Final = {
     "cat concat concatenate stack": "tensors dim",
     "chunk split tensor_split": "input sections dim",
     "unbind": "input dim",
+    "eye": "n",
     "select": "input dim index",
     "narrow": "input dim start length",
     "amax amin prod logsumexp argmax argmin all any median quantile": "input dim keepdim",
@@ -211,6 +212,8 @@ def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     ranks = shapes.rank(dims), shapes.rank(theirs)
     if ranks[1] == 2 and shapes.least(dims) >= 2:
         shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, 0))
+        if _is_gain(other):
+            shapes.learn_features(shapes.axis(theirs, 0), shapes.axis(theirs, 1))
         return Changed(dims, ((-1, shapes.axis(theirs, 1)),))
     if ranks[0] is None or ranks[1] is None or ranks[0] < 2 or ranks[1] < 2:
         return None
@@ -234,14 +237,18 @@ def layer(ctx: Context, name: str, sizes: tuple[Mono | None, ...], x: Product) -
     """What nn.Linear(in, out), nn.Conv2d(in, out, …), nn.LayerNorm(dim) and the like make of their input's shape."""
     dims, shapes = ctx.dims(x), ctx.shapes
     size = dict(enumerate(sizes))
-    if name in ("Linear", "Conv1D"):
-        first, last = (size.get(0), size.get(1)) if name == "Linear" else (size.get(1), size.get(0))
-        shapes.unite(shapes.axis(dims, -1), first)
-        return Changed(dims, ((-1, last),))
+    if name == "Linear":
+        shapes.unite(shapes.axis(dims, -1), size.get(0))
+        shapes.learn_features(shapes.axis(dims, -1), size.get(1))
+        return Changed(dims, ((-1, size.get(1)),))
+    if name == "Embedding":
+        shapes.learn_features(size.get(1))
+        return Changed(with_new(dims, -1), ((-1, size.get(1)),))
     if name.startswith("Conv") and name[-2:] in ("1d", "2d", "3d"):
         return _convolved(ctx, dims, size, int(name[-2]), moved="Transpose" in name)
     if name in ("LayerNorm", "RMSNorm"):
         shapes.unite(shapes.axis(dims, -1), size.get(0))
+        shapes.learn_features(size.get(0))
         return dims
     if name in ("BatchNorm2d", "BatchNorm3d", "InstanceNorm2d"):
         ctx.shapes.learn_rank(dims, int(name[-2]) + 2)
@@ -282,14 +289,12 @@ def parts(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     axis, count = _axis(call), call.product("sections")
     if axis is None:
         return None
-    length = ctx.shapes.axis(dims, axis)
-    if call.name == "split":
-        part = count.mono if count is not None and not count.tensor else None
-    elif length is not None and count is not None and count.number:
-        part = Mono(length.coef / count.number, length.factors) if not length.factors else None
-    else:
-        part = None
-    return with_new(Changed(dims, ((axis, part),)), 0)
+    length, given = ctx.shapes.axis(dims, axis), count.number if count is not None else None
+    whole = length.coef if length is not None and not length.factors else None
+    even = bool(given and whole) and (whole or 0) % (given or 1) == 0  # else the last part is shorter
+    part = None if not even or not whole or not given else given if call.name == "split" else whole / given
+    dims = Changed(dims, ((axis, None if part is None else Mono(part)),))
+    return with_new(dims, 0)
 
 
 @shaper("unbind")
@@ -394,7 +399,18 @@ def viewed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 @shaper("view_as reshape_as expand_as")
 def like(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     other = call.product("other") or next((g.value for g in call.rest if isinstance(g.value, Product)), None)
+    x = call.product("input")
+    if other is not None and x is not None and call.name == "expand_as":
+        joined(ctx, ctx.dims(other), x)
+        ctx.shapes.meet(x.mono, dims, ctx.dims(other))
     return ctx.dims(other) if other is not None else None
+
+
+@shaper("eye")
+def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """torch.eye(n)."""
+    size = call.product("n")
+    return Exact((size.mono, size.mono)) if size is not None and not size.tensor and len(call.values) == 1 else None
 
 
 @shaper("ones_like zeros_like empty_like randn_like full_like")
@@ -404,8 +420,11 @@ def as_other(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("expand broadcast_to")
 def expanded(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    given = call.rest or call.sequence("size")
-    return resizing.expanded(ctx, dims, resizing.sizes(given))
+    given, x = call.rest or call.sequence("size"), call.product("input")
+    result = resizing.expanded(ctx, dims, resizing.sizes(given))
+    if x is not None and result is not None:
+        ctx.shapes.meet(x.mono, dims, result)
+    return result
 
 
 @shaper("repeat tile")

@@ -23,39 +23,26 @@ from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.lettered import einsum_dims, rearranged
 from normlint.evaluate.ops.reductions import axes_of
-from normlint.evaluate.ops.table import ALIASES, Bound, Given
+from normlint.evaluate.ops.table import Arguments, Bound, Given, bind
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
+from normlint.text.finding import Span
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
 SHAPERS: Final[dict[str, Shaper]] = {}
-# Operations that this file shapes and that have no row yet, with their parameters.
-PARAMS: Final = {
-    "matmul mm bmm dot inner": "input other",
-    "linear": "input weight bias",
-    "cat concat concatenate stack": "tensors dim",
-    "chunk split tensor_split": "input sections dim",
-    "unbind": "input dim",
-    "eye": "n",
-    "select": "input dim index",
-    "narrow": "input dim start length",
-    "amax amin prod logsumexp argmax argmin all any median quantile": "input dim keepdim",
-    "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 "
-    "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh "
-    "layer_norm rms_norm group_norm batch_norm instance_norm": "input",
-    "where": "condition input other",
-    "lerp": "input end weight",
-    "eq ne lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot": "input other",
-}  # fmt: skip
-OUTSIDE: Final = {name: tuple(params.split()) for names, params in PARAMS.items() for name in names.split()}
 POINTWISE: Final = frozenset(
     (
         "float double half bfloat16 int long bool to type type_as detach stop_gradient cuda cpu pin_memory "
         "sqrt rsqrt reciprocal square pow float_power mul multiply div divide true_divide add sub subtract rsub neg "
         "negative abs absolute fabs clamp clip clamp_min maximum fmax addcmul exp log sigmoid tanh relu silu gelu "
         "softplus requires_grad_ nan_to_num sin cos log2 log1p sign normalize contiguous clone alias where lerp eq ne "
-        "lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor"
+        "lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor "
+        "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 "
+        "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh "
+        "layer_norm rms_norm group_norm batch_norm instance_norm"
     ).split()
-) | {name for names, params in PARAMS.items() if params == "input" for name in names.split()}  # fmt: skip
+)
+# Of these the first tensor alone says what the shape is.
+_FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
 
 
 def shaper(names: str) -> Callable[[Shaper], Shaper]:
@@ -82,28 +69,22 @@ def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
     sole = value.sole
     if sole and isinstance(sole.atom, Param) and sole.atom.shape is not None and call.name not in SHAPERS:
         return Exact(sole.atom.shape)
-    first = next((v for v in map(call.get, ("input", "tensors", "first", "data")) if v is not None), None)
+    first = call.get("input", "tensor", "tensors", "data")
     if call.name in SHAPERS:
         run = SHAPERS[call.name]
         return run(ctx, call, ctx.dims(first) if isinstance(first, Product) else SCALAR)
     return _pointwise(ctx, call) if call.name in POINTWISE else None
 
 
-def outside(ctx: Context, name: str, positional: tuple[Given, ...], keywords: dict[str, Given], value: Value) -> Value:
+def outside(ctx: Context, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
     """The result of an operation that has no row."""
-    if name not in OUTSIDE:
-        return value
-    values = dict(zip(OUTSIDE[name], positional, strict=False)) | {ALIASES.get(k, k): v for k, v in keywords.items()}
-    return shaped(ctx, Bound(name, positional[0].span if positional else _NO, values, positional[len(values) :]), value)
-
-
-_NO = Product(Mono()).span
+    name = key.rpartition(".")[2] if key else ""
+    return shaped(ctx, bind(key or "", span, args), value) if name in SHAPERS or name in POINTWISE else value
 
 
 def _pointwise(ctx: Context, call: Bound) -> Dims | None:
     """All tensors together; a type's or an argument's own shape says nothing."""
-    single = call.name in ("type_as", "to", "type", "normalize")
-    names = ("input",) if single else tuple(call.values)
+    names = ("input",) if call.name in _FIRST_ALONE else tuple(call.values)
     tensors = [v for v in map(call.get, names) if isinstance(v, Product) and v.tensor]
     found: Dims | None = None
     for one in sorted(tensors, key=_is_gain):
@@ -193,8 +174,9 @@ def patterned(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("einsum")
 def einsum(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    equation = call.get("equation")
-    operands = [v for v in (call.get("first"), call.get("second")) if v is not None] + [g.value for g in call.rest]
+    given = call.sequence("args")
+    equation, given = (given[0].value, given[1:]) if given else (None, ())
+    operands = [g.value for g in given]
     if not isinstance(equation, Constant) or not all(isinstance(v, Product) for v in operands):
         return None
     return einsum_dims(ctx.shapes, str(equation.value), [ctx.dims(v) for v in operands if isinstance(v, Product)])
@@ -205,7 +187,7 @@ def einsum(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("matmul mm bmm inner")
 def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    other = call.product("other")
+    other = call.product("other", "mat2")
     if other is None or call.name == "inner":
         return None
     theirs, shapes = ctx.dims(other), ctx.shapes
@@ -276,17 +258,18 @@ def _convolved(ctx: Context, dims: Dims, size: dict[int, Mono | None], spatial: 
 # --- parts and wholes ------------------------------------------------------------------------------------------------
 
 
-def _axis(call: Bound, name: str = "dim", default: int | None = 0) -> int | None:
-    value = call.product(name)
+def _axis(call: Bound, names: str = "dim", default: int | None = 0) -> int | None:
+    value = call.product(*names.split())
     if value is None:
-        return default if name not in call.values else None
+        return None if any(name in call.values for name in names.split()) else default
     return int(value.number) if value.number is not None else None
 
 
 @shaper("chunk split tensor_split")
 def parts(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     """A list of parts: an axis in front that unpacking takes away."""
-    axis, count = _axis(call), call.product("sections")
+    axis = _axis(call)
+    count = call.product("chunks", "split_size", "split_size_or_sections", "indices_or_sections")
     if axis is None:
         return None
     length, given = ctx.shapes.axis(dims, axis), count.number if count is not None else None
@@ -359,9 +342,7 @@ def permuted(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("transpose swapaxes swapdims")
 def transposed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    one, two = (_axis(call, name, None) for name in ("dim0", "dim1"))
-    if call.name == "swapdims":
-        one, two = (_number(g) for g in call.rest[:2]) if len(call.rest) > 1 else (None, None)
+    one, two = (_axis(call, names, None) for names in ("dim0 axis0", "dim1 axis1"))
     return None if one is None or two is None else swapped(ctx, dims, one, two)
 
 
@@ -371,16 +352,10 @@ def swapped(ctx: Context, dims: Dims, one: int, two: int) -> Dims:
     return dims.base if isinstance(dims, Swapped) and {dims.one, dims.two} == {one, two} else Swapped(dims, one, two)
 
 
-def _number(given: Given) -> int | None:
-    value = given.value
-    return int(value.number) if isinstance(value, Product) and value.number is not None else None
-
-
 @shaper("movedim moveaxis")
 def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     """x.movedim(1, -1)."""
-    places = [_number(g) for g in call.rest[:2]]
-    one, two = places if len(places) == 2 else (None, None)
+    one, two = _axis(call, "source", None), _axis(call, "destination", None)
     if one is None or two is None:
         return None
     length, rank = ctx.shapes.axis(dims, one), ctx.shapes.rank(dims)
@@ -393,13 +368,12 @@ def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("view reshape")
 def viewed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    return resizing.viewed(ctx, dims, resizing.sizes(call.sequence("size")))
+    return resizing.viewed(ctx, dims, resizing.sizes(call.sequence("size", "shape")))
 
 
 @shaper("view_as reshape_as expand_as")
 def like(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    other = call.product("other") or next((g.value for g in call.rest if isinstance(g.value, Product)), None)
-    x = call.product("input")
+    other, x = call.product("other"), call.product("input")
     if other is not None and x is not None and call.name == "expand_as":
         joined(ctx, ctx.dims(other), x)
         ctx.shapes.meet(x.mono, dims, ctx.dims(other))
@@ -420,7 +394,7 @@ def as_other(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("expand broadcast_to")
 def expanded(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    given, x = call.rest or call.sequence("size"), call.product("input")
+    given, x = call.sequence("size", "shape"), call.product("input")
     result = resizing.expanded(ctx, dims, resizing.sizes(given))
     if x is not None and result is not None:
         ctx.shapes.meet(x.mono, dims, result)
@@ -429,7 +403,7 @@ def expanded(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("repeat tile")
 def repeated(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    times = resizing.sizes(call.rest)
+    times = resizing.sizes(call.sequence("repeats"))
     if call.name == "tile" or not times or any(isinstance(v, Shape) for v in times):
         return None
     return Exact(
@@ -442,16 +416,13 @@ def repeated(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("flatten")
 def flattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    named = [call.values.get(name) for name in ("start_dim", "end_dim")]
-    given = [g or (call.rest[i] if i < len(call.rest) else None) for i, g in enumerate(named)]
-    start, end = (default if g is None else _number(g) for g, default in zip(given, (0, -1), strict=True))
+    start, end = _axis(call, "start_dim", 0), _axis(call, "end_dim", -1)
     return None if start is None or end is None else resizing.flattened(ctx, dims, start, end)
 
 
 @shaper("unflatten")
 def unflattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    axis = _number(call.rest[0]) if len(call.rest) == 2 else None
-    sizes = call.rest[1].value if len(call.rest) == 2 else None
+    axis, sizes = _axis(call, "dim", None), call.get("sizes")
     if axis is None or axis >= 0 or not isinstance(sizes, Tup) or not sizes.items:
         return None
     lengths = resizing.split(ctx, ctx.shapes.axis(dims, axis), sizes.items)

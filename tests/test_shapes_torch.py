@@ -202,7 +202,7 @@ def test_what_is_claimed_of_a_shape_is_what_torch_shows(seed: int) -> None:
 def test_most_of_it_is_known_where_the_input_is() -> None:
     rng, known, total = random.Random(1), 0, 0
     while total < 2000:
-        text, shapes = program(rng)
+        text, _ = program(rng)
         if "n0" not in text:
             continue
         ctx, value = evaluated(text)

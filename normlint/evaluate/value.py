@@ -6,6 +6,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
+from normlint.evaluate.dims import Dims
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE, ONCE, Atom, Factor, Layout, Mono, Scalar
 from normlint.text.finding import Span
@@ -20,7 +21,7 @@ class Product:
     dtype: DType = DType.WEAK
     tensor: bool = False
     layout: Layout = ()
-    shape: tuple[Mono | None, ...] | None = None
+    shape: Dims | None = field(default=None, compare=False)
     alias: str = ""
     span: Span = NOWHERE
 
@@ -113,6 +114,7 @@ class Opaque:
 
     text: str
     place: Span = NOWHERE
+    sizes: tuple[Mono | None, ...] = field(default=(), compare=False)  # of a layer: what its constructor was given
 
 
 @dataclass(frozen=True, slots=True)

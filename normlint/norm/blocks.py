@@ -71,6 +71,7 @@ class _Cutter:
         for piece in found:
             for name in piece.names:
                 self._index.setdefault(name, []).append(piece)
+        self._classes = {piece.names[0]: piece for piece in found if piece.kind == "class"}  # the last of each name
 
     def groups(self) -> list[set[Piece]]:
         """What each candidate needs; those that need one another, or the same reduction, are together."""
@@ -99,16 +100,17 @@ class _Cutter:
             one = waiting.pop()
             for word in (self._words_of(one) & self._index.keys()) - known:
                 every = self._index[word]
-                new = [other for other in every if other not in found and self._asks(one, other, word)]
+                kept = every if self._asks(one, word) else [other for other in every if other.kind != "class"]
+                new = [other for other in kept if other not in found]
                 found.update(new)
                 waiting += new
                 if found.issuperset(every):
                     known.add(word)
         return found
 
-    def _asks(self, one: Piece, other: Piece, name: str) -> bool:
+    def _asks(self, one: Piece, name: str) -> bool:
         """An instance of a class is opaque where it is made: only bases, attributes and annotations are looked into."""
-        if other.kind != "class" or one.kind not in ("class", "def"):
+        if one.kind not in ("class", "def") or all(other.kind != "class" for other in self._index[name]):
             return True
         return name in bases_of(self._text, one.span) or any(
             self._text[at + len(name) : at + len(name) + 1] == "."
@@ -144,7 +146,9 @@ class _Cutter:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "compound" and not words.isdisjoint(self._imported(piece)):
             return _trimmed(self._text[slice(*piece.span)])
-        return f"class {piece.names[0]}: ...\n" if piece.kind == "class" and piece.names[0] in words else ""
+        if piece.kind != "class" or piece.names[0] not in words or self._classes[piece.names[0]] is not piece:
+            return ""
+        return f"class {piece.names[0]}: ...\n"
 
 
 def _trimmed(source: str) -> str:

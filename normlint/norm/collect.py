@@ -22,7 +22,7 @@ from normlint.norm.owner import keeps_statistic, owner_of
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
 from normlint.norm.worthy import is_base
-from normlint.text.finding import Span
+from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import reductions
 
@@ -62,7 +62,8 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
     if entry.function is None:
         return True
     marks = reductions(module.text, entry.function.node.span)
-    return any(not any(span.start <= mark < span.end for span in ran) for mark in marks)
+    covered = Covered(ran)
+    return any(mark not in covered for mark in marks)
 
 
 _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")

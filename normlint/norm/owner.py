@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
@@ -64,14 +66,15 @@ def _params(attrs: dict[str, Value]) -> Iterator[Param]:
             yield value.sole.atom
 
 
-def _attributes_read(cls: ClassRef) -> set[str]:
+@lru_cache(maxsize=4)  # asked for each norm of the class
+def _attributes_read(cls: ClassRef) -> frozenset[str]:
     """Names of attributes that any method but the constructor reads; of strings too, for getattr."""
     found: set[str] = set()
     for owner in cls.lineage():
         for stmt in owner.node.body:
             if not (isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")):
                 found.update(_reads(stmt))
-    return found
+    return frozenset(found)
 
 
 def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
@@ -80,6 +83,7 @@ def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
     return every | _handed_over(cls) | _untrained(cls)
 
 
+@lru_cache(maxsize=4)  # asked for each norm of the class
 def _untrained(cls: ClassRef) -> frozenset[str]:
     """Attributes made with `requires_grad=False`."""
     made = (stmt for init in _constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
@@ -91,6 +95,7 @@ def _freezes(arg: s.Argument) -> bool:
     return arg.name == "requires_grad" and isinstance(arg.value, s.Literal) and arg.value.value is False
 
 
+@lru_cache(maxsize=4)  # asked for each norm of the class
 def _handed_over(cls: ClassRef) -> frozenset[str]:
     """Attributes of self that are an argument somewhere: `ones(self.weight)` with an imported `ones`."""
     methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
@@ -111,7 +116,7 @@ def _reads(node: s.Stmt) -> Iterator[str]:
             yield part.value
 
 
-def _unused_eps(entry: Entry, read: set[str]) -> Span | None:
+def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
     """An eps that is accepted or stored and never used; `read` are the attributes that the class reads."""
     if entry.cls is None:
         node = entry.function.node if entry.function else None
@@ -126,7 +131,7 @@ def _constructors(cls: ClassRef) -> Iterator[s.Function]:
         yield from (f for f in owner.node.body if isinstance(f, s.Function) and f.name == "__init__")
 
 
-def _unused_in(init: s.Function, read: set[str]) -> Span | None:
+def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
     """An eps that this constructor stores for nobody, or takes and drops."""
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):

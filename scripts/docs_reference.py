@@ -16,6 +16,11 @@ ABOUT = {  # key: (type, example, what it does); a test holds that no key is mis
     "select": (LIST, '["NRM1", "missing-eps"]', "The rules that speak, instead of those that are on by default."),
     "ignore": (LIST, '["NRM503"]', "Rules that keep quiet."),
     "extend-select": (LIST, '["NRM601"]', "Rules that speak besides the others."),
+    "dtypes": (
+        "list of fp16, bf16, fp32",
+        '["bf16", "fp32"]',
+        "What the project runs in: what only other dtypes break is not reported.",
+    ),
     "unsafe-fixes": (
         "true or false",
         "true",

@@ -57,8 +57,6 @@ SOUND = {
     "20,000 lines": "x = a.b[0] + -1\n" * 20_000,
     "20,000 strings with brackets": "x = '(((' ; y = \"[[\"  # (\n" * 20_000,
     "a long docstring": '"""' + "- a (b, c + d\n" * 6000 + '"""\n',
-    "a type statement": "type X[T] = list[T]\n",
-    "quotes in an f-string": "x = f'{a['b']}'\n",
 }
 
 
@@ -266,3 +264,23 @@ def test_the_command_never_prints_a_traceback(tmp_path: Path) -> None:
     assert ran.returncode == 2
     assert "Traceback" not in ran.stderr
     assert len(ran.stderr.splitlines()) == 5
+
+
+NEWER = {
+    "quotes in an f-string": ("x = f'{a['b']}'\n", (3, 12)),
+    "a type statement": ("type X[T] = list[T]\n", (3, 12)),
+    "several exceptions without parentheses": ("try: a\nexcept* B: c\n", (3, 11)),
+}
+
+
+@pytest.mark.parametrize(("text", "since"), NEWER.values(), ids=NEWER)
+def test_syntax_newer_than_this_python_is_told_as_such(text: str, since: tuple[int, int]) -> None:
+    if sys.version_info >= since:
+        check_syntax(text)
+        return
+    with pytest.raises(BadSourceError) as refused:
+        check_syntax(text)
+    version = ".".join(map(str, sys.version_info[:2]))
+    assert refused.value.message == f"this Python ({version}) can't parse it: run normlint with a newer Python"
+    (error,) = check_bytes("a.py", (WRONG_NORM + text).encode(), Demand()).errors
+    assert (error.message, error.line) == (refused.value.message, 9)

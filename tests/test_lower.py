@@ -1,4 +1,4 @@
-"""libcst to our own tree: each node is the text at its span, and says the right thing."""
+"""Python's tree to our own: each node is the text at its span, and says the right thing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from normlint.evaluate import syntax as s
 from normlint.evaluate.lower import lower
 from normlint.evaluate.walk import blocks_of, definitions, walk
+from normlint.text.finding import Span
 from tests.spines import table
 
 
@@ -31,7 +32,7 @@ def at(text: str, node: s.Node) -> str:
     table(
         ("an open bracket", "x = ("),
         ("a wrong indent", "if x:\ny"),
-        ("a chain without end", "x" + ".a" * 2000),
+        ("NUL", "x = 1\0"),
         ("strings and bytes together", "'a' b'b'"),
         ("two values without a comma", "x y"),
     ),
@@ -67,7 +68,6 @@ def test_what_does_not_parse_is_a_syntax_error(text: str) -> None:
         ("a generator", "f(a for b in c)", s.Comprehension, ["a for b in c"]),
         ("a lambda", "lambda a, b=1: a", s.Lambda, ["lambda a, b=1: a"]),
         ("a parameter, without its default", "lambda a, b=1, *c, d, **e: a", s.Parameter, ["a", "b", "*c", "d", "**e"]),
-        ("a string that cannot be evaluated", "f('\\N{no such thing}')", s.Other, ["'\\N{no such thing}'"]),
         ("a format string", "f'{a}'", s.Other, ["f'{a}'"]),
         ("a dictionary by a comprehension", "{a: b for c in d}", s.Other, ["{a: b for c in d}"]),
         ("two comprehensions in one", "[a for b in c for d in b]", s.Other, ["[a for b in c for d in b]"]),
@@ -239,3 +239,44 @@ def test_the_definitions_of_a_scope_are_found(text: str, defined: list[str]) -> 
 
 def test_a_simple_statement_has_no_blocks() -> None:
     assert [blocks_of(stmt) for stmt in lower("a = 1\nimport b\ndel c")] == [(), (), ()]
+
+
+DEEP = {
+    "a chain of attributes": "x = a" + ".b" * 400,
+    "a chain without end": "x = a" + ".b" * 20_000,
+    "terms": "x = " + "a + " * 400 + "a",
+    "and": "x = " + "a and " * 400 + "a",
+    "calls in calls": "x = " + "f(" * 180 + "a" + ")" * 180,
+    "branches": "if a: b\n" + "elif a: b\n" * 400,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_what_nests_too_deeply_is_opaque_and_told_of(text: str) -> None:
+    deep: list[Span] = []
+    found = lower(f"y = 1\n{text}\n", deep=deep)
+    assert deep
+    assert all(isinstance(node, s.Node) for node in walk(found))
+
+
+ODD = {
+    "a form feed after def": ("def \x0c f(x): pass\n", "f"),
+    "a form feed after class": ("class\x0cC: pass\n", "C"),
+    "a form feed in front": ("\x0cdef f(x): pass\n", "f"),
+    "a continuation line after def": ("def \\\n f(x): pass\n", "f"),
+    "a middle dot in the name": ("def a\xb7b(x): pass\n", "a\xb7b"),
+    "a ligature in the name": ("def \ufb01t(x): pass\n", "\ufb01t"),
+    "wide characters before": ("s = '\u00fc\U0001d11e'; y = 1\ndef \xf1(x): return x\n", "\xf1"),
+    "type parameters' bracket": ("class C(A[B]): pass\n", "C"),
+}
+
+
+@pytest.mark.parametrize(("text", "name"), ODD.values(), ids=ODD)
+def test_the_head_is_the_name_as_it_is_written(text: str, name: str) -> None:
+    (node,) = (n for n in walk(lower(text)) if isinstance(n, s.Function | s.Class))
+    assert text[node.head.start : node.head.end] == name
+
+
+def test_a_form_feed_moves_nothing() -> None:
+    text = "x = 1\n\x0cy = 2\n"
+    assert [text[slice(*stmt.span)] for stmt in lower(text)] == ["x = 1", "y = 2"]

@@ -194,7 +194,7 @@ def test_every_format_says_nothing_of_nothing(output_format: str) -> None:
 
 def test_json_is_as_promised() -> None:
     data = json.loads(render(everything(), "json", View()))
-    assert set(data) == {"version", "findings", "norms", "errors"}
+    assert set(data) == {"version", "findings", "norms", "unread", "errors"}
     first, second, third = data["findings"]
     assert first == {
         "code": "NRM101",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from normlint.engine.settings import ConfigError, Settings
+from normlint.engine.settings import DTYPES, ConfigError, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +90,13 @@ def _codes(value: Any, where: str) -> tuple[str, ...]:
     return checked_codes(given, where)
 
 
+def _dtypes(value: Any, where: str) -> tuple[str, ...]:
+    given = _strings(value, where)
+    if not given or not set(given) <= set(DTYPES):
+        raise ConfigError(f"{where} must be a list of {', '.join(DTYPES)}")
+    return given
+
+
 def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false")
@@ -118,6 +125,7 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "select": _codes,
     "ignore": _codes,
     "extend-select": _codes,
+    "dtypes": _dtypes,
     "unsafe-fixes": _flag,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, merged
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
 from normlint.engine.selection import Safety, Selection, matches
 from normlint.engine.settings import demand_key
 from normlint.engine.sift import passes
@@ -52,7 +52,7 @@ class Demand:
     def key(self) -> str:
         """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
         chosen, safety = self.selection, self.safety
-        selection = (chosen.select, chosen.ignore, chosen.extend_select)
+        selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes)
         trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
         return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
 
@@ -60,11 +60,15 @@ class Demand:
         """Is a finding with this code to be reported?"""
         return self.selection.chooses(code) and not matches(self.ignored, code)
 
+    def takes(self, finding: Finding) -> bool:
+        """Is the finding to be reported, unless a comment silences it?"""
+        return self.chooses(finding.code) and self.selection.runs_in(finding.dtypes)
+
     def mends(self, finding: Finding) -> bool:
         """Is it to be reported, and does its rule offer fixes?"""
         from normlint.rules.registry import RULES
 
-        return self.chooses(finding.code) and RULES[finding.code].fix is not None
+        return self.takes(finding) and RULES[finding.code].fix is not None
 
 
 def check_path(path: str, demand: Demand) -> Report:
@@ -121,7 +125,8 @@ def survey(source: Source, demand: Demand) -> list[View]:
 
 def report_of(views: Sequence[View]) -> Report:
     """All that was found in a file."""
-    return Report(findings_of(views), tuple(norm for view in views for norm in view.norms()))
+    norms = tuple(norm for view in views for norm in view.norms())
+    return Report(findings_of(views), norms, unread=tuple(one for view in views for one in view.unread()))
 
 
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
@@ -155,7 +160,7 @@ def _analysed(unit: Unit, demand: Demand) -> Analysis | Glance:
     if unit.text and not may_hold_norm(unit.text):
         return rules.Analysis((), ())
     seen = _seen(unit) if demand.prepare is None else None
-    if seen is not None and not any(demand.chooses(one.code) for one in seen.findings):
+    if seen is not None and not any(map(demand.takes, seen.findings)):
         return seen
     if not unit.snippet:
         check_syntax(unit.text)  # of a text that isn't Python nothing is said but that
@@ -182,7 +187,7 @@ def _seen(unit: Unit) -> Glance | None:
 def _silent(unit: Unit, analysis: Analysis | Glance, demand: Demand) -> Suppressions:
     from normlint.text.suppress import Suppressions, suppressions
 
-    speaks = any(demand.chooses(finding.code) for finding in analysis.findings) or demand.prepare is not None
+    speaks = any(map(demand.takes, analysis.findings)) or demand.prepare is not None
     return suppressions(unit.text) if speaks and demand.noqa else Suppressions()
 
 
@@ -201,7 +206,7 @@ class View:
     def found(self) -> Iterator[tuple[Finding, Diagnostic]]:
         """What is asked for and not silenced, in the order of the text; in the unit, and in the file."""
         for finding in sorted(self.analysis.findings, key=lambda one: (one.span, one.code)):
-            if self._speaks(finding.code, finding.span):
+            if self.demand.takes(finding) and self._speaks(finding.code, finding.span):
                 yield finding, self._diagnostic(finding)
 
     def norms(self) -> Iterator[ListedNorm]:
@@ -215,6 +220,11 @@ class View:
             yield ListedNorm(
                 self.source.path, place, norm.kind, norm.qualname, norm.spine, None, at, pending, self.number
             )
+
+    def unread(self) -> Iterator[Unread]:
+        """What is too large to be read."""
+        for name, span in self.analysis.unread:
+            yield Unread(self.source.path, self.source.place(*self.unit.origin(span.start)), name)
 
     def _speaks(self, code: str, span: Span) -> bool:
         from normlint.text.suppress import unit_line

@@ -100,6 +100,15 @@ class ListedNorm:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A function or class that is too large to be read, or partly so."""
+
+    path: str
+    place: Place
+    qualname: str
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A path that could not be linted, and why. `internal`: it is a mistake of normlint's own, or its limits."""
 
@@ -124,6 +133,7 @@ class Report:
     torch: str | None = None
     fixed: tuple[Diagnostic, ...] | None = None
     notes: tuple[Failure, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 def merged(reports: Iterable[Report]) -> Report:
@@ -135,6 +145,7 @@ def merged(reports: Iterable[Report]) -> Report:
         tuple(error for report in every for error in report.errors),
         fixed=_fixed(every),
         notes=tuple(note for report in every for note in report.notes),
+        unread=tuple(one for report in every for one in report.unread),
     )
 
 

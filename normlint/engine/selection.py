@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from normlint.engine.settings import ConfigError
+from normlint.engine.settings import DTYPES, ConfigError
 from normlint.text.finding import Applicability
 from normlint.text.frozen import dataclass
 
@@ -22,6 +22,11 @@ class Selection:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = DTYPES  # in which the project runs
+
+    def runs_in(self, dtypes: Sequence[str]) -> bool:
+        """Does the project run in one of them? An empty sequence stands for all."""
+        return not dtypes or not set(self.dtypes).isdisjoint(dtypes)
 
     def chooses(self, code: str) -> bool:
         """Is the rule with this code asked for?"""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from normlint.engine.linter import Demand
 
 CACHE: Final = ".normlint_cache"
+DTYPES: Final = ("fp16", "bf16", "fp32")
 DEFAULT_EXCLUDE: Final = (
     *(".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache"),
     *(CACHE, ".nox", ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox"),
@@ -37,6 +38,7 @@ class Settings:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = DTYPES
     unsafe_fixes: bool = False
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
@@ -79,14 +81,14 @@ class Settings:
         from normlint.engine.linter import Demand
         from normlint.engine.selection import Safety, Selection
 
-        selection = Selection(self.select, self.ignore, self.extend_select)
+        selection = Selection(self.select, self.ignore, self.extend_select, self.dtypes)
         safety = Safety(self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
         return Demand(selection, self.ignored(path), noqa, safety=safety)
 
     def wanted(self, path: str) -> str:
         """`Demand.key` of what these settings want, without the demand."""
         safety = (self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
-        return demand_key((self.select, self.ignore, self.extend_select), self.ignored(path), safety)
+        return demand_key((self.select, self.ignore, self.extend_select, self.dtypes), self.ignored(path), safety)
 
     def excludes(self, path: str) -> bool:
         """Does one of the exclude patterns fit this path itself (its parents are asked by themselves)?"""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
 from normlint.engine.cache import Known
-from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report
+from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
 from normlint.text.finding import Applicability
 from normlint.text.source import Place
 
@@ -14,18 +14,21 @@ Item = TypeVar("Item")
 
 
 def stored(report: Report) -> Known:
-    """The findings and norms without their path."""
-    return Known(_line(map(_finding, report.findings)), _line(map(_norm, report.norms)))
+    """The findings and norms without their path; with the norms, what is too large to be read."""
+    listed = (*map(_norm, report.norms), *([one.place, one.qualname] for one in report.unread))
+    return Known(_line(map(_finding, report.findings)), _line(listed))
 
 
 def restored(path: str, known: Known, *, norms: bool = True) -> Report | None:
     """The report on the file at `path`, its norms only if they are asked for; None if it isn't one."""
     try:
         findings = tuple(_read_finding(path, one) for one in _listed(_parsed(known.findings)))
-        listed = tuple(_read_norm(path, one) for one in _listed(_parsed(known.norms))) if norms else ()
+        listed = _listed(_parsed(known.norms)) if norms else []
+        read = tuple(_read_norm(path, one) for one in listed if len(one) != _OF_UNREAD)
+        unread = tuple(_read_unread(path, one) for one in listed if len(one) == _OF_UNREAD)
     except (ValueError, TypeError, RecursionError):
         return None
-    return Report(findings, listed)
+    return Report(findings, read, unread=unread)
 
 
 def _line(items: Iterable[Any]) -> str:
@@ -103,6 +106,14 @@ def _read_norm(path: str, given: Any) -> ListedNorm:
     return ListedNorm(
         path, _place(place), _text(kind), _text(qualname), _text(spine), number=_number(number), unit=_number(unit)
     )
+
+
+_OF_UNREAD: Final = 2
+
+
+def _read_unread(path: str, given: Any) -> Unread:
+    place, qualname = _listed(given)
+    return Unread(path, _place(place), _text(qualname))
 
 
 _MOST: Final = 2**31

@@ -80,6 +80,11 @@ class Context:
     entered: set[Span] = field(default_factory=set)  # the functions that were run
     called: set[Span] = field(default_factory=set)  # every call that was reached
 
+    @property
+    def gathered(self) -> int:
+        """How much there is to copy, as far as it grows with every step."""
+        return len(self.flows) + len(self.ran) + len(self.called) + len(self.decisions) + len(self.forks)
+
     def copy(self, plan: dict[str, bool] | None = None) -> Context:
         """All that is known and noted so far, to go on from with another plan."""
         # fmt: off

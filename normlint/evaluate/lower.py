@@ -1,4 +1,4 @@
-"""Python's own parser to our tree: nine times as fast as libcst, which reads what this Python is too old for."""
+"""Python's own parser to our tree, statement by statement."""
 
 from __future__ import annotations
 
@@ -9,49 +9,59 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.lower_expressions import OPERATORS, Expressions
+from normlint.evaluate.lower_expressions import MOST_NESTED, OPERATORS, Expressions
 from normlint.text.finding import Span
 
 
-def lower(text: str, offset: int = 0, *, later: bool = False) -> s.Block:
+def lower(text: str, offset: int = 0, *, later: bool = False, deep: list[Span] | None = None) -> s.Block:
     """The statements of `text`, with spans that count from `-offset`. Raises SyntaxError.
 
-    `later`: the bodies of functions only when somebody looks into them.
+    `later`: the bodies of functions only when somebody looks into them. `deep`: takes what is nested too deeply to be
+    followed; it is opaque in the tree.
     """
+    deep = [] if deep is None else deep
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             module = ast.parse(text)
-        return _Lowering(text, offset, later=later).block(module.body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        from normlint.evaluate import lower_cst
+        return _Lowering(text, offset, deep, later=later).block(module.body)
+    except (RecursionError, MemoryError):
+        deep.append(Span(offset, offset + len(text)))
+        return ()
+    except ValueError as error:  # NUL, or half a surrogate pair
+        raise SyntaxError(str(error)) from error
 
-        return lower_cst.lower(text, offset)
 
-
-_NAME = re.compile(r"(?:def|class)[ \t\\\r\n]+(\w+)")
+_NAME = re.compile(r"(?:def|class)[ \t\f\\\r\n]+([^\s(:\[\\#]+)")
 
 
 class _Lowering(Expressions):
     """Statements; `_STMT` below says which method."""
 
-    def __init__(self, text: str, offset: int, *, later: bool = False) -> None:
-        super().__init__(text, offset)
+    def __init__(self, text: str, offset: int, deep: list[Span], *, later: bool = False) -> None:
+        super().__init__(text, offset, deep)
         self.later = later
 
     def block(self, body: Sequence[ast.stmt]) -> s.Block:
         return tuple(self.statement(node) for node in body if type(node) in _STMT)
 
     def statement(self, node: ast.stmt) -> s.Stmt:
-        return _STMT[type(node)](self, node)
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            found: s.Stmt = s.Evaluate(self.at(node), self.left_out(node))
+        else:
+            found = _STMT[type(node)](self, node)
+        self.depth -= 1
+        return found
 
     def assign(self, node: ast.Assign) -> s.Stmt:
         return s.Assign(self.at(node), tuple(self.expr(t) for t in node.targets), self.expr(node.value))
 
     def ann_assign(self, node: ast.AnnAssign) -> s.Stmt:
+        target = self.expr(node.target)
         if node.value is None:
-            return s.Evaluate(self.at(node), s.Other(self.at(node), ()))
-        return s.Assign(self.at(node), (self.expr(node.target),), self.expr(node.value))
+            return s.Evaluate(self.at(node), s.Other(self.at(node), ()), "annotation", target)
+        return s.Assign(self.at(node), (target,), self.expr(node.value), self.expr(node.annotation))
 
     def aug_assign(self, node: ast.AugAssign) -> s.Stmt:
         return s.Augment(self.at(node), self.expr(node.target), OPERATORS[type(node.op)], self.expr(node.value))
@@ -64,11 +74,11 @@ class _Lowering(Expressions):
         if len(node.targets) > 1:
             items = tuple(self.expr(t) for t in node.targets)
             value = s.Sequence(Span(items[0].span.start, items[-1].span.end), "tuple", items)
-        return s.Evaluate(self.at(node), value)
+        return s.Evaluate(self.at(node), value, "del")
 
     def asserts(self, node: ast.Assert) -> s.Stmt:
         """`if test: pass, else: raise`."""
-        return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg)),))
+        return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg), True),))
 
     def returns(self, node: ast.Return) -> s.Stmt:
         return s.Return(self.at(node), self.maybe(node.value))
@@ -77,7 +87,10 @@ class _Lowering(Expressions):
         return s.Raise(self.at(node), self.maybe(node.exc))
 
     def jump(self, node: ast.stmt) -> s.Stmt:
-        return s.Jump(self.at(node))
+        return s.Jump(self.at(node), type(node).__name__.lower())
+
+    def declare(self, node: ast.Global | ast.Nonlocal) -> s.Stmt:
+        return s.Declare(self.at(node), type(node).__name__.lower(), tuple(node.names))
 
     def if_(self, node: ast.If) -> s.Stmt:
         return s.If(self.at(node), self.expr(node.test), self.block(node.body), self.block(node.orelse))
@@ -95,23 +108,53 @@ class _Lowering(Expressions):
 
     def try_(self, node: ast.Try) -> s.Stmt:
         handlers = tuple(self.block(h.body) for h in node.handlers)
-        return s.Try(
-            self.at(node), self.block(node.body), handlers, self.block(node.orelse), self.block(node.finalbody)
-        )
+        blocks = self.block(node.body), handlers, self.block(node.orelse), self.block(node.finalbody)
+        catches = tuple((self.maybe(h.type), h.name or "") for h in node.handlers)
+        return s.Try(self.at(node), *blocks, catches if isinstance(node, ast.Try) else None)
 
     def match(self, node: ast.Match) -> s.Stmt:
         cases = tuple((tuple(_captures(c.pattern)), self.block(c.body)) for c in node.cases)
-        return s.Match(self.at(node), self.expr(node.subject), cases)
+        patterns = tuple((self.pattern(c.pattern), self.maybe(c.guard)) for c in node.cases)
+        return s.Match(self.at(node), self.expr(node.subject), cases, patterns)
+
+    def pattern(self, node: ast.pattern) -> s.Pattern:
+        """Of a pattern all but what a class or a mapping holds, which makes it one of a kind of its own."""
+        kind, value = type(node).__name__.removeprefix("Match"), None
+        match node:
+            case ast.MatchValue(value=held) | ast.MatchClass(cls=held, patterns=[], kwd_patterns=[]):
+                value = self.expr(held)
+            case ast.MatchSingleton(value=constant):
+                value = s.Literal(self.at(node), constant)
+            case ast.MatchClass():
+                kind = "Attributes"
+        inner = getattr(node, "pattern", None)
+        parts = [inner] if inner is not None else getattr(node, "patterns", ())
+        return s.Pattern(
+            self.at(node), kind, value, getattr(node, "name", None), tuple(self.pattern(part) for part in parts)
+        )
 
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
         params, head = self.params(node.args), self.head(node)
-        body = (lambda: self.block(node.body)) if self.later else self.block(node.body)
-        return s.Function(self.at(node), node.name, params, body, decorators, head)
+        body = (lambda: self.looked_into(node)) if self.later else self.block(node.body)
+        odd = "async functions" if isinstance(node, ast.AsyncFunctionDef) else _generic(node)
+        return s.Function(self.at(node), node.name, params, body, decorators, head, odd)
+
+    def looked_into(self, node: ast.FunctionDef) -> s.Block:
+        """The body, when somebody asks for it."""
+        self.depth = 0
+        try:
+            return self.block(node.body)
+        except RecursionError:  # who asks is deep down himself
+            self.deep.append(self.at(node))
+            return ()
 
     def class_(self, node: ast.ClassDef) -> s.Stmt:
         bases = tuple(self.expr(b) for b in node.bases)
-        return s.Class(self.at(node), node.name, bases, self.block(node.body), self.head(node))
+        keywords = tuple(k.arg or "**" for k in node.keywords)
+        decorated = tuple(self.expr(d) for d in node.decorator_list)
+        body, head = self.block(node.body), self.head(node)
+        return s.Class(self.at(node), node.name, bases, body, head, keywords, decorated, _generic(node))
 
     def head(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
         """The name."""
@@ -126,6 +169,10 @@ class _Lowering(Expressions):
         prefix = "." * node.level + (f"{node.module}." if node.module else "")
         names = ((a.asname or a.name, prefix + a.name) for a in node.names if a.name != "*")
         return s.Import(self.at(node), tuple(names))
+
+
+def _generic(node: ast.stmt) -> str:
+    return "type parameters" if getattr(node, "type_params", ()) else ""
 
 
 def _captures(pattern: ast.AST) -> Iterator[str]:
@@ -146,6 +193,7 @@ _L = _Lowering
 _STMT: dict[type[ast.stmt], Callable[[_Lowering, Any], s.Stmt]] = {
     ast.Assign: _L.assign, ast.AnnAssign: _L.ann_assign, ast.AugAssign: _L.aug_assign, ast.Expr: _L.evaluate,
     ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Return: _L.returns, ast.Raise: _L.raises, ast.Break: _L.jump,
+    ast.Global: _L.declare, ast.Nonlocal: _L.declare,
     ast.Continue: _L.jump, ast.If: _L.if_, ast.For: _L.for_, ast.AsyncFor: _L.for_, ast.While: _L.while_,
     ast.With: _L.with_, ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match,
     ast.FunctionDef: _L.function, ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_,

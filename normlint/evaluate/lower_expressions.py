@@ -7,21 +7,27 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from normlint.evaluate import syntax as s
 from normlint.text.finding import Span
 from normlint.text.source import line_starts
 
+MOST_NESTED: Final = 150  # statements and expressions in one another
 _WORD = re.compile(r"\b(?:and|or)\b")
 
 
 class Expressions:
-    """One method a family of nodes; `_EXPR` below says which. Spans count from `-offset`."""
+    """One method a family of nodes; `_EXPR` below says which. Spans count from `-offset`.
 
-    def __init__(self, text: str, offset: int) -> None:
+    `deep` takes what is nested too deeply to be followed.
+    """
+
+    def __init__(self, text: str, offset: int, deep: list[Span]) -> None:
         self.text = text
         self.offset = offset
+        self.deep = deep
+        self.depth = 0
         self.starts = line_starts(text)
         self.wide = {} if text.isascii() else dict(self._wide_lines())
 
@@ -47,17 +53,42 @@ class Expressions:
         return None if node is None else self.expr(node)
 
     def expr(self, node: ast.expr) -> s.Expr:
-        make = _EXPR.get(type(node))
-        if make is not None:
-            return make(self, node)
-        return s.Other(self.at(node), tuple(self.expr(c) for c in _nearest_expressions(node)))
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            found: s.Expr = self.left_out(node)
+        elif (make := _EXPR.get(type(node))) is not None:
+            found = make(self, node)
+        else:
+            children = tuple(self.expr(c) for c in _nearest_expressions(node))
+            found = s.Other(self.at(node), children, None, type(node).__name__)
+        self.depth -= 1
+        return found
+
+    def left_out(self, node: ast.AST) -> s.Other:
+        """What is nested too deeply: opaque, and told of."""
+        self.deep.append(self.at(node))
+        return s.Other(self.at(node), ())
+
+    def joined(self, node: ast.JoinedStr) -> s.Expr:
+        children = tuple(self.expr(c) for c in _nearest_expressions(node))
+        return s.Other(self.at(node), children, self.parts(node))
+
+    def parts(self, node: ast.JoinedStr) -> s.Joined:
+        return s.Joined(self.at(node), tuple(self.part(value) for value in node.values))
+
+    def part(self, node: ast.expr) -> str | s.Field:
+        if not isinstance(node, ast.FormattedValue):
+            return str(getattr(node, "value", ""))
+        spec = self.parts(node.format_spec) if isinstance(node.format_spec, ast.JoinedStr) else None
+        conversion = chr(node.conversion) if node.conversion > 0 else ""
+        return s.Field(self.at(node), self.expr(node.value), conversion, spec)
 
     def name(self, node: ast.Name) -> s.Expr:
         return s.Name(self.at(node), node.id)
 
     def constant(self, node: ast.Constant) -> s.Expr:
         if isinstance(node.value, complex):
-            return s.Other(self.at(node), ())
+            return s.Other(self.at(node), (), None, "complex number")
         return s.Literal(self.at(node), node.value)
 
     def attribute(self, node: ast.Attribute) -> s.Expr:
@@ -89,6 +120,8 @@ class Expressions:
 
     def logic(self, node: ast.BoolOp) -> s.Expr:
         """`a and b and c` is (a and b) and c."""
+        if len(node.values) > MOST_NESTED:
+            return self.left_out(node)
         op = "and" if isinstance(node.op, ast.And) else "or"
         start, end = self.at(node)
         found = self.expr(node.values[0])
@@ -115,8 +148,9 @@ class Expressions:
 
     def subscript(self, node: ast.Subscript) -> s.Expr:
         index = node.slice
-        several = index.elts if isinstance(index, ast.Tuple) and not self.in_parentheses(index) else [index]
-        return s.Subscript(self.at(node), self.expr(node.value), tuple(self.element(e) for e in several))
+        bare = index if isinstance(index, ast.Tuple) and not self.in_parentheses(index) else None
+        items = tuple(self.element(e) for e in (bare.elts if bare else [index]))
+        return s.Subscript(self.at(node), self.expr(node.value), items, bare is not None)
 
     def in_parentheses(self, node: ast.Tuple) -> bool:
         start, end = (at - self.offset for at in self.at(node))
@@ -153,10 +187,27 @@ class Expressions:
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> s.Expr:
         span = self.inner(node) if isinstance(node, ast.GeneratorExp) else self.at(node)
+        element = self.expr(node.elt)
+        exact = self.comprehended(node, (element,))
         if len(node.generators) > 1:
-            return s.Other(span, ())
-        inner = node.generators[0]
-        return s.Comprehension(span, self.expr(node.elt), self.expr(inner.target), self.expr(inner.iter))
+            return s.Other(span, (), exact)
+        return s.Comprehension(span, element, exact.clauses[0].target, exact.clauses[0].iterable, exact)
+
+    def dict_comprehension(self, node: ast.DictComp) -> s.Expr:
+        children = tuple(self.expr(c) for c in _nearest_expressions(node))
+        return s.Other(self.at(node), children, self.comprehended(node, children[:2]))
+
+    def comprehended(self, node: Any, elements: tuple[s.Expr, ...]) -> s.Comprehended:
+        kind = {"ListComp": "list", "SetComp": "set", "DictComp": "dict"}.get(type(node).__name__, "generator")
+        clauses = tuple(self.clause(c) for c in node.generators)
+        if any(c.is_async for c in node.generators):
+            kind = "async"
+        return s.Comprehended(self.at(node), kind, elements, clauses)
+
+    def clause(self, node: ast.comprehension) -> s.Clause:
+        target, iterable = self.expr(node.target), self.expr(node.iter)
+        conditions = tuple(self.expr(test) for test in node.ifs)
+        return s.Clause(Span(target.span.start, iterable.span.end), target, iterable, conditions)
 
     def lambda_(self, node: ast.Lambda) -> s.Expr:
         return s.Lambda(self.at(node), self.params(node.args), self.expr(node.body))
@@ -206,4 +257,5 @@ _EXPR: dict[type[ast.expr], Callable[[Expressions, Any], s.Expr]] = {
     ast.IfExp: _E.if_expr, ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence,
     ast.Set: _E.sequence, ast.Dict: _E.mapping, ast.NamedExpr: _E.walrus, ast.ListComp: _E.comprehension,
     ast.SetComp: _E.comprehension, ast.GeneratorExp: _E.comprehension, ast.Lambda: _E.lambda_,
+    ast.JoinedStr: _E.joined, ast.DictComp: _E.dict_comprehension,
 }  # fmt: skip

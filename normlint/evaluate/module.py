@@ -28,6 +28,8 @@ class Module:
     exact: bool = False  # cut by the parser, not by the lines
     spent: int = 0  # expressions evaluated so far
     broken: SyntaxError | None = None  # of a piece that was asked for
+    deep: list[Span] = field(default_factory=list)  # nested too deeply to be followed
+    unread: dict[str, Span] = field(default_factory=dict)  # too large to be read: functions by name, and where they are
     _lowered: dict[Span, s.Block] = field(default_factory=dict)
 
     @cached_property
@@ -46,7 +48,7 @@ class Module:
 
     def _parsed(self) -> tuple[Piece, ...]:
         found = []
-        for stmt in lower(self.text):
+        for stmt in lower(self.text, deep=self.deep):
             piece = piece_of(self.text, *stmt.span)
             self._lowered[piece.span] = (stmt,)
             found.append(piece)
@@ -57,7 +59,7 @@ class Module:
         if piece.span not in self._lowered:
             start, end = piece.span
             try:
-                self._lowered[piece.span] = lower(self.text[start:end], start, later=True)
+                self._lowered[piece.span] = lower(self.text[start:end], start, later=True, deep=self.deep)
             except SyntaxError as error:
                 self.broken = error
                 raise

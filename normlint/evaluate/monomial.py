@@ -7,7 +7,7 @@ sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -20,6 +20,9 @@ NOWHERE: Final = Span(0, 0)
 ONCE: Final = Fraction(1)
 ALL: Final = "all"  # every axis
 TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
+MOST_DEPTH: Final = 40  # atoms in atoms,
+MOST_FACTORS: Final = 64  # factors in a product,
+MOST_STEPS: Final = 200  # and steps of a factor: with more, a value that gets a name is known by its place only
 Axes: TypeAlias = tuple[int, ...] | str | None  # None: not known
 Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views since the input, oldest first
 
@@ -66,8 +69,23 @@ class Mono:
         """How deep atoms are nested in atoms."""
         return max((_depth(f.atom) for f in self.factors), default=0)
 
+    @kept
+    def large(self) -> bool:
+        """More than is worth following: of many factors, one with a long history, or atoms deep in atoms."""
+        long = any(len(f.steps) > MOST_STEPS for f in self.factors)
+        return long or len(self.factors) > MOST_FACTORS or self.depth > MOST_DEPTH
+
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Mono) and self._hash == other._hash and self.key == other.key)
+        if self is other:
+            return True
+        if not isinstance(other, Mono) or self._hash != other._hash:
+            return False
+        if self.key is other.key:
+            return True
+        equal = self.key == other.key
+        if equal:  # one key for both: what was compared once, however deep it is, is the same from now on
+            self.__dict__["key"] = other.key
+        return equal
 
     def __hash__(self) -> int:
         return self._hash
@@ -81,6 +99,12 @@ class Mono:
     def has_data(self) -> bool:
         """Some factor depends on the values of a tensor from outside, not only on its shape."""
         return any(bears_data(f.atom) for f in self.factors)
+
+    def described(self, describe: Callable[[Mono], str]) -> str:
+        """What it is described in, made once."""
+        if "words" not in self.__dict__:
+            self.__dict__["words"] = describe(self)
+        return self.__dict__["words"]  # type: ignore[no-any-return]
 
     def times(self, other: Mono) -> Mono:
         merged: dict[Atom, Factor] = {}

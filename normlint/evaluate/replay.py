@@ -22,7 +22,10 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
     for number in range(MAX_PATHS):
         enough = ENOUGH_STEPS if branches.met or branches.pressing else ENOUGH_IN_VAIN
         branch = branches.following()
-        if branch is None or steps > enough or module.spent > (2 if number == 0 else 1) * MAX_SPENT:
+        if branch is None or steps > enough:
+            return
+        if module.spent > (2 if number == 0 else 1) * MAX_SPENT:
+            module.unread.setdefault(entry.qualname, entry.span)
             return
         run = Run(module, entry, *branch)
         path = run.path()
@@ -30,6 +33,8 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
         steps += context.steps  # also those that it has from the run before it: what is followed doesn't depend on that
         module.spent += context.steps
         if path is not None:
+            if path.cut:
+                module.unread.setdefault(entry.qualname, entry.span)
             yield path
         branches.met |= any(map(meets, context.flows))
         hopeful = context.decisions.keys() if path is None else prospects(module, context, met=branches.met)
@@ -57,7 +62,6 @@ class _Branches:
             mark = frozenset(flipped.items())
             if key not in plan and mark not in self._seen:
                 self._seen.add(mark)
-                if key in pressing:
-                    self.pressing.append((flipped, run.trail_to(number)))
-                elif key in hopeful:
-                    self.waiting.append((flipped, run.trail_to(number)))
+                branches = self.pressing if key in pressing else self.waiting if key in hopeful else None
+                if branches is not None and len(branches) < MAX_PATHS:  # no more will ever be followed
+                    branches.append((flipped, run.trail_to(number)))

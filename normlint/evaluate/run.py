@@ -18,6 +18,7 @@ from normlint.text.frozen import dataclass
 
 Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
 _MOST_WAITING = 8
+_COPIED = 50  # entries copied in the time of one step
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Path:
     context: Context
     attrs: dict[str, Value]
     result: Value | None
+    cut: bool = False  # it is longer than what is followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Run:
             result = self._enter(since)
             self._call_waiting()
         except Exhausted:
-            return Path(self.context, {}, None)
+            return Path(self.context, {}, None, cut=True)
         except Abandon:
             return None
         self._mark_returned(result)
@@ -145,7 +147,10 @@ class Run:
         return value
 
     def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:
+        """A checkpoint, unless to copy what has gathered takes longer than all that was done since the last."""
         m = self._m
+        if self._trail and (m.ctx.steps - self._trail[-1].machine.ctx.steps) * _COPIED < m.ctx.gathered:
+            return
         if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
             self._trail.pop()
         holders = (env.names, m.globals.names, self._instance.attrs, self._made_in.names)

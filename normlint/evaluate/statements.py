@@ -41,8 +41,6 @@ class Jumped:
     """break or continue: the rest of the loop's body is not run."""
 
 
-MOST_DEPTH = 40  # a value nested deeper is known by its place only
-
 Outcome: TypeAlias = Returned | Jumped | None
 
 
@@ -63,14 +61,14 @@ def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
     m.flow(value, stmt.value.span)
     if isinstance(stmt.value, s.Lambda) and isinstance(value, Defined) and isinstance(value.ref, FunctionRef):
         value.ref.qualname = getattr(stmt.targets[0], "id", value.ref.qualname)
-    if isinstance(value, Product) and value.mono.depth > MOST_DEPTH:
-        value = replace(value, mono=algebra.opaque("deep", (), stmt.span, pure=False, data=True).mono)
     for target in stmt.targets:
         bind_target(m, env, target, value)
     return None
 
 
 def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
+    if isinstance(value, Product) and value.mono.large:
+        value = replace(value, mono=algebra.opaque("deep", (), target.span, pure=False, data=True).mono)
     match target:
         case s.Name(id=name):
             env.names[name] = value
@@ -166,6 +164,11 @@ def _return(m: Machine, env: Env, stmt: s.Return) -> Outcome:
 
 def _raise(m: Machine, env: Env, stmt: s.Raise) -> Outcome:
     raise Abandon
+
+
+def _declare(m: Machine, env: Env, stmt: s.Declare) -> Outcome:
+    """A name of an outer scope is given a value here only."""
+    return None
 
 
 def _jump(m: Machine, env: Env, stmt: s.Jump) -> Outcome:
@@ -288,6 +291,7 @@ _EXECUTE: dict[type[Any], Callable[[Any, Env, Any], Outcome]] = {
     s.Return: _return,
     s.Raise: _raise,
     s.Jump: _jump,
+    s.Declare: _declare,
     s.If: _if,
     s.Loop: _loop,
     s.With: _with,

@@ -1,11 +1,14 @@
 """The Python that the evaluation sees: a small tree of frozen nodes, each with its span.
 
 What has no node of its own is an `Other` with its sub-expressions: evaluated for what they do, then opaque.
+Fields that aren't compared hold what only the concrete domain needs to know; `walk` passes them by, and where libcst
+has read the text they are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import TypeAlias
 
 from normlint.text.finding import Span
@@ -105,6 +108,7 @@ class Slice(Node):
 class Subscript(Node):
     base: Expr
     index: tuple[Expr, ...]
+    several: bool = field(default=False, compare=False)  # the index is a tuple, also `x[a,]`
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,41 @@ class Comprehension(Node):
     element: Expr
     target: Expr
     iterable: Expr
+    exact: Comprehended | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause(Node):
+    """`for target in iterable if … if …`."""
+
+    target: Expr
+    iterable: Expr
+    conditions: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehended(Node):
+    """A whole comprehension; `kind` is list, set, dict or generator, and a dict's elements are two."""
+
+    kind: str
+    elements: tuple[Expr, ...]
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Node):
+    """`{value!conversion:format}` in an f-string."""
+
+    value: Expr
+    conversion: str
+    format: Joined | None
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Node):
+    """An f-string: strings and fields."""
+
+    parts: tuple[str | Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +201,11 @@ class Lambda(Node):
 
 @dataclass(frozen=True, slots=True)
 class Other(Node):
+    """`word` says what Python's parser calls it."""
+
     children: tuple[Expr, ...]
+    exact: Joined | Comprehended | None = field(default=None, compare=False)
+    word: str = field(default="", compare=False)
 
 
 Expr: TypeAlias = (
@@ -194,6 +237,7 @@ Expr: TypeAlias = (
 class Assign(Node):
     targets: tuple[Expr, ...]
     value: Expr
+    annotation: Expr | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +251,11 @@ class Augment(Node):
 
 @dataclass(frozen=True, slots=True)
 class Evaluate(Node):
-    """An expression as a statement; also `assert`, `raise` and `del`, whose operands are evaluated."""
+    """An expression as a statement; also `del`, whose operands are evaluated, and an annotation without a value."""
 
     value: Expr
+    word: str = field(default="", compare=False)  # del, or annotation
+    target: Expr | None = field(default=None, compare=False)  # of the annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +265,25 @@ class Return(Node):
 
 @dataclass(frozen=True, slots=True)
 class Raise(Node):
+    """`asserted`: of an `assert`, whose message is the value."""
+
     value: Expr | None
+    asserted: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Jump(Node):
     """break, continue."""
+
+    word: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Declare(Node):
+    """global, nonlocal."""
+
+    word: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +315,24 @@ class Try(Node):
     handlers: tuple[Block, ...]
     orelse: Block
     final: Block
+    catches: tuple[tuple[Expr | None, str], ...] | None = field(default=None, compare=False)  # None: `except*`
 
 
 @dataclass(frozen=True, slots=True)
 class Match(Node):
     subject: Expr
     cases: tuple[tuple[tuple[str, ...], Block], ...]
+    patterns: tuple[tuple[Pattern, Expr | None], ...] = field(default=(), compare=False)  # with their guards
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern(Node):
+    """`kind` is what Python's parser calls it, without "Match"; `name` is what it binds."""
+
+    kind: str
+    value: Expr | None = None
+    name: str | None = None
+    parts: tuple[Pattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +342,7 @@ class Function(Node):
     made: Block | Callable[[], Block]  # its statements, or what makes them when they are first asked for
     decorators: tuple[Expr, ...]
     head: Span  # the name
+    odd: str = field(default="", compare=False)  # async, or type parameters
 
     @property
     def body(self) -> Block:
@@ -285,6 +357,9 @@ class Class(Node):
     bases: tuple[Expr, ...]
     body: Block
     head: Span  # the name
+    keywords: tuple[str, ...] = field(default=(), compare=False)
+    decorated: tuple[Expr, ...] = field(default=(), compare=False)
+    odd: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +370,20 @@ class Import(Node):
 
 
 Stmt: TypeAlias = (
-    Assign | Augment | Evaluate | Return | Raise | Jump | If | Loop | With | Try | Match | Function | Class | Import
+    Assign
+    | Augment
+    | Evaluate
+    | Return
+    | Raise
+    | Jump
+    | Declare
+    | If
+    | Loop
+    | With
+    | Try
+    | Match
+    | Function
+    | Class
+    | Import
 )
 Block: TypeAlias = tuple[Stmt, ...]

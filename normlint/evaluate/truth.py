@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import FLOATS, DType
@@ -33,14 +33,16 @@ if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
 
+MOST_WORDS: Final = 1000  # characters that a value is described in
+
+
 def describe(value: Value | Mono) -> str:
     """A value in words: equal values, equal words, wherever they are asked about."""
     match value:
         case Product(mono=mono):
             return describe(mono)
-        case Mono(coef=coef, factors=factors):
-            parts = [_atom(f.atom) + (f"^{f.power}" if f.power != 1 else "") for f in factors]
-            return "·".join(([f"{coef:g}"] if coef != 1 or not parts else []) + parts)
+        case Mono():
+            return value.described(_product)
         case Constant(value=inner):
             return repr(inner)
         case Dtype(dtype=dtype, of=of):
@@ -56,6 +58,23 @@ def describe(value: Value | Mono) -> str:
     return type(value).__name__
 
 
+def _product(mono: Mono) -> str:
+    """In words of bounded length, still others for another product: what is made of them stays short, too."""
+    parts = [_atom(f.atom) + (f"^{f.power}" if f.power != 1 else "") for f in mono.factors]
+    words = "·".join(([f"{mono.coef:g}"] if mono.coef != 1 or not parts else []) + parts)
+    if len(words) <= MOST_WORDS:
+        return words
+    from hashlib import blake2b
+
+    return f"{words[:MOST_WORDS]}… {blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def _argument(value: object) -> str:
+    if isinstance(value, Mono):
+        return describe(value)
+    return f"({', '.join(map(_argument, value))})" if isinstance(value, tuple) else str(value)
+
+
 def _atom(atom: object) -> str:
     match atom:
         case Input(name=name) | Param(name=name) | Scalar(name=name):
@@ -65,8 +84,7 @@ def _atom(atom: object) -> str:
         case Abs(inner=inner):
             return f"|{describe(inner)}|"
         case Apply(name=name, args=args, place=place):
-            words = ", ".join(describe(a) if isinstance(a, Mono) else str(a) for a in args)
-            return f"{name}({words})@{place.start}"
+            return f"{name}({', '.join(map(_argument, args))})@{place.start}"
     return type(atom).__name__.lower()
 
 

@@ -26,7 +26,7 @@ _BELOW = {
     kind: tuple(
         "body" if f.name == "made" else f.name
         for f in reversed(fields(kind))
-        if f.name not in ("span", "head", "op", "id", "name")
+        if f.compare and f.name not in ("span", "head", "op", "id", "name")
     )
     for kind in s.Node.__subclasses__()
 }

@@ -22,6 +22,7 @@ def norms_text(report: Report, view: View) -> str:
         if norm.verdict is not None:
             told = (verdicts.told(norm.verdict), verdicts.eps_told(norm.verdict))
             lines += [f"    {harmless(each)}" for each in told if each]
+    lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
     count = len(report.norms)
     closing = f"Found {count} norm{'' if count == 1 else 's'}."
     return "".join(f"{line}\n" for line in (*lines, closing, *verdicts.closing(report)))

@@ -33,13 +33,28 @@ def norms(module: Module) -> tuple[Norm, ...]:
         return ()
     found: list[Norm] = []
     ran: set[Span] = set()
-    for entry in sorted(entries(module), key=lambda e: e.spare):
+    begun = sorted(entries(module), key=lambda e: e.spare)
+    for entry in begun:
         if not entry.spare or _unseen(module, entry, ran):
             try:
                 found += _norms_of(module, entry, ran)
-            except RecursionError:  # nested deeper than Python follows: opaque
-                continue
+            except RecursionError:  # calls in calls, and each of them nested
+                module.unread.setdefault(entry.qualname, entry.span)
+    for span in module.deep:
+        _tell_unread(module, begun, span)
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:
+    """Whose expression or statement it is that nests too deeply."""
+    for entry in begun:
+        node = entry.function.node.span if entry.function else entry.span
+        if node.start <= deep.start and deep.end <= node.end:
+            module.unread.setdefault(entry.qualname, entry.span)
+            return
+    for piece in module.pieces:
+        if piece.span.start <= deep.start < piece.span.end and piece.kind != "import":
+            module.unread.setdefault(piece.names[0] if piece.names else "<module>", piece.span)
 
 
 def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:

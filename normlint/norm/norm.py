@@ -13,7 +13,9 @@ from normlint.evaluate.monomial import (
     NOWHERE,
     TRAILING,
     Atom,
+    Input,
     Mono,
+    Offset,
     Param,
     Stat,
     Step,
@@ -101,6 +103,16 @@ class Computation:
         return sum((c.power for c in self.counts if c.of_features), Fraction(0))
 
     @property
+    def scaled(self) -> bool:
+        """A learned gain, or an argument of the function that scales what comes out, beside an eps under the root."""
+        return bool(self.gains) or (self.protected and any(map(_is_argument, self.others)))
+
+    @property
+    def protected(self) -> bool:
+        """An eps is added under the root, as nobody needs it who doesn't mean to divide by it."""
+        return any(e.how == "add" and e.power == 1 for e in self.eps)
+
+    @property
     def over_everything(self) -> bool:
         """Reduced without a dim, and more than a vector as far as the text tells."""
         return self.statistic.axes == ALL and self.statistic.rank != 1
@@ -144,6 +156,12 @@ class Computation:
         """What happened to the statistic alone, not to the whole product."""
         shared = {s.span for s in self.input_steps}
         return tuple(s for s in self.trail if s.span not in shared)
+
+
+def _is_argument(atom: Atom) -> bool:
+    """A tensor that was passed, or one more than it."""
+    inner = atom.inner.factors if isinstance(atom, Offset) else ()
+    return isinstance(atom, Input) or (len(inner) == 1 and isinstance(inner[0].atom, Input))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +212,7 @@ class Norm:
     @property
     def meant(self) -> bool:
         """A name or a learned gain says that a norm over features was meant."""
-        return self.owner.intent in ("rms", "layer", "norm") or any(c.gains for c in self.computations)
+        return self.owner.intent in ("rms", "layer", "norm") or any(c.scaled for c in self.computations)
 
     @property
     def judged(self) -> tuple[Computation, ...]:

@@ -53,16 +53,23 @@ class _Root:
 def computation(flow: Flow, context: Context) -> Computation | None:
     """What the product computes, if it is a norm of its own input."""
     mono, shift = _without_shift(flow.product.mono)
-    found = [c for f in mono.factors if bears_stat(f.atom) and (c := _around(mono, f, flow, context)) is not None]
+    bearing = [f for f in mono.factors if bears_stat(f.atom)]
+    if len(bearing) > _MOST_STATISTICS:
+        return None
+    roots = {id(f): _root(f) for f in bearing}
+    found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 
-def _another(factors: list[Factor], stat: Stat) -> bool:
+_MOST_STATISTICS = 8  # in one product; a norm has one or two
+
+
+def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:
     """A second statistic, of something else: AdaIN, a similarity of two norms."""
-    roots = [_root(f) for f in factors if bears_stat(f.atom)]
-    return any(r is None or r.stat != stat for r in roots)
+    known = [roots[id(f)] for f in factors if id(f) in roots]
+    return any(r is None or r.stat != stat for r in known)
 
 
 def _without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
@@ -144,8 +151,10 @@ def _bare(f: Factor) -> Factor:
     return f
 
 
-def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computation | None:
-    root = _root(factor)
+def _around(
+    mono: Mono, factor: Factor, roots: dict[int, _Root | None], flow: Flow, context: Context
+) -> Computation | None:
+    root = roots[id(factor)]
     degree = _degree(root.stat.inner) if root else None
     if root is None or degree is None or (root.stat.inner.has_stat and degree[0] == 1):
         return None  # a mean of a statistic is a response norm; a pooled tensor has squares like any other
@@ -157,7 +166,7 @@ def _around(mono: Mono, factor: Factor, flow: Flow, context: Context) -> Computa
         return None
     base, used, centre, centred = matched
     rest = [f for f in outside if not any(f is u for u in used)]
-    if _another(rest, root.stat):
+    if _another(rest, root.stat, roots):
         return None
     rest += root.beside
     gains, sizes, others = _sorted(rest)

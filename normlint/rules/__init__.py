@@ -37,10 +37,12 @@ class Analysis:
     """What one unit of Python holds: every finding of every rule, and every norm, each in the order of the text.
 
     A norm's number is its place in `norms`; one that is a `helper` there has been judged in its callers.
+    `unread`: what is too large to be read, by name, and where it is.
     """
 
     findings: tuple[Finding, ...]
     norms: tuple[Norm, ...]
+    unread: tuple[tuple[str, Span], ...] = ()
 
 
 def analyse(
@@ -81,7 +83,8 @@ def analysed(module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | 
         mender = Mender(module.text, tuple(listed.values()), judged, snippet=module.snippet)
         wanted = {k: f for k, f in findings.items() if mends is None or mends(f)}
         findings |= {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in wanted.items()}
-    return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()))
+    unread = tuple(module.unread.items())
+    return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()), unread)
 
 
 def _key(norm: Norm) -> tuple[str, Span, Span]:
@@ -107,4 +110,4 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
         if any(problems.get(other) for other in rule.unless):
             continue
         for p in found:
-            yield Finding(code, rule.name, p.message, p.span, norm.qualname), p.repair
+            yield Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes), p.repair

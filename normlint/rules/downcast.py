@@ -9,7 +9,7 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.registry import Problem, rule
+from normlint.rules.registry import HALVES, Problem, rule
 from normlint.rules.repair import casts
 from normlint.text.finding import Applicability
 
@@ -17,7 +17,7 @@ _OPEN = (DType.INPUT, DType.PARAM)
 _HALF = (DType.FP16, DType.BF16)
 
 
-@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, unless=("NRM205",), about=("dtype",))
+@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, unless=("NRM205",), about=("dtype",), dtypes=HALVES)
 def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """Returns fp32 for a half input.
 
@@ -86,7 +86,14 @@ def _returned_wide(c: Computation) -> bool:
     return c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial
 
 
-@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, unless=("NRM201", "NRM202"), about=("dtype",))
+@rule(
+    "NRM205",
+    name="half-precision-statistic",
+    fix=Applicability.SAFE,
+    unless=("NRM201", "NRM202"),
+    about=("dtype",),
+    dtypes=HALVES,
+)
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.norm.norm import Computation, Eps, Norm
-from normlint.rules.registry import Problem, rule
+from normlint.rules.registry import FP16, Problem, rule
 from normlint.rules.repair import eps as repair
 from normlint.rules.repair.eps_move import move
 from normlint.rules.repair.together import Part
@@ -188,7 +188,8 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
             why = _out_of_range(c, e)
             narrowed = 0 < (e.default or 0) < SMALLEST_HALF  # NRM205 says where; with a wide sum this eps is right
             if why:
-                yield Problem(e.at, why, None if narrowed else partial(repair.put_right, norm, e))
+                dtypes = FP16 if "fp16" in why else ()
+                yield Problem(e.at, why, None if narrowed else partial(repair.put_right, norm, e), dtypes)
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:
@@ -253,7 +254,7 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
         yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
 
 
-@rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE)
+@rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE, dtypes=FP16)
 def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
     """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16: a row of zeros gives NaN.
 

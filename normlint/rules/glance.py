@@ -32,23 +32,27 @@ class Glance:
 
     findings: tuple[Finding, ...]
     norms: tuple[Seen, ...]
+    unread: tuple[tuple[str, Span], ...] = ()
 
 
 def glance(text: str, *, snippet: bool = False) -> Glance:
     """The findings of all rules, and the norms. SyntaxError: a statement that may hold a norm can't be read."""
     norms: list[Seen] = []
     findings: list[Finding] = []
+    unread: dict[str, Span] = {}
     for block in blocks(with_line_feeds(text)):
         seen = _glance(block.text, snippet, block.reinitialised, block.begin)
         findings += (
             replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
         )
+        unread |= {name: block.home(span) for name, span in seen.unread}
         norms += (replace(one, span=block.home(one.span)) for one in seen.norms)
     order = sorted(range(len(norms)), key=lambda number: (norms[number].span, norms[number].qualname))
     place = {number: at for at, number in enumerate(order)}
     placed = (replace(one, norms=tuple(sorted(place[number] for number in one.norms))) for one in findings)
-    return Glance(tuple(sorted(placed, key=lambda one: (one.span, one.code))), tuple(norms[number] for number in order))
+    found = tuple(sorted(placed, key=lambda one: (one.span, one.code)))
+    return Glance(found, tuple(norms[number] for number in order), tuple(unread.items()))
 
 
 @lru_cache(maxsize=128)
@@ -61,4 +65,4 @@ def _glance(text: str, snippet: bool, reinitialised: bool, begin: Candidates) ->
     if module.broken is not None:
         raise module.broken
     seen = (Seen(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper) for norm in analysis.norms)
-    return Glance(analysis.findings, tuple(seen))
+    return Glance(analysis.findings, tuple(seen), analysis.unread)

@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.registry import Problem, rule
+from normlint.rules.registry import FP16, HALVES, Problem, rule
 from normlint.rules.repair import casts, casts_onepass
 from normlint.text.finding import Applicability, Span
 
@@ -23,12 +23,13 @@ def _squares_in_half(c: Computation) -> bool:
     return c.sees_half and c.statistic.square in _OPEN and c.explicit_square and c.degree == 2
 
 
-@rule("NRM201", name="missing-upcast", fix=Applicability.SAFE, about=("dtype",))
+@rule("NRM201", name="missing-upcast", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
 def missing_upcast(norm: Norm) -> Iterator[Problem]:
     """Squares in half precision.
 
     300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, its inverse root 0, and the layer silently
-    returns zeros; this begins at |x| = 256. In bf16 nothing overflows, but the mean of D squares keeps eight bits.
+    returns zeros; this begins at |x| = 256. `torch.var` accumulates in fp32: only the variance itself overflows,
+    from a spread of 256. In bf16 nothing overflows, but the mean of D squares keeps eight bits.
 
     ```py
     import torch
@@ -63,15 +64,21 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
     if seeing and len(lacking) == len(seeing):
         repair = partial(casts.upcast, tuple(lacking), norm.span)
         for c in lacking:
-            message = "squares the input in its own dtype: in fp16 inf from |x| = 256, output 0"
-            yield Problem(_square_span(c), message, repair)
+            yield Problem(_square_span(c), _overflow(c), repair)
+
+
+def _overflow(c: Computation) -> str:
+    """What happens in half: `var` accumulates in fp32, so that only its result overflows."""
+    if c.statistic.spelled in ("var", "var_mean"):
+        return "takes the variance in the input's dtype: in fp16 inf from a spread of 256, output 0"
+    return "squares the input in its own dtype: in fp16 inf from |x| = 256, output 0"
 
 
 def _widened_later(c: Computation) -> bool:
     return c.statistic.accumulate.wide or c.widened is not None
 
 
-@rule("NRM202", name="late-upcast", fix=Applicability.SAFE, about=("dtype",))
+@rule("NRM202", name="late-upcast", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
 def late_upcast(norm: Norm) -> Iterator[Problem]:
     """Upcasts after the square, when the overflow has happened.
 
@@ -106,7 +113,9 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
     """
     late = tuple(c for c in norm.judged if _squares_in_half(c) and _widened_later(c))
     for c in late:
-        message = "the square is taken before the upcast: in fp16 it is inf from |x| = 256"
+        what = "variance" if c.statistic.spelled in ("var", "var_mean") else "square"
+        limit = "a spread of 256" if what == "variance" else "|x| = 256"
+        message = f"the {what} is taken before the upcast: in fp16 it is inf from {limit}"
         yield Problem(_square_span(c), message, partial(casts.earlier, late, norm.span))
 
 
@@ -154,7 +163,7 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
             yield Problem(c.statistic.span, "E[x²] − E[x]² cancels: centre first, then square", repair)
 
 
-@rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",))
+@rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",), dtypes=FP16)
 def half_precision_norm(norm: Norm) -> Iterator[Problem]:
     """Takes `norm`, `F.normalize` or `std` in half precision.
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from normlint.rules.runtime import Outcome
 
 DOCS_URL: Final = "https://normlint.readthedocs.io/rules/"
+HALVES: Final = ("fp16", "bf16")
+FP16: Final = ("fp16",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Problem:
     span: Span
     message: str
     repair: Repair | None = None
+    dtypes: tuple[str, ...] = ()  # where it shows in fewer than the rule says
 
 
 Repair = Callable[["Tree"], "Fix | None"]  # None: the text can't be mended with certainty
@@ -37,6 +40,7 @@ class Rule:
 
     `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
     `about` names the quantities it judges: it sees only paths on which all that can change them was read.
+    `dtypes`: those of the input in which what it finds shows; empty for all.
     A rule about what running a norm showed has `told` instead of `check`: its message, empty for none.
     """
 
@@ -48,6 +52,7 @@ class Rule:
     check: Check | None
     told: RuntimeCheck | None = None
     about: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
 
     @property
     def doc(self) -> str:
@@ -76,11 +81,12 @@ def rule(
     fix: Applicability | None = None,
     unless: tuple[str, ...] = (),
     about: tuple[str, ...] = (),
+    dtypes: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register the decorated function as the rule `code`."""
 
     def register(check: Check) -> Check:
-        RULES[code] = Rule(code, name, default, fix, unless, check, about=about)
+        RULES[code] = Rule(code, name, default, fix, unless, check, about=about, dtypes=dtypes)
         return check
 
     return register

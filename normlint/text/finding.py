@@ -59,3 +59,4 @@ class Finding:
     norm: str
     fix: Fix | None = None
     norms: tuple[int, ...] = ()  # the unit's norms it was found in, by their number
+    dtypes: tuple[str, ...] = ()  # of the input, where only some show it: fp16, bf16, fp32

@@ -1,7 +1,8 @@
-"""Is a text Python? Asked of the running interpreter first, and of libcst where that one is too old to know."""
+"""Is a text Python? Asked of the running interpreter; where it is too old to know, that is said."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Final
 
@@ -11,11 +12,13 @@ from normlint.text.source import BadSourceError
 _ONLY_AST: Final = 0x400
 _TOP_LEVEL_AWAIT: Final = 0x2000  # as notebooks have it
 _TOO_DEEP: Final = "nested too deeply to be analysed"
+_VERSION: Final = ".".join(map(str, sys.version_info[:2]))
+_TOO_OLD: Final = f"this Python ({_VERSION}) can't parse it: run normlint with a newer Python"
 _LIMITS: Final = ("too many nested parentheses", "too many levels of indentation", "too many statically nested blocks")
 
 
 def check_syntax(text: str) -> None:
-    """Raise BadSourceError unless `text` is Python, of this version or a newer one."""
+    """Raise BadSourceError unless `text` is Python of this version."""
     if too_deep(text):
         raise BadSourceError(_TOO_DEEP)
     try:
@@ -23,8 +26,8 @@ def check_syntax(text: str) -> None:
     except SyntaxError as error:
         if _is_limit(error):
             raise BadSourceError(_TOO_DEEP, error.lineno) from None
-        if not _newer_python(text):
-            raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
+        what = _TOO_OLD if _newer_python(text) else f"syntax error: {error.msg}"
+        raise BadSourceError(what, error.lineno) from None
     except (RecursionError, MemoryError):
         raise BadSourceError(_TOO_DEEP) from None
     except ValueError as error:
@@ -68,6 +71,7 @@ def _is_limit(error: SyntaxError) -> bool:
 
 
 def _newer_python(text: str) -> bool:
+    """Does libcst know the syntax? It is asked for the sake of the message alone."""
     import libcst  # 170 ms, and only a broken file pays for them
 
     try:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from normlint import __version__
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedEdit, PlacedFix, Report
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
 from normlint.faces.render import View
 from normlint.faces.rules import url_of
 from normlint.text.verdict import Probe, Verdict
@@ -24,6 +24,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "version": __version__,
         "findings": [_finding(finding) for finding in report.findings],
         "norms": [_norm(norm) for norm in report.norms],
+        "unread": [_unread(one) for one in report.unread],
         "errors": [_error(error) for error in report.errors],
     }
 
@@ -72,6 +73,10 @@ def _norm(norm: ListedNorm) -> dict[str, Any]:
         "spine": norm.spine,
         "verdict": norm.verdict and verdict_as_dict(norm.verdict),
     }
+
+
+def _unread(one: Unread) -> dict[str, Any]:
+    return {"path": one.path, "cell": one.place.cell, "qualname": one.qualname, "line": one.place.line}
 
 
 def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:

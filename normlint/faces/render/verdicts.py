@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from normlint.engine.report import Diagnostic, ListedNorm, Report
+from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
 from normlint.faces.render.style import Style, harmless
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
@@ -51,7 +51,7 @@ def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> 
             yield f"{place(norm, style)} verify: {harmless(told(norm.verdict))} ({norm.qualname})"
 
 
-def place(norm: ListedNorm, style: Style) -> str:
+def place(norm: ListedNorm | Unread, style: Style) -> str:
     """`path:line:column:`."""
     cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
     return style.bold(norm.path) + style.dim(f":{cell}{norm.place.line}:{norm.place.column}:")

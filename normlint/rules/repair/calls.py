@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 
@@ -191,7 +192,7 @@ def is_module(tree: Tree, node: ast.expr) -> bool:
 
 def reductions(tree: Tree) -> Iterator[Reduction]:
     """Every reduction in the text."""
-    for node in ast.walk(tree.root):
+    for node in walk(tree.root):
         if isinstance(node, ast.Call) and called(node) in PARAMETERS:
             found = Reduction.of(tree, node)
             if found is not None:
@@ -203,9 +204,9 @@ def reshaped(tree: Tree, node: ast.expr) -> bool:
     found, whole = _rearranged(tree, node)
     if found or not isinstance(whole, ast.Assign):
         return found
-    names = {n.id for t in whole.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    names = {n.id for t in whole.targets for n in walk(t) if isinstance(n, ast.Name)}
     scope = tree.function(node) or tree.root
-    uses = (n for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id in names)
+    uses = (n for n in walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id in names)
     return any(_rearranged(tree, use)[0] for use in uses if tree.span(use).start > tree.span(node).end)
 
 

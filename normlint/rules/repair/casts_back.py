@@ -11,6 +11,7 @@ from normlint.rules.repair.casts_edits import asks, behind, lines_above, receive
 from normlint.rules.repair.casts_entry import Entry, Top
 from normlint.rules.repair.casts_words import Back, back
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 
 
@@ -49,7 +50,7 @@ def _cast_later(tree: Tree, c: Computation) -> bool:
     function, name, end = scope(tree, stmt), stmt.targets[0].id, tree.span(stmt).end
     return function is not None and any(
         isinstance(n, ast.Call) and tree.span(n).start > end and asks(n) and _is_name(receiver(tree, n), name)
-        for n in ast.walk(function)
+        for n in walk(function)
     )
 
 

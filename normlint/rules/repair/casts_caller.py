@@ -11,6 +11,7 @@ from normlint.rules.repair.casts_edits import Scope, asks, behind, own_nodes, sc
 from normlint.rules.repair.casts_entry import Entry
 from normlint.rules.repair.casts_words import arguments, back
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 
 
@@ -54,7 +55,7 @@ def _only_call(tree: Tree, helper: Function) -> ast.Call | None:
     """The one place in the text that speaks of the helper, where that is a call."""
     found = [
         node
-        for node in ast.walk(tree.root)
+        for node in walk(tree.root)
         if (isinstance(node, ast.Name) and node.id == helper.name)
         or (isinstance(node, ast.Attribute) and node.attr == helper.name)
     ]

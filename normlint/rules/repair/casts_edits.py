@@ -38,6 +38,10 @@ def own_nodes(function: Scope) -> Iterator[ast.AST]:
 
 def stores(tree: Tree, function: Scope) -> dict[str, list[int]]:
     """Where each name is bound in the function; in place is not anew."""
+    return tree.once((stores, function), lambda: _stores(tree, function))
+
+
+def _stores(tree: Tree, function: Scope) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for node in own_nodes(function):
         if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Load):

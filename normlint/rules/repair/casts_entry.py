@@ -11,6 +11,7 @@ from normlint.norm.norm import Computation
 from normlint.rules.repair.calls import called
 from normlint.rules.repair.casts_edits import Square, asks, behind, scope, square, starts_its_line
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.edit import overlap
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
@@ -50,7 +51,7 @@ def _scaled_first(tree: Tree, c: Computation, names: set[str]) -> Iterator[ast.e
     """Where the input meets the gain before the statistic: in halves this product may overflow, too."""
     gains = {gain.param.name.rpartition(".")[2] for gain in c.gains}
     made = tree.at(c.joined)
-    nodes: Iterable[ast.AST] = ast.walk(made) if made is not None else ()
+    nodes: Iterable[ast.AST] = walk(made) if made is not None else ()
     for node in nodes:
         one, other = _factors(node) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
@@ -153,7 +154,7 @@ def _binds(stmt: ast.stmt, name: str) -> bool:
 
 def _only_there(tree: Tree, function: ast.AST, name: str, stretch: Span, anew: int) -> bool:
     """From there on nobody asks for the dtype, and behind it nobody reads the tensor until its name is bound `anew`."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
             continue
         at, holder = tree.span(node).start, tree.parent(node)

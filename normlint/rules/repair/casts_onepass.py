@@ -16,6 +16,7 @@ from normlint.rules.repair.casts_edits import (
     without_statement,
 )
 from normlint.rules.repair.tree import ATOM, SUM, Tree, binding
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
 
@@ -116,14 +117,14 @@ _Found = tuple[Square, tuple[tuple[ast.Name, ast.Assign], ...]]
 
 def _square(tree: Tree, function: Scope, node: ast.expr, depth: int = 3) -> _Found | None:
     """The square in what is reduced: in the expression, or behind the one name that it takes the mean of."""
-    inside = [square(tree, tree.span(n)) for n in ast.walk(node) if isinstance(n, ast.BinOp | ast.Call)]
+    inside = [square(tree, tree.span(n)) for n in walk(node) if isinstance(n, ast.BinOp | ast.Call)]
     found = [one for one in inside if one is not None and _squares(one)]
     if len(found) == 1:
         return found[0], ()
     if found or not depth:
         return None
     ways = []
-    for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
+    for name in (n for n in walk(node) if isinstance(n, ast.Name)):
         value = _definition(tree, function, name)
         way = _square(tree, function, value.value, depth - 1) if value is not None else None
         if value is not None and way is not None:
@@ -203,7 +204,7 @@ def _known_before(found: _OnePass) -> bool:
     """What the mean is made of is bound in front of the square."""
     tree, place = found.tree, found.tree.span(found.squared.node).start
     bound = stores(tree, found.function)
-    names = [n.id for n in ast.walk(found.mean) if isinstance(n, ast.Name)]
+    names = [n.id for n in walk(found.mean) if isinstance(n, ast.Name)]
     return all(bound[name][0] < place for name in names if name in bound)
 
 
@@ -242,7 +243,7 @@ def _moved(found: _OnePass) -> bool:
     """A name of the square is bound anew between the square and the difference."""
     tree, bound = found.tree, stores(found.tree, found.function)
     start, end = tree.span(found.squared.node).end, tree.span(found.node).start
-    names = {n.id for _, value in found.defined for n in ast.walk(value.value) if isinstance(n, ast.Name)}
+    names = {n.id for _, value in found.defined for n in walk(value.value) if isinstance(n, ast.Name)}
     own = {name.id for name, _ in found.defined}
     return any(start <= at < end for name in names - own for at in bound.get(name, ()))
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from normlint.rules.repair.casts_edits import scope, starts_its_line, stores
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import CALL, took, walk
 from normlint.text.frozen import dataclass
 
 _UP = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
@@ -54,6 +55,7 @@ def back(
     `since`: from this place on a name that is bound anew may be of another dtype; `rebound`: an edit binds it anew
     in front of this statement.
     """
+    took(CALL)
     function = scope(tree, node)
     if function is None:
         return None
@@ -88,8 +90,9 @@ def _saved(tree: Tree, function: Function | ast.Lambda, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one."""
     if isinstance(function, ast.Lambda):
         return ""
-    found = {name for node in ast.walk(function) for name in _dtypes(node)}
-    kept = {name for stmt in _straight(function.body) if tree.span(stmt).end <= until for name in _dtypes(stmt)}
+    found = tree.once((_saved, function), lambda: {name for node in walk(function) for name in _dtypes(node)})
+    straight = tree.once((_straight, function), lambda: list(_straight_names(tree, function)))
+    kept = {name for end, name in straight if end <= until}
     once = [name for name in kept if len(stores(tree, function).get(name, ())) == 1]
     return once[0] if len(once) == len(found) == 1 else ""
 
@@ -106,6 +109,11 @@ def _dtypes(node: ast.AST) -> Iterator[str]:
         read = isinstance(of, ast.Attribute) and of.attr == "dtype" and isinstance(of.value, ast.Name)
         if read and isinstance(name, ast.Name):
             yield name.id
+
+
+def _straight_names(tree: Tree, function: Function) -> Iterator[tuple[int, str]]:
+    """The names of dtypes that are not under a test, each with where its statement ends."""
+    return ((tree.span(stmt).end, name) for stmt in _straight(function.body) for name in _dtypes(stmt))
 
 
 def _straight(block: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -131,7 +139,7 @@ def _first(function: Function) -> ast.stmt:
 
 def _fresh(tree: Tree, function: Function) -> str:
     """A name for the dtype that came in: the one the text uses elsewhere, where it is free here."""
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | set(arguments(function))
+    taken = {n.id for n in walk(function) if isinstance(n, ast.Name)} | set(arguments(function))
     used = Counter[str](_SAVED.findall(tree.text))
     names: list[str] = [*sorted(used, key=lambda name: -used[name]), "input_dtype", "in_dtype", "dtype_of_input"]
     return next(name for name in names if name not in taken)

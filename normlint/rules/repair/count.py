@@ -12,6 +12,7 @@ from normlint.rules.repair.calls import Reduction, called, reductions
 from normlint.rules.repair.lengths import bindings, last_of, power_of, raised, to_last, uses
 from normlint.rules.repair.operands import Operand
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
@@ -90,7 +91,7 @@ def _named_sum(call: Reduction, tree: Tree) -> ast.Name | None:
     if not isinstance(target, ast.Name) or "sum" not in target.id.lower() or uses(tree, target) != 1:
         return None
     scope = tree.function(call.node) or tree.root
-    names = (n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id)
+    names = (n for n in walk(scope) if isinstance(n, ast.Name) and n.id == target.id)
     return next((n for n in names if isinstance(n.ctx, ast.Load)), None)
 
 
@@ -110,7 +111,7 @@ def _other_sum(tree: Tree, node: ast.Call) -> Fix | None:
 def _scale(call: Reduction, power: Fraction, tree: Tree) -> str | None:
     """√D as the class has it, unused so far, or made of the input's shape."""
     cls = tree.enclosing_class(call.node)
-    for one in ast.walk(cls) if cls else ():
+    for one in walk(cls) if cls else ():
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and len(list(bindings(tree, one))) == 1:
             name = tree.source(one)
             used = tree.text.count(name) > 1

@@ -21,6 +21,7 @@ from normlint.rules.repair.eps_signature import Reached, Source, kept, new_param
 from normlint.rules.repair.eps_syntax import joined, number, passed, place
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 VALUE: Final = {"layer": "1e-5"}  # torch's own; RMS norms have 1e-6
@@ -142,7 +143,7 @@ def _may_be_none(source: Source) -> bool:
     if holder is None:
         return False
     value = default(holder, source.name)
-    bound = {n.id for n in ast.walk(holder) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound = {n.id for n in walk(holder) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return isinstance(value, ast.Constant) and value.value is None and source.name not in bound
 
 

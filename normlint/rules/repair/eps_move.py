@@ -10,6 +10,7 @@ from normlint.rules.repair.eps_scope import calls_of, outermost, scopes, self_at
 from normlint.rules.repair.eps_syntax import Place, added, called, fits, is_library, number, place
 from normlint.rules.repair.tree import ATOM, PRODUCT, Tree, binding
 from normlint.rules.repair.trial import Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _LINKS = 5
@@ -167,7 +168,7 @@ def _next(tree: Tree, here: ast.AST) -> ast.AST | None:
     stmt = tree.statement(here)
     if isinstance(stmt, ast.Return):
         function = tree.function(stmt)
-        returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)] if function else []
+        returns = [n for n in walk(function) if isinstance(n, ast.Return)] if function else []
         calls = calls_of(tree, function) if function and len(returns) == 1 else []
         return calls[0] if len(calls) == 1 else None
     if not isinstance(stmt, ast.Assign) or len(stmt.targets) != 1 or not isinstance(stmt.targets[0], ast.Name):
@@ -180,7 +181,7 @@ def _reads(tree: Tree, stmt: ast.stmt, name: str) -> Iterator[ast.AST]:
     """Where the name is read until it is bound anew, in the order of the text; a sum in place reads it, too."""
     function = next(iter(scopes(tree, stmt)), tree.root)
     end = tree.span(stmt).end
-    nodes = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and tree.span(n).start > end]
+    nodes = [n for n in walk(function) if isinstance(n, ast.Name) and n.id == name and tree.span(n).start > end]
     for node in sorted(nodes, key=tree.span):
         holder = tree.parent(node)
         if isinstance(node.ctx, ast.Load):
@@ -201,7 +202,7 @@ def _seen(tree: Tree, eps: ast.expr, under: Place | ast.Call) -> bool:
     if number(eps) is not None:
         return True
     one, two = outermost(tree, eps), outermost(tree, target)
-    names = {n.id for n in ast.walk(eps) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(eps) if isinstance(n, ast.Name)}
     local = {n for scope in scopes(tree, eps) for n in _bound(scope)}
     if one is two:
         return not _bound_later(tree, eps, target, names)
@@ -211,8 +212,8 @@ def _seen(tree: Tree, eps: ast.expr, under: Place | ast.Call) -> bool:
 
 
 def _bound(scope: ast.AST) -> set[str]:
-    stored = {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return stored | {n.arg for n in ast.walk(scope) if isinstance(n, ast.arg)}
+    stored = {n.id for n in walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {n.arg for n in walk(scope) if isinstance(n, ast.arg)}
 
 
 def _bound_later(tree: Tree, eps: ast.expr, target: ast.AST, names: set[str]) -> bool:
@@ -220,5 +221,5 @@ def _bound_later(tree: Tree, eps: ast.expr, target: ast.AST, names: set[str]) ->
     start, end = sorted((tree.span(target).start, tree.span(eps).start))
     return any(
         isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Store) and start <= tree.span(n).start < end
-        for n in ast.walk(tree.root)
+        for n in walk(tree.root)
     )

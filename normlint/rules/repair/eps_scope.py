@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from normlint.norm.owner import is_eps
 from normlint.rules.repair.eps_syntax import number
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.frozen import dataclass
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -82,7 +83,7 @@ def self_at(tree: Tree, node: ast.AST) -> Self | None:
 
 def lineage(tree: Tree, cls: ast.ClassDef) -> list[ast.ClassDef]:
     """The class and its bases in the text."""
-    named = {n.name: n for n in ast.walk(tree.root) if isinstance(n, ast.ClassDef)}
+    named = {n.name: n for n in walk(tree.root) if isinstance(n, ast.ClassDef)}
     found: list[ast.ClassDef] = []
     waiting = [cls]
     while waiting:
@@ -103,7 +104,7 @@ def stores(tree: Tree, cls: ast.ClassDef, name: str) -> list[ast.expr | None]:
     """Everything that the class and its bases give to an attribute; None where it isn't an expression of its own."""
     found: list[ast.expr | None] = []
     for one in lineage(tree, cls):
-        nodes = (n for n in ast.walk(one) if isinstance(n, ast.Attribute) and n.attr == name)
+        nodes = (n for n in walk(one) if isinstance(n, ast.Attribute) and n.attr == name)
         found += [_given(tree, n) for n in nodes if not isinstance(n.ctx, ast.Load)]
         found += [getattr(s, "value", None) for s in one.body if getattr(_target(s), "id", None) == name]
     return found
@@ -152,7 +153,7 @@ def _given_a_number(tree: Tree, scope: Scope, name: str) -> bool:
 
 
 def _attributes(tree: Tree, cls: ast.ClassDef) -> set[str]:
-    nodes = [n for one in lineage(tree, cls) for n in ast.walk(one)]
+    nodes = [n for one in lineage(tree, cls) for n in walk(one)]
     stored = {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
     names = stored | {t.id for one in lineage(tree, cls) for s in one.body if isinstance(t := _target(s), ast.Name)}
     return {n for n in names if is_eps(n) and all(v is not None and _usable(tree, v) for v in stores(tree, cls, n))}
@@ -216,7 +217,7 @@ def _of_name(tree: Tree, node: ast.Name) -> list[ast.expr | None]:
 
 
 def _bound(tree: Tree, scope: Scope, name: str) -> list[ast.expr | None]:
-    stored = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    stored = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
     return [_given(tree, n) for n in stored]
 
 
@@ -231,7 +232,7 @@ def arguments(tree: Tree, function: ast.FunctionDef | ast.AsyncFunctionDef, name
 def calls_of(tree: Tree, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.Call]:
     """The calls of a function in the text; of a constructor those by the classes that derive from its class."""
     cls = tree.parent(function)
-    calls = [n for n in ast.walk(tree.root) if isinstance(n, ast.Call)]
+    calls = [n for n in walk(tree.root) if isinstance(n, ast.Call)]
     if not isinstance(cls, ast.ClassDef):
         return [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == function.name]
     named = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == function.name]

@@ -23,6 +23,7 @@ from normlint.rules.repair.eps_scope import (
 )
 from normlint.rules.repair.eps_syntax import after_arguments, number, passed
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 
@@ -104,7 +105,7 @@ def _own(function: FunctionNode) -> str:
 
 
 def _free_name(function: FunctionNode, source: Source) -> str:
-    used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    used = {n.id for n in walk(function) if isinstance(n, ast.Name)}
     return source.name if "eps" in used else "eps"
 
 
@@ -112,7 +113,7 @@ def _private(tree: Tree, function: FunctionNode, calls: int) -> bool:
     """Nobody else can call it: its name says so, and every mention is one of the calls."""
     mentions = sum(
         getattr(n, "id", getattr(n, "attr", None)) == function.name
-        for n in ast.walk(tree.root)
+        for n in walk(tree.root)
         if isinstance(n, ast.Name | ast.Attribute)
     )
     return function.name.startswith("_") and mentions == calls and not _follows_default(function)
@@ -161,14 +162,12 @@ def _may_take_more(tree: Tree, function: FunctionNode) -> bool:
 
 def _forwards(function: FunctionNode) -> bool:
     kwargs = function.args.kwarg
-    return kwargs is not None and any(isinstance(n, ast.Name) and n.id == kwargs.arg for n in ast.walk(function))
+    return kwargs is not None and any(isinstance(n, ast.Name) and n.id == kwargs.arg for n in walk(function))
 
 
 def may_take_eps(tree: Tree, function: FunctionNode) -> bool:
     """A parameter `eps` can be added."""
-    return _may_take_more(tree, function) and not any(
-        isinstance(n, ast.Name) and n.id == "eps" for n in ast.walk(function)
-    )
+    return _may_take_more(tree, function) and not any(isinstance(n, ast.Name) and n.id == "eps" for n in walk(function))
 
 
 def _last(scope: Scope) -> ast.arg | None:
@@ -253,7 +252,7 @@ def _of_class(tree: Tree, cls: ast.ClassDef, me: str, value: str) -> Reached | N
     taking = any(
         "eps" in (getattr(n, "attr", None), getattr(n, "name", None))
         for one in {*lineage(tree, cls), owner}
-        for n in ast.walk(one)
+        for n in walk(one)
     )
     keeping = kept(tree, owner, "eps")
     if taking or keeping is None:

@@ -15,6 +15,7 @@ from normlint.rules.repair.formula_powers import Edits, flipped, scaled
 from normlint.rules.repair.formula_text import around, number
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Fix
 
 _POWERS: Final = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
@@ -92,7 +93,7 @@ def _renamed(tree: Tree, node: ast.expr) -> Edits:
     if not isinstance(target, ast.Name) or not isinstance(stmt, ast.Assign) or "std" not in target.id:
         return ()
     name, function = target.id.replace("std", "var"), tree.function(node)
-    names = [n for n in ast.walk(function or tree.root) if isinstance(n, ast.Name) and n.id == target.id]
+    names = [n for n in walk(function or tree.root) if isinstance(n, ast.Name) and n.id == target.id]
     taken = loads_of(tree, name, function) or sum(isinstance(n.ctx, ast.Store) for n in names) > 1
     return () if taken else tuple(tree.replace(n, name) for n in names)
 

@@ -14,6 +14,7 @@ from normlint.rules.repair.formula_text import number, parenthesised, tight
 from normlint.rules.repair.formula_uncentre import uncentre
 from normlint.rules.repair.tree import SUM, Tree
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix
 
 _CENTRES: Final = 3
@@ -58,10 +59,10 @@ def _moved(tree: Tree, statistic: ast.expr, targets: list[list[ast.expr]]) -> It
 
 def _may_pass(later: ast.Assign, passed: list[ast.stmt]) -> bool:
     """The statement may stand in front of the first of those: they give it nothing, and the first alone sees it."""
-    read = {n.id for n in ast.walk(later.value) if isinstance(n, ast.Name)}
-    names = [n for stmt in passed for n in ast.walk(stmt) if isinstance(n, ast.Name)]
+    read = {n.id for n in walk(later.value) if isinstance(n, ast.Name)}
+    names = [n for stmt in passed for n in walk(stmt) if isinstance(n, ast.Name)]
     given = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-    seen = {n.id for stmt in passed[1:] for n in ast.walk(stmt) if isinstance(n, ast.Name)}
+    seen = {n.id for stmt in passed[1:] for n in walk(stmt) if isinstance(n, ast.Name)}
     return bool(passed) and not read & given and not set(names_of(later)) & (seen | given)
 
 
@@ -71,7 +72,7 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
     own = node if not isinstance(node, kinds) else None
     if own is not None and not isinstance(node, ast.BinOp):
         yield own
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, kinds) and isinstance(getattr(part, "ctx", ast.Load()), ast.Load):
             yield part
 
@@ -79,7 +80,7 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
 def _same(tree: Tree, whole: ast.expr, part: ast.expr) -> list[ast.expr]:
     """Everything in the whole that is written like the part: both factors of `x * x`."""
     text = tree.source(part)
-    return [n for n in ast.walk(whole) if isinstance(n, type(part)) and tree.source(n) == text]
+    return [n for n in walk(whole) if isinstance(n, type(part)) and tree.source(n) == text]
 
 
 def _centred(tree: Tree, targets: list[ast.expr], statistic: ast.expr) -> Iterator[Edits]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from normlint.rules.repair.formula_text import number
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.frozen import dataclass
 
 FAR: Final = 60
@@ -56,7 +57,7 @@ def names_of(stmt: ast.stmt) -> tuple[str, ...]:
 
 def loads_of(tree: Tree, name: str, function: Function | None) -> list[ast.Name]:
     """Where a name is read in a function, or in the whole text outside of any."""
-    nodes = ast.walk(function or tree.root)
+    nodes = walk(function or tree.root)
     found = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
     return sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
@@ -68,7 +69,7 @@ def definitions(tree: Tree, node: ast.expr) -> list[ast.expr]:
     start, holder = tree.span(node).start, tree.function(node)
     given = [
         s
-        for s in ast.walk(holder or tree.root)
+        for s in walk(holder or tree.root)
         if isinstance(s, ast.Assign | ast.AnnAssign)
         and names_of(s) == (node.id,)
         and s.value is not None
@@ -87,7 +88,7 @@ def _calls(tree: Tree, function: Function | None) -> list[ast.expr]:
     """The calls of a function or method, by its name."""
     if function is None:
         return []
-    return [n for n in ast.walk(tree.root) if isinstance(n, ast.Call) and called(n) == function.name]
+    return [n for n in walk(tree.root) if isinstance(n, ast.Call) and called(n) == function.name]
 
 
 def called(node: ast.AST | None) -> str:

@@ -13,6 +13,7 @@ from normlint.rules.repair.formula_powers import Edits
 from normlint.rules.repair.formula_text import function, number, parenthesised
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)
@@ -39,7 +40,7 @@ def _candidates(norm: Norm, gain: Gain, tree: Tree) -> Iterator[Candidate]:
 
 def _handed_to_a_norm(tree: Tree, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
-    calls = [n for n in ast.walk(tree.root) if isinstance(n, ast.Call) and called(n).endswith("_norm")]
+    calls = [n for n in walk(tree.root) if isinstance(n, ast.Call) and called(n).endswith("_norm")]
     given = [a for call in calls for a in (*call.args, *(k.value for k in call.keywords))]
     return any(isinstance(a, ast.Attribute) and a.attr == gain.param.name for a in given)
 
@@ -47,7 +48,7 @@ def _handed_to_a_norm(tree: Tree, gain: Gain) -> bool:
 def _made(tree: Tree, gain: Gain, old: str) -> Edits:
     """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like."""
     node = tree.at(gain.param.span)
-    calls = [n for n in ast.walk(node or ast.Pass()) if isinstance(n, ast.Call)]
+    calls = [n for n in walk(node or ast.Pass()) if isinstance(n, ast.Call)]
     return tuple(edit for call in calls[:2] for edit in _changed(tree, call, old))
 
 
@@ -55,7 +56,7 @@ def _filled(tree: Tree, gain: Gain, old: str) -> Edits:
     """Where it is filled later: nn.init.ones_(self.weight), self.weight.data.fill_(1.0)."""
     attribute = re.compile(rf"\.{re.escape(gain.param.name)}\b")
     found: list[Edit] = []
-    for node in ast.walk(tree.root):
+    for node in walk(tree.root):
         if isinstance(node, ast.Call) and called(node).endswith("_") and attribute.search(tree.source(node)):
             found += _changed(tree, node, old)
     return tuple(found)
@@ -85,7 +86,7 @@ def _other_number(text: str) -> str:
 def _with_one(tree: Tree, norm: Norm, gain: Gain) -> Edits:
     """`self.weight` as `(1 + self.weight)`, where the norm uses it once."""
     holder = tree.around(norm.span, ast.ClassDef)
-    attributes = [n for n in ast.walk(holder or ast.Pass()) if isinstance(n, ast.Attribute)]
+    attributes = [n for n in walk(holder or ast.Pass()) if isinstance(n, ast.Attribute)]
     used = [n for n in attributes if n.attr == gain.param.name and isinstance(n.ctx, ast.Load)]
     if len(used) != 1:
         return ()

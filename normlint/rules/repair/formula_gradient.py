@@ -13,6 +13,7 @@ from normlint.rules.repair.formula_powers import Edits
 from normlint.rules.repair.formula_text import instead
 from normlint.rules.repair.tree import Function, Tree
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _CUTS: Final = ("detach", "item")
@@ -88,7 +89,7 @@ def _without_decorator(tree: Tree, function: Function) -> Iterator[Edit]:
 
 def _writes(function: Function) -> bool:
     """Something is written that outlives the call: an attribute, an item, a buffer in place."""
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     stored = any(isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.ctx, ast.Store) for n in nodes)
     return stored or any(isinstance(n, ast.Expr) and called(n.value).endswith("_") for n in nodes)
 
@@ -111,7 +112,7 @@ def _only_computes(stmt: ast.stmt) -> bool:
     """It gives names to values: nothing is written that outlives the call, and no text spans lines."""
     targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
     flat = [e for t in targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
-    strings = [n for n in ast.walk(stmt) if isinstance(n, ast.JoinedStr | ast.Constant)]
+    strings = [n for n in walk(stmt) if isinstance(n, ast.JoinedStr | ast.Constant)]
     return all(isinstance(e, ast.Name) for e in flat) and all(n.lineno == n.end_lineno for n in strings)
 
 

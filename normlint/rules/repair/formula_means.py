@@ -9,6 +9,7 @@ from typing import Final
 from normlint.rules.repair.formula_flow import called, names_of
 from normlint.rules.repair.formula_text import function, tight
 from normlint.rules.repair.tree import SUM, Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 
@@ -31,7 +32,7 @@ def known_means(tree: Tree, node: ast.expr) -> Means:
     statements = list(_assignments(holder))[::-1]
     centred = (name for s in statements if subtraction(s.value) is not None for name in names_of(s))
     means = (name for s in statements if holds_mean(s.value) for name in names_of(s)[-1:])
-    differences = [n for n in ast.walk(holder) if isinstance(n, ast.expr) and subtraction(n) is n]
+    differences = [n for n in walk(holder) if isinstance(n, ast.expr) and subtraction(n) is n]
     inline = [subtrahend(n) for n in differences]
     written = (tight(tree, n, SUM + 1) for n in inline if n is not None and not isinstance(n, ast.Name))
     return Means(_each(centred), _each(means), _each(written))
@@ -42,13 +43,13 @@ def _each(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _assignments(holder: Function | ast.Module) -> Iterator[ast.Assign | ast.AnnAssign]:
-    found = [n for n in ast.walk(holder) if isinstance(n, ast.Assign | ast.AnnAssign)]
+    found = [n for n in walk(holder) if isinstance(n, ast.Assign | ast.AnnAssign)]
     return iter(sorted(found, key=lambda n: n.lineno))
 
 
 def holds_mean(value: ast.expr | None) -> bool:
     """A mean, or a sum over a count, is taken in the expression, and nothing is centred by it."""
-    return value is not None and any(called(n) in _MEANS for n in ast.walk(value)) and subtraction(value) is None
+    return value is not None and any(called(n) in _MEANS for n in walk(value)) and subtraction(value) is None
 
 
 def subtraction(node: ast.expr | None) -> ast.expr | None:

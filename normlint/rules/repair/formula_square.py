@@ -13,6 +13,7 @@ from normlint.rules.repair.formula_powers import Edits
 from normlint.rules.repair.formula_text import around, function, number, parenthesised, tight
 from normlint.rules.repair.tree import ATOM, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _SQUARES: Final = re.compile(r"^s$|sq|squares|pow", re.IGNORECASE)
@@ -64,7 +65,7 @@ def _squared(tree: Tree, node: ast.expr) -> Edits:
 def _in_place_of_abs(tree: Tree, inner: ast.expr) -> Iterator[Edits]:
     """Squares where absolute values stand, here or where the name was given."""
     for whole in (inner, *definitions(tree, inner)):
-        for node in ast.walk(whole):
+        for node in walk(whole):
             if isinstance(node, ast.Call) and called(node) in ("abs", "absolute", "fabs", "abs_"):
                 yield from _from_abs(tree, node)
 

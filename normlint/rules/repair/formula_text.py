@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from normlint.rules.repair.tree import ATOM, POWER, Tree, binding
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 
 HALF: Final = Fraction(1, 2)
@@ -23,7 +24,7 @@ NAMED: Final = {power: name for name, power in FIXED.items()}
 def function(tree: Tree, name: str) -> str:
     """How torch's function is called in this text: `torch.sqrt`, `t.sqrt` or `sqrt`; empty where it can't be."""
     torch = ""
-    for node in ast.walk(tree.root):
+    for node in walk(tree.root):
         if isinstance(node, ast.ImportFrom) and node.module == "torch":
             for alias in node.names:
                 if alias.name == name:
@@ -108,10 +109,10 @@ def number(node: ast.expr) -> Fraction | None:
 
 def _plain(node: ast.expr) -> bool:
     kinds = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
-    short = sum(1 for _ in ast.walk(node)) < 9 and not any(isinstance(n, ast.Pow | ast.LShift) for n in ast.walk(node))
-    constants = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+    short = sum(1 for _ in walk(node)) < 9 and not any(isinstance(n, ast.Pow | ast.LShift) for n in walk(node))
+    constants = [n.value for n in walk(node) if isinstance(n, ast.Constant)]
     numbers = all(isinstance(v, int | float) for v in constants)
-    return short and numbers and all(isinstance(n, kinds) for n in ast.walk(node))
+    return short and numbers and all(isinstance(n, kinds) for n in walk(node))
 
 
 def decimal(value: Fraction) -> str:

@@ -13,6 +13,7 @@ from normlint.rules.repair.formula_powers import Edits
 from normlint.rules.repair.formula_text import function, instead, tight
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix
 
 _MESSAGE: Final = "Average the squares of the input as it is"
@@ -54,7 +55,7 @@ def _differences(tree: Tree, start: ast.expr) -> Iterator[ast.expr]:
     holders = dict.fromkeys(tree.function(node) for node in carried(tree, start))
     for holder in holders:
         if holder is not None:
-            found = [n for n in ast.walk(holder) if isinstance(n, ast.expr) and subtraction(n) is n]
+            found = [n for n in walk(holder) if isinstance(n, ast.expr) and subtraction(n) is n]
             yield from sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
 
@@ -79,8 +80,8 @@ def _by_minuend(tree: Tree, stmt: ast.Assign, minuend: ast.Name, gone: list[ast.
 
 def _unused(tree: Tree, stmt: ast.stmt, gone: list[ast.AST]) -> Iterator[Edit]:
     """Lines whose name nothing reads any more."""
-    inside = {n for one in gone for n in ast.walk(one)}
-    for other in ast.walk(tree.function(stmt) or tree.root):
+    inside = {n for one in gone for n in walk(one)}
+    for other in walk(tree.function(stmt) or tree.root):
         if isinstance(other, ast.Assign) and other is not stmt and len(names := names_of(other)) == 1:
             loads = loads_of(tree, names[0], tree.function(stmt))
             if loads and all(n in inside for n in loads) and isinstance(other.targets[0], ast.Name):

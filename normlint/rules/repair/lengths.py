@@ -10,6 +10,7 @@ from typing import Final
 
 from normlint.rules.repair.calls import called, is_module
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit
 
 HALF: Final = Fraction(1, 2)
@@ -71,7 +72,7 @@ def _bound(tree: Tree, node: ast.Name | ast.Attribute) -> Fraction | None:
 def bindings(tree: Tree, node: ast.Name | ast.Attribute) -> Iterator[ast.expr | None]:
     """The expressions assigned to a name in its function, or to an attribute in the text; None for a part of one."""
     wanted = ast.unparse(node)
-    for one in ast.walk(_scope(tree, node)):
+    for one in walk(_scope(tree, node)):
         if isinstance(one, ast.Assign):
             for target in one.targets:
                 if ast.unparse(target) == wanted or _constant(tree, one, target, node):
@@ -99,8 +100,8 @@ def _scope(tree: Tree, node: ast.Name | ast.Attribute) -> ast.AST:
     cls = tree.enclosing_class(node)
     if cls is None or re.search(rf"\bclass\s+\w+\([^)]*\b{cls.name}\b", tree.text):
         return tree.root
-    own = {n.attr for n in ast.walk(cls) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
-    own |= {n.id for one in cls.body for n in ast.walk(one) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own = {n.attr for n in walk(cls) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    own |= {n.id for one in cls.body for n in walk(one) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return cls if node.attr in own else tree.root
 
 
@@ -108,7 +109,7 @@ def uses(tree: Tree, node: ast.Name | ast.Attribute) -> int:
     """How often the name is read where it means the same."""
     wanted = ast.unparse(node)
     kind = type(node)
-    found = (n for n in ast.walk(_scope(tree, node)) if isinstance(n, kind) and isinstance(n.ctx, ast.Load))
+    found = (n for n in walk(_scope(tree, node)) if isinstance(n, kind) and isinstance(n.ctx, ast.Load))
     return sum(ast.unparse(n) == wanted for n in found)
 
 
@@ -152,7 +153,7 @@ def _unwrapped(tree: Tree, tensor: ast.expr | None) -> ast.expr | None:
 
 def to_last(tree: Tree, operand: ast.expr) -> tuple[Edit, ...] | None:
     """The length in an operand made that of the last axis; None where it isn't plain."""
-    found = [edit for node in ast.walk(operand) if isinstance(node, ast.expr) for edit in _made_last(tree, node)]
+    found = [edit for node in walk(operand) if isinstance(node, ast.expr) for edit in _made_last(tree, node)]
     if not found and isinstance(operand, ast.Name):
         return _renamed(tree, operand)
     return tuple(found) if len(found) == 1 else None
@@ -181,7 +182,7 @@ def _other_axis(index: ast.expr) -> bool:
 def _renamed(tree: Tree, name: ast.Name) -> tuple[Edit, ...] | None:
     """`b, t, d = x.shape`: the last name; `n = x.shape[0]`: the axis where it is taken, if nobody else needs it."""
     scope = tree.function(name) or tree.root
-    for one in ast.walk(scope):
+    for one in walk(scope):
         if not isinstance(one, ast.Assign) or len(one.targets) != 1:
             continue
         target = one.targets[0]

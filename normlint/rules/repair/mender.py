@@ -10,6 +10,7 @@ from normlint.norm.norm import Norm
 from normlint.rules.registry import Repair
 from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import NOW, Spent, Work
 from normlint.text.finding import Applicability, Finding, Fix
 
 
@@ -21,19 +22,26 @@ class Mender:
         self._snippet = snippet
         self._norms = norms
         self._judged = judged
+        self._work = Work()
 
     @cached_property
     def _tree(self) -> Tree | None:
         try:
             return Tree(self._text, snippet=self._snippet)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # newer than this Python: found, but not mended
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
     def fix(self, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
         if self._tree is None:
             return None
-        fixes = {repair(self._tree) if repair else None for repair in repairs}
+        before = NOW.set(self._work)
+        try:
+            fixes = {repair(self._tree) if repair else None for repair in repairs}
+        except Spent:
+            return None
+        finally:
+            NOW.reset(before)
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()

@@ -8,6 +8,7 @@ from typing import Final
 
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import ATOM, Function, Tree, binding
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _PRODUCTS: Final = {"div": "mul", "divide": "multiply", "true_divide": "mul", "div_": "mul_", "divide_": "multiply_"}
@@ -142,7 +143,7 @@ def _through_name(tree: Tree, stmt: ast.Assign, inverse: tuple[Edit, ...], divis
 
 def _uses(function: Function, target: ast.Name) -> Iterator[ast.Name]:
     """Where else the function has the name."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Name) and node.id == target.id and node is not target:
             yield node
 
@@ -155,4 +156,4 @@ def _over(tree: Tree, use: ast.Name) -> bool:
 
 
 def _used(function: Function, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(function))
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(function))

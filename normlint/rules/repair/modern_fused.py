@@ -11,6 +11,7 @@ from normlint.rules.registry import RULES
 from normlint.rules.repair.modern_unused import unused_helpers
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
 
@@ -73,7 +74,7 @@ def _elsewhere(norm: Norm, function: Function, tree: Tree) -> bool:
 def _of_heads(norm: Norm, tree: Tree) -> bool:
     """The text makes one with a gain of several axes: LayerNorm((heads, head_dim))."""
     name = norm.owner.name.rpartition(".")[2]
-    calls = (n for n in ast.walk(tree.root) if isinstance(n, ast.Call) and _calls(n, name))
+    calls = (n for n in walk(tree.root) if isinstance(n, ast.Call) and _calls(n, name))
     given = (value for n in calls for value in (*n.args[:1], *(k.value for k in n.keywords)))
     return any(isinstance(value, ast.Tuple) and len(value.elts) > 1 for value in given)
 
@@ -105,7 +106,7 @@ def _plain(body: Sequence[ast.stmt], tree: Tree, parts: _Parts) -> bool:
     if not body:
         return False
     *made, last = body
-    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for one in body for n in ast.walk(one)):
+    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for one in body for n in walk(one)):
         return False
     given = last.value if isinstance(last, ast.Return) else None
     return given is not None and not isinstance(given, ast.Tuple) and all(_harmless(stmt, tree, parts) for stmt in made)
@@ -179,7 +180,7 @@ def _called(param: Param, own: set[str]) -> str:
 
 def _widened(weight: str, function: Function, tree: Tree) -> str:
     """With its cast to fp32, where it has one: in halves 1 + w loses what makes w differ from 0."""
-    calls = (n for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    calls = (n for n in walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
     casts = (tree.source(n) for n in calls if n.func.attr in ("float", "to") and tree.source(n.func.value) == weight)  # type: ignore[attr-defined]
     return next((cast for cast in casts if "float" in cast), weight)
 
@@ -218,7 +219,7 @@ def _handed_on(tree: Tree, function: Function, node: ast.expr, home: Function | 
     position = next((n for n, a in enumerate(arguments) if isinstance(node, ast.Name) and a.arg == node.id), None)
     if position is None:
         return _in_words(tree, node, own)
-    calls = [n for n in ast.walk(tree.root) if isinstance(n, ast.Call) and _calls(n, home.name)]
+    calls = [n for n in walk(tree.root) if isinstance(n, ast.Call) and _calls(n, home.name)]
     if len(calls) != 1 or tree.function(calls[0]) is not function:
         return ""
     bound = arguments[0].arg in ("self", "cls")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 
 
@@ -15,7 +16,7 @@ def unused_helpers(tree: Tree, function: Function, removed: Span) -> tuple[Edit,
     edits = []
     home = tree.enclosing_class(function)
     for name in sorted(_private_names(tree, removed)):
-        found = [n for n in ast.walk(home or tree.root) if isinstance(n, ast.FunctionDef) and n.name == name]
+        found = [n for n in walk(home or tree.root) if isinstance(n, ast.FunctionDef) and n.name == name]
         mentions = [m.start() for m in re.finditer(rf"\b{re.escape(name)}\b", tree.text)]
         if home is not None:
             mentions = [at for at in mentions if not _of_another(tree, at, home)]
@@ -28,7 +29,7 @@ def unused_helpers(tree: Tree, function: Function, removed: Span) -> tuple[Edit,
 def _of_another(tree: Tree, at: int, home: ast.ClassDef) -> bool:
     """What stands there belongs to a class that has nothing to do with this one."""
     owner = tree.around(Span(at, at), ast.ClassDef)
-    names = {n.id for n in ast.walk(owner) if isinstance(n, ast.Name)} if owner is not None else {home.name}
+    names = {n.id for n in walk(owner) if isinstance(n, ast.Name)} if owner is not None else {home.name}
     return owner is not home and home.name not in names
 
 

@@ -11,6 +11,7 @@ from normlint.evaluate.monomial import Param
 from normlint.norm.norm import Gain
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _EMPTY: Final = {"empty": "{}", "Tensor": "{}", "FloatTensor": "{}", "empty_like": "{}_like"}
@@ -57,7 +58,7 @@ def _carried(tree: Tree, first: ast.Assign, name: str) -> ast.expr | None:
     function = tree.function(first)
     if not isinstance(local, ast.Name) or function is None:
         return None
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_own(node.targets[0], name):
             given = node.value
             return given if isinstance(given, ast.Name) and given.id == local.id else None
@@ -71,7 +72,7 @@ def _is_own(target: ast.AST, name: str) -> bool:
 
 def _set_again(tree: Tree, owner: ast.ClassDef, name: str, assigned: ast.expr) -> bool:
     """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if isinstance(node, ast.AugAssign) and _is_own(node.target, name):
             return True
         if isinstance(node, ast.Assign | ast.AnnAssign) and node is not tree.statement(assigned):
@@ -87,7 +88,7 @@ def _without_grad(tree: Tree, value: ast.expr) -> tuple[tuple[Edit, ...], bool]:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "requires_grad_":
         base = tree.with_parentheses(value.func.value)
         return (Edit(Span(base.end, tree.span(value).end), ""),), not (value.args or value.keywords)
-    for node in ast.walk(value):
+    for node in walk(value):
         if isinstance(node, ast.keyword) and node.arg == "requires_grad":
             grad = not (isinstance(node.value, ast.Constant) and node.value.value is False)
             return (_without_keyword(tree, node),), grad
@@ -107,7 +108,7 @@ def _without_keyword(tree: Tree, keyword: ast.keyword) -> Edit:
 def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
     """How the text calls nn.Parameter: as it does elsewhere, by its imports, or by the base class's name."""
     for scope in (owner, tree.root):
-        for node in ast.walk(scope):
+        for node in walk(scope):
             if isinstance(node, ast.Call) and tree.source(node.func).rpartition(".")[2] == "Parameter":
                 return tree.source(node.func)
     for base in owner.bases:
@@ -175,7 +176,7 @@ def _renamed(tree: Tree, call: ast.Call, name: str) -> Edit | None:
 
 def _made_by(tree: Tree, span: Span, makers: tuple[str, ...]) -> Iterator[ast.Call]:
     whole = tree.at(span)
-    nodes: list[ast.AST] = list(ast.walk(whole)) if whole is not None else []
+    nodes: list[ast.AST] = list(walk(whole)) if whole is not None else []
     for node in nodes:
         if isinstance(node, ast.Call) and _name(node) in makers:
             yield node
@@ -196,7 +197,7 @@ def _length(tree: Tree, maker: ast.Call) -> str | None:
         return named[0] if len(named) == 1 else None
     own = {a.arg for a in arguments}
     for scope in (owner, tree.root):
-        sizes = dict.fromkeys(tree.source(n) for n in ast.walk(scope) if _is_size(n, own))
+        sizes = dict.fromkeys(tree.source(n) for n in walk(scope) if _is_size(n, own))
         if sizes:
             return next(iter(sizes)) if len(sizes) == 1 else None
     return None

@@ -10,6 +10,7 @@ from normlint.evaluate.monomial import Param
 from normlint.norm.norm import Norm
 from normlint.rules.repair.tree import PRODUCT, SUM, Function, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
 
@@ -108,7 +109,7 @@ def _candidates(new: _Unused, norm: Norm, forward: Function) -> Iterator[Candida
 
 
 def _own_returns(tree: Tree, forward: Function) -> Iterator[ast.Return]:
-    for node in ast.walk(forward):
+    for node in walk(forward):
         if isinstance(node, ast.Return) and tree.function(node) is forward:
             yield node
 
@@ -122,7 +123,7 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: Function) -> Iterator[t
     """A bias is added already: the gain belongs on what it is added to."""
     tree = new.tree
     names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
-    for node in ast.walk(forward):
+    for node in walk(forward):
         if not (isinstance(node, ast.Attribute) and node.attr in names):
             continue
         here: ast.AST = node
@@ -166,7 +167,7 @@ def _on(new: _Unused, node: ast.expr, holder: ast.AST | None) -> tuple[Edit, ...
 
 def _optional(tree: Tree, name: str) -> bool:
     """`self.weight = … if affine else None`, or None in another branch."""
-    for node in ast.walk(tree.root):
+    for node in walk(tree.root):
         if isinstance(node, ast.Assign) and any(_own(target, name) for target in node.targets):
             parts = [node.value, getattr(node.value, "body", None), getattr(node.value, "orelse", None)]
             if any(isinstance(part, ast.Constant) and part.value is None for part in parts):
@@ -204,7 +205,7 @@ def _guarded(new: _Unused, message: str, returns: list[tuple[ast.Return, ast.exp
 def _gain_first(tree: Tree) -> bool:
     """The text writes `self.weight * y` elsewhere, more often than `y * self.weight`."""
     first = second = 0
-    for node in ast.walk(tree.root):
+    for node in walk(tree.root):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             first += _is_gain(node.left)
             second += _is_gain(node.right)

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 
 _FUNCTIONAL: Final = "torch.nn.functional"
 
@@ -26,7 +27,7 @@ def spelled(tree: Tree, dotted: str) -> str | None:
 
 def _assumed(tree: Tree) -> dict[str, str]:
     """Usual names that a text without imports uses as everybody does."""
-    used = {n.id for n in ast.walk(tree.root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    used = {n.id for n in walk(tree.root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return {path: name for path, name in _USUAL.items() if name in used}
 
 

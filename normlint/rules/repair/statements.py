@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _PURE: Final = frozenset(
@@ -33,7 +34,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
 def _applicability(call: ast.Call) -> Applicability | None:
     """SAFE where the arguments only look; None where they change something."""
     told = Applicability.SAFE
-    for node in ast.walk(call):
+    for node in walk(call):
         if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             return None
         if not isinstance(node, ast.Call) or node is call:

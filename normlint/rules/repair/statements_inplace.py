@@ -9,6 +9,7 @@ from typing import Final
 from normlint.norm.norm import Norm
 from normlint.rules.repair.tree import PRODUCT, SUM, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
 
@@ -148,7 +149,7 @@ def _renamed(tree: Tree, call: ast.Call) -> tuple[Edit, ...]:
 def _repeated(tree: Tree, place: _Place, call: ast.Call) -> Iterator[Edit]:
     """The same call wherever it stands in the statement."""
     written = tree.source(call)
-    for node in ast.walk(place.stmt):
+    for node in walk(place.stmt):
         if isinstance(node, ast.Call) and tree.source(node) == written:
             yield from _renamed(tree, node)
 
@@ -182,7 +183,7 @@ def _place(tree: Tree, call: ast.Call) -> _Place | None:
 
 def _bound(scope: ast.AST, name: str) -> bool:
     """The scope itself binds the name, so that it may bind it anew."""
-    names = (n for n in ast.walk(scope) if isinstance(n, ast.arg | ast.Name))
+    names = (n for n in walk(scope) if isinstance(n, ast.arg | ast.Name))
     return any(n.arg == name if isinstance(n, ast.arg) else _stores(n, name) for n in names)
 
 
@@ -203,7 +204,7 @@ def _meant(tree: Tree, stmt: ast.stmt) -> bool:
 
 
 def _dropped(tree: Tree, name: str) -> bool:
-    calls = (n.value.func for n in ast.walk(tree.root) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    calls = (n.value.func for n in walk(tree.root) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
     return any(name == (f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) for f in calls)
 
 
@@ -212,7 +213,7 @@ def _read_later(tree: Tree, place: _Place) -> bool:
     end = tree.span(place.stmt).end
     if not isinstance(place.target, ast.Name):
         return False
-    reads = (n for n in ast.walk(place.scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    reads = (n for n in walk(place.scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     return any(n.id == place.target.id and tree.span(n).start >= end and not _looks(tree, n) for n in reads)
 
 

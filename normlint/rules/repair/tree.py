@@ -7,15 +7,18 @@ library's parser is enough for that, and fast.
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TypeVar
+from itertools import islice, takewhile
+from typing import Any, TypeVar
 
+from normlint.rules.repair.work import NOW, Work
 from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
 
 N = TypeVar("N", bound=ast.AST)
+K = TypeVar("K")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # How tightly an expression binds: what is looser than its new surroundings needs parentheses.
@@ -39,6 +42,13 @@ class Tree:
         self.text = text
         self.snippet = snippet
         self.root = ast.parse(text)
+        self._known: dict[object, Any] = {}
+
+    def once(self, key: object, make: Callable[[], K]) -> K:
+        """What `make` gives for this key, made once."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]  # type: ignore[no-any-return]
 
     @cached_property
     def _lines(self) -> tuple[int, ...]:
@@ -102,9 +112,11 @@ class Tree:
         """Nodes of that kind that share a character with the span, or a place where it is empty."""
         first = bisect_right(self._lines, span.start)
         last = bisect_right(self._lines, span.end)
-        waiting: list[ast.AST] = [self.root]
+        work = NOW.get(None) or Work()
+        waiting: list[Iterable[ast.AST]] = [self._top(first, last)]
         while waiting:
-            for node in ast.iter_child_nodes(waiting.pop()):
+            for node in waiting.pop():
+                work.took(1)
                 if hasattr(node, "lineno"):
                     start = _first_line(node)
                     if start > last or (node.end_lineno or start) < first:  # type: ignore[attr-defined]
@@ -113,20 +125,24 @@ class Tree:
                         here = self.span(node)
                         if here.start <= span.end and span.start <= here.end:
                             yield here, node
-                waiting.append(node)
+                waiting.append(ast.iter_child_nodes(node))
+
+    def _top(self, first: int, last: int) -> Iterable[ast.AST]:
+        """The statements at the top that share a line with these."""
+        from_ = islice(self.root.body, bisect_left(self._ends, first), None)
+        return takewhile(lambda one: _first_line(one) <= last, from_)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [one.end_lineno or one.lineno for one in self.root.body]
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that holds this one."""
         if node not in self._parents and node is not self.root:
             line = getattr(node, "lineno", None)
-            for statement in self.root.body:
-                if (
-                    line is None
-                    or statement.end_lineno is None
-                    or _first_line(statement) <= line <= statement.end_lineno
-                ):
-                    below = ((child, one) for one in ast.walk(statement) for child in ast.iter_child_nodes(one))
-                    self._parents.update(below)
+            for statement in self.root.body if line is None else self._top(line, line):
+                below = ((child, one) for one in ast.walk(statement) for child in ast.iter_child_nodes(one))
+                self._parents.update(below)
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:

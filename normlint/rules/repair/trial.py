@@ -14,6 +14,7 @@ from typing import Final
 from normlint.norm.norm import HALF, Norm
 from normlint.rules.registry import RULES
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.work import STEP, took
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Fix
 from normlint.text.frozen import dataclass
@@ -90,10 +91,14 @@ def _norms(text: str, snippet: bool) -> tuple[Norm, ...]:
     from normlint.evaluate.module import Module  # libcst comes in here
     from normlint.norm.collect import norms
 
-    return norms(Module(text, snippet))
+    module = Module(text, snippet)
+    found = norms(module)
+    took(module.spent * STEP)
+    return found
 
 
 def _edited(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Norm, ...]:
+    took(len(tree.text))
     try:
         text = apply(tree.text, edits)
         ast.parse(text)

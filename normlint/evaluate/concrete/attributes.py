@@ -1,0 +1,169 @@
+"""What a dot means. Each kind of value has its table: what isn't in it is refused, also where Python has it."""
+
+from __future__ import annotations
+
+import functools
+from types import MethodType
+from typing import Any, Final
+
+from normlint.evaluate.concrete import classes, world
+from normlint.evaluate.concrete.values import Function, Native, Silent, Space, Typing, Unknown, Unsupported
+
+_WORDS: Final = {
+    int: "bit_length real imag numerator denominator is_integer",
+    float: "is_integer real imag",
+    str: "capitalize casefold count endswith find index isalnum isalpha isdecimal isdigit isidentifier islower "
+    "isnumeric isspace istitle isupper join lower lstrip partition removeprefix removesuffix replace rfind rindex "
+    "rpartition rsplit rstrip split splitlines startswith strip swapcase title upper",
+    list: "append clear copy count extend index insert pop remove reverse sort",
+    tuple: "count index",
+    dict: "clear copy get items keys pop popitem setdefault update values move_to_end",
+    set: "add clear copy difference discard intersection isdisjoint issubset issuperset pop remove union update",
+    frozenset: "copy difference intersection isdisjoint issubset issuperset union",
+    range: "start stop step count index",
+    slice: "start stop step",
+    property: "getter setter deleter",
+    functools.partial: "func args keywords",
+}
+METHODS: Final = {kind: frozenset(words.split()) for kind, words in _WORDS.items()}
+_LOGGING: Final = frozenset("debug info warning warning_once error exception critical log warn setLevel".split())
+
+
+def get(value: Any, name: str) -> Any:
+    """`value.name`."""
+    if isinstance(value, Unknown):
+        value.refuse()
+    if name.startswith("__") and name.endswith("__"):
+        return _special(value, name)
+    if isinstance(value, Space):
+        return world.member(value, name)
+    if isinstance(value, Silent) and name in _LOGGING:
+        return Native(f"logger.{name}", lambda *_, **__: None)
+    table = METHODS.get(int if isinstance(value, bool) else type(value))
+    if table is None:
+        return of_object(value, name)
+    if name not in table:
+        _refuse_or_raise(value, name)
+    found = getattr(value, name)
+    return Native(f"{type(value).__name__}.{name}", found) if callable(found) else found
+
+
+def _special(value: Any, name: str) -> Any:
+    """The few names with two underscores at both ends that are read in real code."""
+    kind = type(value)
+    if name == "__class__" and (classes.is_interpreted(kind) or kind in world.types()):
+        return kind
+    if name in ("__name__", "__qualname__") and (isinstance(value, Function) or classes.is_interpreted(value)):
+        return value.__name__
+    if name == "__name__" and isinstance(value, type) and value in world.types():
+        return value.__name__
+    if name == "__version__" and isinstance(value, Space):
+        return world.member(value, name)
+    if name in ("__init__", "__call__", "__post_init__", "__len__", "__getitem__", "__contains__"):
+        return of_object(value, name)
+    raise Unsupported(name)
+
+
+def of_object(value: Any, name: str) -> Any:
+    """An attribute of an object with a class of the text or of torch, of a class, or of what `super()` gives."""
+    if isinstance(value, super):
+        return _of_super(value, name)
+    if isinstance(value, type):
+        return _of_class(value, name)
+    if world.may_read(value, name):
+        return wrapped(getattr(value, name), f"{type(value).__name__}.{name}")
+    owner = _owner(type(value).__mro__, name)
+    if name in classes.own_names(value) or (owner is not None and classes.is_interpreted(owner)):
+        return wrapped(getattr(value, name), name)
+    return _refuse_or_raise(value, name)
+
+
+def wrapped(found: Any, path: str) -> Any:
+    """A bound method of torch's as one that may be called; values and the text's own functions as they are."""
+    if isinstance(found, MethodType) and isinstance(found.__func__, Function):
+        return found
+    plain = isinstance(found, Function | type | Native | Unknown | Typing | functools.partial)
+    return found if plain or not callable(found) or classes.is_module(found) else Native(path, found)
+
+
+def _owner(lineage: tuple[type, ...], name: str) -> type | None:
+    return next((kind for kind in lineage if name in vars(kind)), None)
+
+
+def _of_class(kind: type, name: str) -> Any:
+    owner = _owner(kind.__mro__, name)
+    if owner is None:
+        return _refuse_or_raise(kind, name)
+    if classes.is_interpreted(owner) or world.class_may(owner, name):
+        return wrapped(getattr(kind, name), f"{kind.__name__}.{name}")
+    return _refuse_or_raise(kind, name)
+
+
+def _of_super(value: Any, name: str) -> Any:
+    lineage = value.__self_class__.__mro__
+    owner = _owner(lineage[lineage.index(value.__thisclass__) + 1 :], name)
+    if owner is not None and (classes.is_interpreted(owner) or world.class_may(owner, name)):
+        return wrapped(getattr(value, name), f"super().{name}")
+    return _refuse_or_raise(value, name)
+
+
+def _refuse_or_raise(value: Any, name: str) -> Any:
+    """AttributeError where Python has no such attribute; else it isn't in the table."""
+    kind = value if isinstance(value, type) else type(value)
+    if isinstance(value, Function | Native | Typing | Silent) or hasattr(value, name):
+        raise Unsupported(f"{kind.__name__}.{name}")
+    raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+
+
+def store(value: Any, name: str, new: Any) -> None:
+    """`value.name = new`."""
+    if isinstance(value, Unknown):
+        value.refuse()
+    if (name.startswith("__") and name.endswith("__")) or not (_may_store(value, name)):
+        kind = value if isinstance(value, type) else type(value)
+        raise Unsupported(f"assignment to {kind.__name__}.{name}")
+    setattr(value, name, new)
+
+
+def _may_store(value: Any, name: str) -> bool:
+    if isinstance(value, type):
+        return classes.is_interpreted(value)
+    if classes.is_interpreted(type(value)) or classes.is_module(value):
+        return name not in world.module_internals()
+    return world.may_write(value, name)
+
+
+def delete(value: Any, name: str) -> None:
+    """`del value.name`."""
+    if not classes.is_interpreted(type(value)) or name not in classes.own_names(value):
+        raise Unsupported("del of an attribute")
+    delattr(value, name)
+
+
+def has(value: Any, name: str) -> bool:
+    """`hasattr(value, name)`: of a module of the table, whether the real one has it."""
+    if isinstance(value, Space):
+        return world.has(value, name)
+    if world.is_tensor(value) and not name.startswith("_"):
+        return hasattr(value, name)
+    try:
+        get(value, name)
+    except AttributeError:
+        return False
+    return True
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def refuse_odd_text(value: Any) -> None:
+    """Only of plain values is it known what `str` and `repr` give."""
+    if isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            refuse_odd_text(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            refuse_odd_text(key)
+            refuse_odd_text(item)
+    elif not (value is None or isinstance(value, int | float | str) or world.has_plain_text(value)):
+        raise Unsupported(f"the text of a {type(value).__name__}")

@@ -1,0 +1,99 @@
+"""Calls: only of what the text defines and of what the tables hold."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete import classes, expressions, functions, world
+from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unknown, Unsupported
+
+_CACHED = type(functools.cache(len))
+
+
+def evaluate_call(scope: Scope, node: s.Call) -> Any:
+    """A call as it is written: positional arguments first, as Python does."""
+    func = expressions.evaluate(scope, node.func)
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for arg in node.args:
+        if arg.star == "*":
+            args.extend(expressions.evaluate(scope, arg.value))
+        elif not arg.star and not arg.name:
+            args.append(expressions.evaluate(scope, arg.value))
+    for arg in node.args:
+        if arg.star == "**" or arg.name:
+            _add_keywords(kwargs, arg, expressions.evaluate(scope, arg.value))
+    if func is super and not args and not kwargs:
+        return functions.above(scope)
+    return call(func, tuple(args), kwargs)
+
+
+def _add_keywords(kwargs: dict[str, Any], arg: s.Argument, value: Any) -> None:
+    more = {arg.name: value} if arg.name else dict(value)
+    for name, held in more.items():
+        if not isinstance(name, str):
+            raise TypeError("keywords must be strings")
+        if name in kwargs:
+            raise TypeError(f"got multiple values for keyword argument {name!r}")
+        kwargs[name] = held
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`func(*args, **kwargs)`."""
+    if isinstance(func, Function) or (isinstance(func, MethodType) and isinstance(func.__func__, Function)):
+        return func(*args, **kwargs)
+    if isinstance(func, Unknown):
+        func.refuse()
+    if isinstance(func, Typing):
+        raise Unsupported("a call of what only types")
+    if not _may_be_called(func):
+        if callable(func) or isinstance(func, Space):
+            raise Unsupported(f"a call of {getattr(func, '__name__', type(func).__name__)}")
+        raise TypeError(f"{type(func).__name__!r} object is not callable")
+    if not classes.is_interpreted(func) and not isinstance(func, functools.partial):
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Unknown):
+                value.refuse()
+    return func(*args, **kwargs)
+
+
+def _may_be_called(func: Any) -> bool:
+    if isinstance(func, type):
+        return classes.is_interpreted(func) or func in world.types()
+    if isinstance(func, Native | functools.partial | _CACHED):
+        return True
+    return classes.is_interpreted(type(func)) or classes.is_module(func) or world.is_trusted(func)
+
+
+def decorated(value: Any, decorators: list[Any]) -> Any:
+    """What the decorators make of a function or class, the last one first."""
+    for decorator in reversed(decorators):
+        value = _under(value, decorator) if world.is_context(decorator) else call(decorator, (value,), {})
+    return value
+
+
+def _under(value: Any, manager: Any) -> Any:
+    """A function that runs under a context such as `torch.no_grad()`: one of its own for each call."""
+    if not isinstance(value, Function):
+        raise Unsupported("a context as a decorator here")
+    clone: Callable[[], Any] = manager.clone if hasattr(manager, "clone") else lambda: manager
+    return Function(value.node, value.scope, value.cell, value.name, value.defaults, (clone, *value.managers))
+
+
+def is_instance(value: Any, kinds: Any) -> bool:
+    """`isinstance(value, kinds)`."""
+    if isinstance(kinds, tuple):
+        return any(is_instance(value, kind) for kind in kinds)
+    if isinstance(kinds, Unknown):
+        kinds.refuse()
+    if isinstance(kinds, Typing):
+        raise Unsupported("isinstance of a type out of typing")
+    if isinstance(value, Unknown):
+        value.refuse()
+    if isinstance(value, Native) and kinds is not object:
+        raise Unsupported("isinstance of a function")
+    return isinstance(value, kinds)

@@ -1,0 +1,89 @@
+"""Classes of the text, made with Python's own `type`: their C3 order, `super`, properties and descriptors are Python's.
+
+What they hold is made here: functions that are interpreted, and values. Of names with two underscores at both ends
+only those of a list may be defined, so that nothing is called at a moment that nobody expects.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+from weakref import WeakSet
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete import expressions, statements, world
+from normlint.evaluate.concrete.functions import bound_names
+from normlint.evaluate.concrete.values import CLASS, Scope, Space, Typing, Unknown, Unsupported
+
+_MADE: Final[WeakSet[type]] = WeakSet()
+_SPECIAL: Final = frozenset(
+    (
+        "__init__ __call__ __len__ __getitem__ __setitem__ __iter__ __next__ __contains__ __eq__ __ne__ __lt__ __le__ "
+        "__gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __bool__ __enter__ "
+        "__exit__ __post_init__ __hash__"
+    ).split()
+)
+_IGNORED: Final = frozenset("__doc__ __repr__ __str__ __constants__ __module__ __qualname__ __slots__".split())
+
+
+def make(scope: Scope, stmt: s.Class) -> type:
+    """The class that a `class` statement makes."""
+    if stmt.keywords or stmt.odd:
+        raise Unsupported(stmt.odd or f"class keywords ({', '.join(stmt.keywords)})")
+    bases = tuple(_base(value) for value in expressions.unstarred(scope, stmt.bases))
+    cell: list[type] = []
+    inner = Scope(scope.program, CLASS, {}, scope.seen, cell, frozenset(bound_names(stmt.body)))
+    statements.execute(inner, stmt.body)
+    made = _made(stmt.name, tuple(b for b in bases if b is not None), inner.names)
+    cell.append(made)
+    _MADE.add(made)
+    return made
+
+
+def _made(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
+    for key in names:
+        if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _IGNORED:
+            raise Unsupported(f"a class with {key}")
+    kept = {key: value for key, value in names.items() if key not in _IGNORED - {"__doc__", "__slots__"}}
+    return type(name, bases, {**kept, "__module__": "interpreted"})
+
+
+def _base(value: Any) -> type | None:
+    """A class that may be derived from; None for what only types."""
+    if isinstance(value, Unknown):
+        value.refuse()
+    if isinstance(value, Typing):
+        return None
+    if isinstance(value, Space):
+        raise TypeError("module() takes at most 2 arguments")
+    if not isinstance(value, type):
+        raise Unsupported("a base that is no class")
+    if is_interpreted(value) or world.is_base(value):
+        return value
+    raise Unsupported(f"a subclass of {value.__name__}")
+
+
+def is_interpreted(value: object) -> bool:
+    """Whether it is a class of the text."""
+    return isinstance(value, type) and value in _MADE
+
+
+def own_names(value: Any) -> Any:
+    """The names that the text has given the object."""
+    held = getattr(value, "__dict__", {})
+    if not is_module(value):
+        return held if is_interpreted(type(value)) or world.keeps_names(value) else {}
+    internals = world.module_internals()
+    own = {name for name in held if name not in internals}
+    return own.union(*(held.get(table, ()) for table in ("_parameters", "_buffers", "_modules")))
+
+
+def is_module(value: object) -> bool:
+    """Whether it is a module, of the text or of torch; nothing is imported to find out."""
+    torch = sys.modules.get("torch.nn")
+    return torch is not None and isinstance(value, torch.Module)
+
+
+def is_context(value: object) -> bool:
+    """Whether `with` may enter it."""
+    return is_interpreted(type(value)) or world.is_context(value)

@@ -1,0 +1,315 @@
+"""Expressions, with Python's own operators on values that are all out of the tables."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete import attributes, calls, classes, functions, statements
+from normlint.evaluate.concrete.values import (
+    CLASS,
+    COMPREHENSION,
+    FUNCTION,
+    MODULE,
+    MOST_ITEMS,
+    Scope,
+    Typing,
+    Unsupported,
+)
+
+
+def evaluate(scope: Scope, node: s.Expr) -> Any:
+    """The value of an expression."""
+    scope.program.budget.step()
+    return _EVALUATE[type(node)](scope, node)
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _name(scope: Scope, node: s.Name) -> Any:
+    name = node.id
+    refuse_mangled(scope, name)
+    here: Scope | None = scope
+    if scope.declared.get(name) == "global":
+        return scope.program.value(name)
+    while here is not None and here.kind != MODULE:
+        if name in here.names:
+            return here.names[name]
+        if name in here.local and here.kind == FUNCTION:
+            kind = UnboundLocalError if here is scope else NameError
+            raise kind(f"cannot access variable {name!r} where it is not associated with a value")
+        here = here.parent
+    return scope.program.value(name)
+
+
+def refuse_mangled(scope: Scope, name: str) -> None:
+    """Names that Python changes in a class."""
+    if name.startswith("__") and not name.endswith("__") and scope.cell is not None:
+        raise Unsupported("name mangling")
+
+
+def store_name(scope: Scope, name: str, value: Any) -> None:
+    """`name = value` in the scope that the name belongs to."""
+    refuse_mangled(scope, name)
+    owner_of(scope, name).names[name] = value
+
+
+def owner_of(scope: Scope, name: str) -> Scope:
+    """The scope in which an assignment to the name lands."""
+    word = scope.declared.get(name)
+    if word == "global":
+        return scope.program.scope
+    here = scope
+    if word == "nonlocal":
+        while here.parent is not None and here.parent.kind != MODULE:
+            here = here.parent
+            if name in here.local:
+                return here
+        raise Unsupported("nonlocal without a name")
+    return scope
+
+
+def _walrus(scope: Scope, node: s.Walrus) -> Any:
+    value = evaluate(scope, node.value)
+    here = scope
+    while here.kind == COMPREHENSION and here.parent is not None:
+        here = here.parent
+    store_name(here, node.target.id, value)
+    return value
+
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "//": operator.ifloordiv,
+    "%": operator.imod, "**": operator.ipow, "@": operator.imatmul, "&": operator.iand, "|": operator.ior,
+    "^": operator.ixor, "<<": operator.ilshift, ">>": operator.irshift,
+}  # fmt: skip
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
+}  # fmt: skip
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "is": operator.is_, "is not": operator.is_not,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}  # fmt: skip
+
+
+def binary(op: str, left: Any, right: Any, *, in_place: bool = False) -> Any:
+    """`left op right`, where it can't grow beyond all bounds."""
+    if op == "%" and isinstance(left, str | bytes):
+        raise Unsupported("% formatting")
+    if isinstance(left, int) and isinstance(right, int):
+        _bounded_number(op, left, right)
+    elif isinstance(left, str | list | tuple | bytes) or isinstance(right, str | list | tuple | bytes):
+        _bounded_items(op, left, right)
+    return (_IN_PLACE if in_place else _BINARY)[op](left, right)
+
+
+def _bounded_number(op: str, left: int, right: int) -> None:
+    bits = 0
+    if op == "**":
+        bits = left.bit_length() * abs(right) if abs(left) > 1 else 0
+    elif op == "<<":
+        bits = left.bit_length() + max(right, 0)
+    elif op == "*":
+        bits = left.bit_length() + right.bit_length()
+    if bits > MOST_ITEMS:
+        raise Unsupported("a number of a million digits")
+
+
+def _bounded_items(op: str, left: Any, right: Any) -> None:
+    lengths = [len(x) if isinstance(x, str | list | tuple | bytes) else x for x in (left, right)]
+    if not all(isinstance(n, int) for n in lengths):
+        return
+    if (op == "*" and lengths[0] * lengths[1] > MOST_ITEMS) or (op == "+" and sum(lengths) > MOST_ITEMS):
+        raise Unsupported("a million items")
+
+
+def _binary(scope: Scope, node: s.Binary) -> Any:
+    return binary(node.op, evaluate(scope, node.left), evaluate(scope, node.right))
+
+
+def _unary(scope: Scope, node: s.Unary) -> Any:
+    return _UNARY[node.op](evaluate(scope, node.operand))
+
+
+def _compare(scope: Scope, node: s.Compare) -> Any:
+    left = evaluate(scope, node.left)
+    result: Any = True
+    for i, (op, right_node) in enumerate(node.rights, 1):
+        right = evaluate(scope, right_node)
+        result = _COMPARE[op](left, right)
+        if i < len(node.rights) and not result:
+            return result
+        left = right
+    return result
+
+
+def _logic(scope: Scope, node: s.Logic) -> Any:
+    left = evaluate(scope, node.left)
+    return left if bool(left) == (node.op == "or") else evaluate(scope, node.right)
+
+
+def _if(scope: Scope, node: s.IfExpr) -> Any:
+    return evaluate(scope, node.body if evaluate(scope, node.test) else node.orelse)
+
+
+# --- containers ------------------------------------------------------------------------------------------------------
+
+
+def _sequence(scope: Scope, node: s.Sequence) -> Any:
+    items = unstarred(scope, node.items)
+    return {"tuple": tuple, "set": set}.get(node.kind, list)(items)
+
+
+def unstarred(scope: Scope, nodes: tuple[s.Expr, ...]) -> list[Any]:
+    """The values of expressions, with `*more` spread out."""
+    found: list[Any] = []
+    for node in nodes:
+        if isinstance(node, s.Starred):
+            found.extend(evaluate(scope, node.value))
+        else:
+            found.append(evaluate(scope, node))
+    return found
+
+
+def _mapping(scope: Scope, node: s.Mapping) -> Any:
+    found: dict[Any, Any] = {}
+    for key, value in node.items:
+        if key is None:
+            found.update(evaluate(scope, value))
+        else:
+            name = evaluate(scope, key)
+            found[name] = evaluate(scope, value)
+    return found
+
+
+def _slice(scope: Scope, node: s.Slice) -> Any:
+    return slice(*(None if part is None else evaluate(scope, part) for part in (node.lower, node.upper, node.step)))
+
+
+def _subscript(scope: Scope, node: s.Subscript) -> Any:
+    base = evaluate(scope, node.base)
+    key = index(scope, node)
+    if isinstance(base, type):
+        return base if classes.is_interpreted(base) else Typing()
+    return base[key]
+
+
+def index(scope: Scope, node: s.Subscript) -> Any:
+    """What stands in the brackets."""
+    values = unstarred(scope, node.index)
+    return tuple(values) if node.several or len(values) != 1 else values[0]
+
+
+# --- comprehensions --------------------------------------------------------------------------------------------------
+
+
+def _comprehension(scope: Scope, node: s.Comprehension) -> Any:
+    if node.exact is None:
+        raise Unsupported("a comprehension that libcst has read")
+    return _comprehended(scope, node.exact)
+
+
+def _comprehended(scope: Scope, node: s.Comprehended) -> Any:
+    first = iter(evaluate(scope, node.clauses[0].iterable))
+    inner = Scope(scope.program, COMPREHENSION, {}, scope.seen, scope.cell, declared=scope.declared)
+    items = _items(inner, node, 0, first)
+    if node.kind == "generator":
+        return (item[0] for item in items)
+    if node.kind == "dict":
+        return dict(items)
+    if node.kind == "async":
+        raise Unsupported("async comprehensions")
+    return {"list": list, "set": set}[node.kind](item[0] for item in items)
+
+
+def _items(scope: Scope, node: s.Comprehended, depth: int, iterable: Any) -> Iterator[tuple[Any, ...]]:
+    clause = node.clauses[depth]
+    for item in iterable:
+        scope.program.budget.step()
+        statements.assign(scope, clause.target, item)
+        if not all(evaluate(scope, test) for test in clause.conditions):
+            continue
+        if depth + 1 < len(node.clauses):
+            yield from _items(scope, node, depth + 1, evaluate(scope, node.clauses[depth + 1].iterable))
+        else:
+            yield tuple(evaluate(scope, element) for element in node.elements)
+
+
+# --- strings ---------------------------------------------------------------------------------------------------------
+
+
+def _joined(scope: Scope, node: s.Joined) -> str:
+    return "".join(part if isinstance(part, str) else _field(scope, part) for part in node.parts)
+
+
+def _field(scope: Scope, node: s.Field) -> str:
+    value = evaluate(scope, node.value)
+    spec = _joined(scope, node.format) if node.format else ""
+    if _WIDE.search(spec):
+        raise Unsupported("a wide format")
+    attributes.refuse_odd_text(value)
+    return format(_CONVERT[node.conversion](value) if node.conversion else value, spec)
+
+
+_WIDE = re.compile(r"\d{4}")
+_CONVERT: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+
+
+def _other(scope: Scope, node: s.Other) -> Any:
+    if isinstance(node.exact, s.Joined):
+        return _joined(scope, node.exact)
+    if node.exact is not None:
+        return _comprehended(scope, node.exact)
+    raise Unsupported({"Yield": "generators", "YieldFrom": "generators", "Await": "await"}.get(node.word, node.word))
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def _starred(scope: Scope, node: s.Starred) -> Any:
+    raise Unsupported("a starred expression here")
+
+
+def _literal(_: Scope, node: s.Literal) -> Any:
+    return node.value
+
+
+def _attribute(scope: Scope, node: s.Attribute) -> Any:
+    refuse_mangled(scope, node.name)
+    return attributes.get(evaluate(scope, node.base), node.name)
+
+
+_EVALUATE: dict[type[Any], Callable[[Any, Any], Any]] = {
+    s.Name: _name,
+    s.Literal: _literal,
+    s.Attribute: _attribute,
+    s.Call: calls.evaluate_call,
+    s.Binary: _binary,
+    s.Unary: _unary,
+    s.Compare: _compare,
+    s.Logic: _logic,
+    s.IfExpr: _if,
+    s.Subscript: _subscript,
+    s.Slice: _slice,
+    s.Sequence: _sequence,
+    s.Mapping: _mapping,
+    s.Starred: _starred,
+    s.Walrus: _walrus,
+    s.Comprehension: _comprehension,
+    s.Lambda: functions.make,
+    s.Other: _other,
+}
+
+__all__ = ["CLASS", "binary", "evaluate", "index", "owner_of", "store_name", "unstarred"]

@@ -1,0 +1,187 @@
+"""Functions of the text: their scopes, their parameters, their calls."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import fields
+from typing import Any
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import Args, fit
+from normlint.evaluate.concrete import expressions, statements
+from normlint.evaluate.concrete.values import CLASS, FUNCTION, Function, Scope, Unsupported
+from normlint.text.finding import Span
+
+
+def make(scope: Scope, node: s.Function | s.Lambda) -> Function:
+    """The function as its `def` makes it: defaults are evaluated now, decorators are not applied."""
+    if isinstance(node, s.Function) and node.odd:
+        raise Unsupported(node.odd)
+    defaults = {p.name: expressions.evaluate(scope, p.default) for p in node.params if p.default is not None}
+    name = node.name if isinstance(node, s.Function) else "<lambda>"
+    return Function(node, scope.seen, scope.cell, name, defaults)
+
+
+def run(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the function gives back."""
+    budget = function.scope.program.budget
+    scope = enter(function, args, kwargs)
+    if budget.depth <= 0:
+        raise Unsupported("calls nested too deeply")
+    budget.depth -= 1
+    try:
+        with ExitStack() as stack:
+            for manager in function.managers:
+                stack.enter_context(manager())
+            node = function.node
+            if isinstance(node, s.Lambda):
+                return expressions.evaluate(scope, node.body)
+            outcome = statements.execute(scope, node.body)
+            return outcome.value if isinstance(outcome, statements.Returned) else None
+    finally:
+        budget.depth += 1
+
+
+def enter(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Scope:
+    """The scope of one call, with its parameters bound."""
+    outer = function.scope
+    local, declared = names_of(function)
+    first = function.node.params[0].name if function.node.params else ""
+    names = bind(function, args, kwargs)
+    return Scope(outer.program, FUNCTION, names, outer, function.cell, local, declared, first)
+
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+def bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Names of parameters and their values. Raises TypeError where Python does."""
+    found = fit(function.node.params, Args(args, kwargs))
+    if not found.accepted:
+        names = ", ".join((*found.unexpected, *found.twice, *found.missing)) or f"{found.surplus} too many"
+        raise TypeError(f"{function.name}() doesn't fit its arguments: {names}")
+    bound = {**function.defaults, **found.values}
+    for param in function.node.params:
+        if param.star:
+            bound[param.name] = found.star if param.star == "*" else dict(found.extra)
+    return bound
+
+
+def signature(function: Function) -> inspect.Signature:
+    """What `inspect.signature` answers; annotations are their text."""
+    source = function.scope.program.module.source
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                p.name,
+                _kind(p),
+                default=function.defaults.get(p.name, inspect.Parameter.empty),
+                annotation=source(p.annotation.span) if p.annotation else inspect.Parameter.empty,
+            )
+            for p in function.node.params
+        ]
+    )
+
+
+def _kind(param: s.Parameter) -> Any:
+    if param.star:
+        return inspect.Parameter.VAR_POSITIONAL if param.star == "*" else inspect.Parameter.VAR_KEYWORD
+    if param.keyword:
+        return inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter.POSITIONAL_ONLY if param.places else inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def names_of(function: Function) -> tuple[frozenset[str], dict[str, str]]:
+    """The function's local names, and those that it declares global or nonlocal."""
+    kept = function.scope.program.locals
+    node = function.node
+    if node.span not in kept:
+        body: Any = node.body
+        own = list(_own_nodes(body))
+        declared = {name: d.word for d in own if isinstance(d, s.Declare) for name in d.names}
+        bound = {p.name for p in node.params} | {name for n in own for name in bound_by(n)}
+        kept[node.span] = frozenset(bound - declared.keys()), declared
+    return kept[node.span]
+
+
+def bound_names(block: s.Block) -> set[str]:
+    """The names that statements bind in their own scope."""
+    return {name for node in _own_nodes(block) for name in bound_by(node)}
+
+
+def bound_by(node: s.Node) -> Iterator[str]:
+    """The names that one node binds in its scope, not counting what is in it."""
+    match node:
+        case s.Assign(targets=targets):
+            for target in targets:
+                yield from _targets(target)
+        case s.Augment(target=aim) | s.Loop(target=aim):
+            yield from _targets(aim)
+        case s.Evaluate(word="del", value=value):
+            yield from _targets(value)
+        case s.Evaluate(word="annotation", target=s.Name(id=name)) | s.Walrus(target=s.Name(id=name)):
+            yield name
+        case s.With(items=items):
+            for _, named in items:
+                yield from _targets(named)
+        case s.Try(catches=catches):
+            yield from (name for _, name in catches or () if name)
+        case s.Match(cases=cases):
+            yield from (name for names, _ in cases for name in names)
+        case s.Import(bindings=bindings):
+            yield from (name for name, _ in bindings)
+        case s.Function(name=name) | s.Class(name=name):
+            yield name
+
+
+def _targets(target: s.Expr | None) -> Iterator[str]:
+    match target:
+        case s.Name(id=name):
+            yield name
+        case s.Sequence(items=items):
+            for item in items:
+                yield from _targets(item)
+        case s.Starred(value=value):
+            yield from _targets(value)
+
+
+_BELOW = {
+    kind: [f.name for f in fields(kind) if f.name not in ("span", "head", "op", "id", "name", "annotation", "catches")]
+    for kind in s.Node.__subclasses__()
+    if kind not in (s.Function, s.Class, s.Lambda)
+}
+
+
+def _own_nodes(node: object) -> Iterator[s.Node]:
+    """Nodes of one scope: what nested functions, classes and lambdas hold is theirs."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, s.Node):
+            yield here
+            waiting.extend(getattr(here, name) for name in _BELOW.get(type(here), ()))
+        elif isinstance(here, tuple) and not isinstance(here, Span):
+            waiting.extend(here)
+
+
+own_nodes = _own_nodes
+
+
+# --- super -----------------------------------------------------------------------------------------------------------
+
+
+def above(scope: Scope) -> Any:
+    """What `super()` without arguments gives."""
+    if scope.kind != FUNCTION or scope.cell is None or not scope.first:
+        raise Unsupported(f"super() in a {scope.kind}" if scope.kind != FUNCTION else "super() outside a method")
+    if not scope.cell:
+        raise Unsupported("super() before the class is made")
+    return super(scope.cell[0], scope.names[scope.first])
+
+
+__all__ = ["CLASS", "above", "bind", "bound_names", "make", "names_of", "own_nodes", "run", "signature"]

@@ -1,0 +1,282 @@
+"""A text as a program: a name is bound when it is asked for, by the statements that bind it, in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete import statements, world
+from normlint.evaluate.concrete.functions import bound_by, bound_names, own_nodes
+from normlint.evaluate.concrete.values import MODULE, Budget, Scope, Unknown, Unsupported
+from normlint.evaluate.module import Module
+from normlint.text.finding import Span
+from normlint.text.pieces import WORD, Piece
+
+_STAR: Final = re.compile(r"^\s*from\s[^\n]*\simport\s*\(?\s*\*", re.MULTILINE)
+_GLOBAL: Final = re.compile(r"^\s*global\s+([^\n#;]*)", re.MULTILINE)
+# A default or an attribute of a class that is no constant.
+_STATE: Final = re.compile(
+    r"^[^#\n]*\bdef[^#\n]*=\s*[\[{A-Za-z]|^[ \t]+\w+(?::[^=\n]+)?\s*=\s*[\[{A-Za-z]", re.MULTILINE
+)
+
+
+class Deferred:
+    """What another file of the package binds: looked up when the name is read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class Found(NamedTuple):
+    """Another file of the package: what it is known by, its text, and what finds the files that it imports."""
+
+    key: str
+    text: str
+    find: Find
+
+
+Find: TypeAlias = "Callable[[str], Found | None]"  # by the path as an import has it, relative or not
+
+
+class Program:
+    """`find` finds the other files of the text's package; the programs of one family have one budget."""
+
+    def __init__(
+        self,
+        text: str,
+        find: Find | None = None,
+        budget: Budget | None = None,
+        family: dict[str, Program] | None = None,
+    ) -> None:
+        self.module = Module(text)
+        self.find = find
+        self.budget = budget or Budget()
+        self.family = {} if family is None else family
+        self.scope = Scope(self, MODULE, {"__name__": "interpreted"})
+        self.locals: dict[Span, tuple[frozenset[str], dict[str, str]]] = {}
+        self.guarded = 0  # how many `try` with a handler for imports are around
+        self._others: dict[str, Program | None] = {}
+        self._done: set[Piece] = set()
+        self._running: list[int] = []  # where the statements start that are being run
+        self._starred = _STAR.search(text) is not None
+        self._changing = {name for found in _GLOBAL.findall(text) for name in WORD.findall(found)}
+        self._whole = False
+        self._bound: dict[Piece, set[str]] = {}
+        self._wanted: dict[str, list[Piece]] = {}
+
+    # --- for callers
+
+    def function(self, name: str) -> Any:
+        """A function of the text, to be called."""
+        return self.value(name)
+
+    def instance(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """An instance of a class of the text; of a module's class it is a real module, whose forward is interpreted."""
+        return self.value(name)(*args, **kwargs)
+
+    def run(self) -> dict[str, Any]:
+        """Run the whole text, statement by statement, as Python does; gives back its names."""
+        self._whole = True
+        for piece in self.module.pieces:
+            statements.execute(self.scope, self.module.block(piece))
+        return self.scope.names
+
+    # --- names
+
+    def value(self, name: str) -> Any:
+        """A name of the module, else one of Python's own."""
+        if not self._whole:
+            self._advance(name, self._running[-1] if self._running else None)
+        if name in self.scope.names:
+            found = self.scope.names[name]
+            return self.settled(found)
+        if self._starred:
+            raise Unsupported("a star import")
+        return world.builtin(name)
+
+    def settled(self, value: Any) -> Any:
+        """What an import from another file stands for."""
+        return self._follow(value.path) if isinstance(value, Deferred) else value
+
+    def annotated(self, scope: Scope, name: str) -> None:
+        """`name: annotation`, which binds nothing."""
+
+    def _advance(self, name: str, until: int | None) -> None:
+        """Run the statements that bind or change the name, as far as `until`, which haven't been run yet."""
+        pieces = self._pieces(name)
+        if pieces and name in self._changing:
+            raise Unsupported("a global that functions change")
+        for piece in pieces:
+            if until is not None and piece.span.start >= until:
+                if piece in self._done and piece.span.start not in self._running and piece in self._direct(name):
+                    raise Unsupported("a name that is bound again later")
+                return
+            if piece in self._done:
+                continue
+            self._done.add(piece)
+            self._run(piece)
+
+    def _run(self, piece: Piece) -> None:
+        """Run the statement, after those above it that bind the same names."""
+        self._running.append(piece.span.start)
+        guarded, self.guarded = self.guarded, 0
+        try:
+            for name in self._binds(piece):
+                self._advance(name, piece.span.start)
+            statements.execute(self.scope, self.module.block(piece))
+        finally:
+            self._running.pop()
+            self.guarded = guarded
+
+    @cached_property
+    def _index(self) -> dict[str, list[Piece]]:
+        """Word → the statements at the top that hold it; of functions and classes, those that have this name."""
+        found: dict[str, list[Piece]] = {}
+        for piece in self.module.pieces:
+            words = piece.names if _defines(piece) else self._words(piece)
+            for word in words:
+                found.setdefault(word, []).append(piece)
+        return found
+
+    def _words(self, piece: Piece) -> set[str]:
+        return set(WORD.findall(self.module.source(piece.span)))
+
+    def _pieces(self, name: str) -> list[Piece]:
+        """The statements to be run for a name, in order: those that bind or change it, and what its value may share."""
+        if name not in self._wanted:
+            found, seen, waiting = set(), {name}, [name]
+            while waiting:
+                for piece in self._direct(waiting.pop()):
+                    if piece not in found and not _defines(piece) and piece.kind != "import":
+                        more = {w for w in self._words(piece) & self._variables if w not in seen}
+                        seen |= more
+                        waiting.extend(more)
+                    found.add(piece)
+            self._wanted[name] = sorted(found, key=lambda piece: piece.span.start)
+        return self._wanted[name]
+
+    def _direct(self, name: str) -> list[Piece]:
+        """The statements that bind the name or may change its value."""
+        direct = [p for p in self._index.get(name, ()) if _defines(p) or name in self._touches(p)]
+        return direct + [p for p in self._calling.get(name, ()) if p not in direct]
+
+    @cached_property
+    def _variables(self) -> set[str]:
+        """The names that other statements than imports and definitions bind."""
+        plain = [p for p in self.module.pieces if not _defines(p) and p.kind != "import"]
+        return {name for piece in plain for name in self._binds(piece)}
+
+    @cached_property
+    def _calling(self) -> dict[str, list[Piece]]:
+        """Name → the statements that call a function of the text which mentions it, and so may change its value."""
+        found: dict[str, list[Piece]] = {}
+        for piece in self.module.pieces:
+            for name in () if _defines(piece) or piece.kind == "import" else self._called(piece):
+                for word in self._reached(name):
+                    found.setdefault(word, []).append(piece)
+        return found
+
+    def _called(self, piece: Piece) -> set[str]:
+        nodes = own_nodes(self.module.block(piece)) if "(" in self.module.source(piece.span) else ()
+        called = {node.func.id for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Name)}
+        return {name for name in called if any(map(_defines, self._index.get(name, ())))}
+
+    def _reached(self, name: str) -> set[str]:
+        """The names whose value may change when the function or class is called: not those of imports and constants."""
+        seen, waiting = set(), {name}
+        while waiting:
+            here = waiting.pop()
+            seen.add(here)
+            for piece in filter(_defines, self._index.get(here, ())):
+                waiting |= {word for word in self._words(piece) if word in self._index} - seen
+        return {word for word in seen if any(self._holds_state(p, word) for p in self._index[word])}
+
+    def _holds_state(self, piece: Piece, name: str) -> bool:
+        """Whether the statement binds the name to something that can change."""
+        if piece.kind == "import":
+            return False
+        if _defines(piece):
+            return bool(_STATE.search(self.module.source(piece.span)))
+        return any(
+            isinstance(node, s.Assign) and not isinstance(node.value, s.Literal | s.Lambda) and name in bound_by(node)
+            for node in own_nodes(self.module.block(piece))
+        )
+
+    def _binds(self, piece: Piece) -> set[str]:
+        if piece not in self._bound:
+            self._bound[piece] = bound_names(self.module.block(piece))
+        return self._bound[piece]
+
+    def _touches(self, piece: Piece) -> set[str]:
+        """The names that a statement binds, or whose value it may change."""
+        changed = {name for node in own_nodes(self.module.block(piece)) for name in _changed_by(node)}
+        return self._binds(piece) | changed
+
+    def imported(self, path: str) -> Any:
+        """What an import binds. Inside a `try` that handles it, what isn't installed raises ImportError."""
+        if self._file(path) is not None:
+            return Deferred(path)
+        found = world.imported(path)
+        optional = isinstance(found, Unknown) and self.guarded and not path.startswith(".")
+        if optional and not world.is_installed(path):
+            raise ModuleNotFoundError(f"No module named {path!r}")
+        return found
+
+    def _file(self, path: str) -> tuple[Program, str] | None:
+        """The file of the package that a path names, and the name in it; "" for the file itself."""
+        if self.find is None or path.split(".", maxsplit=1)[0] in world.PACKAGES:
+            return None
+        owner, _, name = path.rpartition(".")
+        above = owner if owner.strip(".") else f"{owner}."
+        for module, inside in ((above, name), (path, "")):
+            found = self._other(module) if module else None
+            if found is not None:
+                return found, inside
+        return None
+
+    def _other(self, path: str) -> Program | None:
+        if path not in self._others:
+            found = self.find(path) if self.find is not None else None
+            if found is not None and found.key not in self.family:
+                self.family[found.key] = Program(found.text, found.find, self.budget, self.family)
+            self._others[path] = self.family[found.key] if found is not None else None
+        return self._others[path]
+
+    def _follow(self, path: str) -> Any:
+        found = self._file(path)
+        assert found is not None
+        program, name = found
+        if not name:
+            raise Unsupported(f"the module {path} as a value")
+        return program.value(name)
+
+
+def _changed_by(node: s.Node) -> set[str]:
+    """The names whose value a statement changes in place: `a.b = 1`, `a[0] = 1`, `a.append(1)`, `setattr(a, …)`."""
+    match node:
+        case s.Assign(targets=targets):
+            return {_root(target) for target in targets}
+        case s.Augment(target=target):
+            return {_root(target)}
+        case s.Evaluate(word="del", value=s.Sequence(items=targets)):
+            return {_root(target) for target in targets}
+        case s.Evaluate(word="del", value=target):
+            return {_root(target)}
+        case s.Call(func=s.Name(id="setattr" | "delattr"), args=(first, *_)):
+            return {_root(first.value)}
+        case s.Call(func=s.Attribute(base=base)):
+            return {_root(base)}
+    return set()
+
+
+def _root(node: s.Expr) -> str:
+    while isinstance(node, s.Attribute | s.Subscript):
+        node = node.base
+    return node.id if isinstance(node, s.Name) else ""
+
+
+def _defines(piece: Piece) -> bool:
+    return piece.kind in ("class", "def")

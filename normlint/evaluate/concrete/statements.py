@@ -1,0 +1,357 @@
+"""Statements, as Python runs them; a block gives back how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete import attributes, calls, classes, expressions, functions
+from normlint.evaluate.concrete.values import MODULE, Scope, Unknown, Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    value: Any
+
+
+Outcome: TypeAlias = "Returned | str | None"  # break, continue
+
+
+def execute(scope: Scope, block: s.Block) -> Outcome:
+    """Run the statements until one of them leaves the block."""
+    for stmt in block:
+        scope.program.budget.step()
+        outcome = _EXECUTE[type(stmt)](scope, stmt)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+# --- assignments -----------------------------------------------------------------------------------------------------
+
+
+def _assign(scope: Scope, stmt: s.Assign) -> Outcome:
+    value = expressions.evaluate(scope, stmt.value)
+    for target in stmt.targets:
+        assign(scope, target, value)
+    return None
+
+
+def assign(scope: Scope, target: s.Expr, value: Any) -> None:
+    """`target = value`."""
+    match target:
+        case s.Name(id=name):
+            expressions.store_name(scope, name, value)
+        case s.Attribute(base=base, name=name):
+            expressions.refuse_mangled(scope, name)
+            attributes.store(expressions.evaluate(scope, base), name, value)
+        case s.Subscript(base=base):
+            held = expressions.evaluate(scope, base)
+            held[expressions.index(scope, target)] = value
+        case s.Sequence(items=items):
+            _unpack(scope, items, value)
+        case _:
+            raise Unsupported("this target of an assignment")
+
+
+def _unpack(scope: Scope, targets: tuple[s.Expr, ...], value: Any) -> None:
+    star = next((i for i, target in enumerate(targets) if isinstance(target, s.Starred)), None)
+    values = list(value)
+    if star is None:
+        if len(values) != len(targets):
+            raise ValueError(f"expected {len(targets)} values to unpack, got {len(values)}")
+    else:
+        after = len(targets) - star - 1
+        if len(values) < star + after:
+            raise ValueError(f"not enough values to unpack (expected at least {star + after}, got {len(values)})")
+        end = len(values) - after
+        values[star:end] = [values[star:end]]
+    for target, part in zip(targets, values, strict=True):
+        assign(scope, target.value if isinstance(target, s.Starred) else target, part)
+
+
+def _augment(scope: Scope, stmt: s.Augment) -> Outcome:
+    """The target's parts are evaluated once."""
+    match stmt.target:
+        case s.Attribute(base=base_node, name=name):
+            expressions.refuse_mangled(scope, name)
+            base = expressions.evaluate(scope, base_node)
+            attributes.store(base, name, _changed(scope, stmt, attributes.get(base, name)))
+        case s.Subscript(base=base_node) as target:
+            base = expressions.evaluate(scope, base_node)
+            key = expressions.index(scope, target)
+            base[key] = _changed(scope, stmt, base[key])
+        case s.Name(id=name) as target:
+            expressions.store_name(scope, name, _changed(scope, stmt, expressions.evaluate(scope, target)))
+        case _:
+            raise Unsupported("this target of an assignment")
+    return None
+
+
+def _changed(scope: Scope, stmt: s.Augment, old: Any) -> Any:
+    return expressions.binary(stmt.op, old, expressions.evaluate(scope, stmt.value), in_place=True)
+
+
+def _evaluate(scope: Scope, stmt: s.Evaluate) -> Outcome:
+    if stmt.word == "annotation":
+        if isinstance(stmt.target, s.Name):
+            scope.program.annotated(scope, stmt.target.id)
+    elif stmt.word == "del":
+        targets = stmt.value.items if isinstance(stmt.value, s.Sequence) else (stmt.value,)
+        for target in targets:
+            _delete(scope, target)
+    else:
+        expressions.evaluate(scope, stmt.value)
+    return None
+
+
+def _delete(scope: Scope, target: s.Expr) -> None:
+    match target:
+        case s.Name(id=name):
+            names = expressions.owner_of(scope, name).names
+            if name not in names:
+                raise (UnboundLocalError if name in scope.local else NameError)(f"name {name!r} is not defined")
+            del names[name]
+        case s.Attribute(base=base, name=name):
+            attributes.delete(expressions.evaluate(scope, base), name)
+        case s.Subscript(base=base):
+            del expressions.evaluate(scope, base)[expressions.index(scope, target)]
+        case _:
+            raise Unsupported("del of this")
+
+
+# --- leaving ---------------------------------------------------------------------------------------------------------
+
+
+def _return(scope: Scope, stmt: s.Return) -> Outcome:
+    return Returned(None if stmt.value is None else expressions.evaluate(scope, stmt.value))
+
+
+def _raise(scope: Scope, stmt: s.Raise) -> Outcome:
+    if stmt.asserted:
+        message = () if stmt.value is None else (expressions.evaluate(scope, stmt.value),)
+        raise AssertionError(*message)
+    if stmt.value is None:
+        if scope.caught is None:
+            raise RuntimeError("No active exception to reraise")
+        raise scope.caught
+    value = expressions.evaluate(scope, stmt.value)
+    if isinstance(value, Unknown):
+        value.refuse()
+    if isinstance(value, type) and issubclass(value, Exception):
+        value = calls.call(value, (), {})
+    if not isinstance(value, Exception):
+        raise TypeError("exceptions must derive from BaseException")
+    raise value
+
+
+# --- branches and loops ----------------------------------------------------------------------------------------------
+
+
+def _if(scope: Scope, stmt: s.If) -> Outcome:
+    return execute(scope, stmt.body if expressions.evaluate(scope, stmt.test) else stmt.orelse)
+
+
+def _loop(scope: Scope, stmt: s.Loop) -> Outcome:
+    subject: Any = None if stmt.target is None else iter(expressions.evaluate(scope, stmt.subject))
+    while _goes_on(scope, stmt, subject):
+        outcome = execute(scope, stmt.body)
+        if outcome == "break":
+            return None
+        if isinstance(outcome, Returned):
+            return outcome
+    return execute(scope, stmt.orelse)
+
+
+def _goes_on(scope: Scope, stmt: s.Loop, subject: Any) -> bool:
+    scope.program.budget.step()
+    if stmt.target is None:
+        return bool(expressions.evaluate(scope, stmt.subject))
+    for item in subject:
+        assign(scope, stmt.target, item)
+        return True
+    return False
+
+
+def _jump(scope: Scope, stmt: s.Jump) -> Outcome:
+    return stmt.word
+
+
+def _with(scope: Scope, stmt: s.With) -> Outcome:
+    with ExitStack() as stack:
+        for node, target in stmt.items:
+            manager = expressions.evaluate(scope, node)
+            if not classes.is_context(manager):
+                raise Unsupported(f"with {type(manager).__name__}")
+            entered = stack.enter_context(manager)
+            if target is not None:
+                assign(scope, target, entered)
+        return execute(scope, stmt.body)
+    return None
+
+
+def _try(scope: Scope, stmt: s.Try) -> Outcome:
+    if stmt.catches is None:
+        raise Unsupported("except*")
+    guards = any(_catches_imports(test) for test, _ in stmt.catches)
+    scope.program.guarded += guards
+    try:
+        outcome = _guarded(scope, stmt, guards)
+    except Unsupported:
+        raise
+    except BaseException:
+        last = execute(scope, stmt.final)
+        if last is not None:
+            return last
+        raise
+    return execute(scope, stmt.final) or outcome
+
+
+def _guarded(scope: Scope, stmt: s.Try, guards: bool) -> Outcome:
+    """The body, and after an exception the handler for it."""
+    try:
+        try:
+            outcome = execute(scope, stmt.body)
+        finally:
+            scope.program.guarded -= guards
+    except (Unsupported, RecursionError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - which of them is meant, the text says
+        return _handled(scope, stmt, error)
+    return execute(scope, stmt.orelse) if outcome is None else outcome
+
+
+def _handled(scope: Scope, stmt: s.Try, error: Exception) -> Outcome:
+    for (test, name), block in zip(stmt.catches or (), stmt.handlers, strict=True):
+        if test is not None and not isinstance(error, _exceptions(expressions.evaluate(scope, test))):
+            continue
+        before, scope.caught = scope.caught, error
+        if name:
+            expressions.store_name(scope, name, Unknown("exception objects"))
+        try:
+            return execute(scope, block)
+        finally:
+            scope.caught = before
+            if name:
+                expressions.owner_of(scope, name).names.pop(name, None)
+    raise error
+
+
+def _exceptions(value: Any) -> Any:
+    for kind in value if isinstance(value, tuple) else (value,):
+        if isinstance(kind, Unknown):
+            kind.refuse()
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    return value
+
+
+def _catches_imports(test: s.Expr | None) -> bool:
+    tests = test.items if isinstance(test, s.Sequence) else (test,)
+    known = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+    return any(t is None or (isinstance(t, s.Name) and t.id in known) for t in tests)
+
+
+# --- match -----------------------------------------------------------------------------------------------------------
+
+
+def _match(scope: Scope, stmt: s.Match) -> Outcome:
+    if len(stmt.patterns) != len(stmt.cases):
+        raise Unsupported("match that libcst has read")
+    subject = expressions.evaluate(scope, stmt.subject)
+    for (pattern, guard), (_, block) in zip(stmt.patterns, stmt.cases, strict=True):
+        bound: dict[str, Any] = {}
+        if not _fits(scope, pattern, subject, bound):
+            continue
+        for name, value in bound.items():
+            expressions.store_name(scope, name, value)
+        if guard is None or expressions.evaluate(scope, guard):
+            return execute(scope, block)
+    return None
+
+
+def _fits(scope: Scope, pattern: s.Pattern, subject: Any, bound: dict[str, Any]) -> bool:
+    match pattern.kind:
+        case "Value" if pattern.value is not None:
+            return bool(subject == expressions.evaluate(scope, pattern.value))
+        case "Singleton" if isinstance(pattern.value, s.Literal):
+            return subject is pattern.value.value
+        case "Class" if pattern.value is not None:
+            return calls.is_instance(subject, expressions.evaluate(scope, pattern.value))
+        case "Or":
+            return any(_fits(scope, part, subject, bound) for part in pattern.parts)
+        case "As":
+            if not all(_fits(scope, part, subject, bound) for part in pattern.parts):
+                return False
+            if pattern.name:
+                bound[pattern.name] = subject
+            return True
+        case "Sequence":
+            return _fits_items(scope, pattern, subject, bound)
+    raise Unsupported(f"a {pattern.kind.lower()} pattern")
+
+
+def _fits_items(scope: Scope, pattern: s.Pattern, subject: Any, bound: dict[str, Any]) -> bool:
+    if not isinstance(subject, list | tuple | range):
+        if isinstance(subject, str | bytes | int | float | dict | set | type(None)):
+            return False
+        raise Unsupported(f"a sequence pattern for {type(subject).__name__}")
+    items, parts = list(subject), list(pattern.parts)
+    star = next((i for i, part in enumerate(parts) if part.kind == "Star"), None)
+    if star is not None:
+        end = len(items) - (len(parts) - star - 1)
+        if end < star:
+            return False
+        if parts[star].name:
+            bound[str(parts[star].name)] = items[star:end]
+        items[star:end], parts[star : star + 1] = [], []
+    return len(items) == len(parts) and all(_fits(scope, p, i, bound) for p, i in zip(parts, items, strict=True))
+
+
+# --- definitions -----------------------------------------------------------------------------------------------------
+
+
+def _function(scope: Scope, stmt: s.Function) -> Outcome:
+    decorators = [expressions.evaluate(scope, node) for node in stmt.decorators]
+    expressions.store_name(scope, stmt.name, calls.decorated(functions.make(scope, stmt), decorators))
+    return None
+
+
+def _class(scope: Scope, stmt: s.Class) -> Outcome:
+    decorators = [expressions.evaluate(scope, node) for node in stmt.decorated]
+    expressions.store_name(scope, stmt.name, calls.decorated(classes.make(scope, stmt), decorators))
+    return None
+
+
+def _import(scope: Scope, stmt: s.Import) -> Outcome:
+    for name, path in stmt.bindings:
+        value = scope.program.imported(path)
+        expressions.store_name(scope, name, value if scope.kind == MODULE else scope.program.settled(value))
+    return None
+
+
+def _declare(scope: Scope, stmt: s.Declare) -> Outcome:
+    scope.declared.update(dict.fromkeys(stmt.names, stmt.word))
+    return None
+
+
+_EXECUTE: dict[type[Any], Callable[[Scope, Any], Outcome]] = {
+    s.Assign: _assign,
+    s.Augment: _augment,
+    s.Evaluate: _evaluate,
+    s.Return: _return,
+    s.Raise: _raise,
+    s.Jump: _jump,
+    s.Declare: _declare,
+    s.If: _if,
+    s.Loop: _loop,
+    s.With: _with,
+    s.Try: _try,
+    s.Match: _match,
+    s.Function: _function,
+    s.Class: _class,
+    s.Import: _import,
+}

@@ -1,0 +1,148 @@
+"""What the concrete domain has beside Python's and torch's own values: scopes, functions, and what it can't follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from normlint.evaluate import syntax as s
+
+if TYPE_CHECKING:
+    from normlint.evaluate.concrete.program import Program
+
+MAX_STEPS = 200_000  # statements and expressions of one program
+MAX_DEPTH = 40  # calls inside calls
+MOST_ITEMS = 1_000_000  # of a list or a string that an operator makes; bits of a number
+
+
+class Unsupported(Exception):  # noqa: N818  (it is an answer, no error)
+    """Something that the interpreter can't do exactly; the message says what."""
+
+
+@dataclass
+class Budget:
+    """What the programs of one run may still do."""
+
+    steps: int = MAX_STEPS
+    depth: int = MAX_DEPTH
+
+    def step(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise Unsupported("too many steps")
+
+
+class Unknown:
+    """A value that can be passed on and stored, but not used: an import from elsewhere, an exception object."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def refuse(self, *_: Any, **__: Any) -> Any:
+        raise Unsupported(self.what)
+
+    __bool__ = __call__ = __eq__ = __iter__ = __len__ = __getitem__ = __contains__ = refuse
+    __hash__ = object.__hash__
+
+
+class Typing:
+    """Something out of `typing`: it can be subscripted and combined, and means nothing when run."""
+
+    def __getitem__(self, _: object) -> Typing:
+        return self
+
+    def __or__(self, _: object) -> Typing:
+        return self
+
+    __ror__ = __or__
+
+    def __mro_entries__(self, _: object) -> tuple[type, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A module of the table, by its dotted path."""
+
+    path: str
+
+
+def _refuse_text(value: Any) -> str:
+    raise Unsupported(f"the text of a {type(value).__name__.lower()}")
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A function or bound method out of the tables."""
+
+    path: str
+    call: Callable[..., Any]
+
+    __str__ = _refuse_text
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
+
+
+class Silent:
+    """A logger: its methods take anything and do nothing."""
+
+
+MODULE, CLASS, FUNCTION, COMPREHENSION = "module", "class", "function", "comprehension"
+
+
+@dataclass(slots=True)
+class Scope:
+    """Names and their values. `cell` holds the class in whose body the code stands, once it is made."""
+
+    program: Program
+    kind: str
+    names: dict[str, Any]
+    parent: Scope | None = None  # the next scope outwards that functions see
+    cell: list[type] | None = None
+    local: frozenset[str] = frozenset()
+    declared: dict[str, str] = field(default_factory=dict)  # name: global or nonlocal
+    first: str = ""  # the function's first parameter
+    caught: BaseException | None = None  # what the handler that is running has caught
+
+    @property
+    def seen(self) -> Scope:
+        """The scope that a function or comprehension made here sees: a class's names are its own."""
+        return self.parent if self.kind == CLASS and self.parent is not None else self
+
+
+@dataclass(eq=False)
+class Function:
+    """A function of the text. `managers` make contexts that it runs in: it was decorated with them."""
+
+    node: s.Function | s.Lambda
+    scope: Scope
+    cell: list[type] | None
+    name: str
+    defaults: dict[str, Any]
+    managers: tuple[Callable[[], Any], ...] = ()
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from normlint.evaluate.concrete.functions import run
+
+        return run(self, args, kwargs)
+
+    __str__ = _refuse_text
+
+    def __deepcopy__(self, _: object) -> Function:
+        return self
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __signature__(self) -> Any:
+        from normlint.evaluate.concrete.functions import signature
+
+        return signature(self)

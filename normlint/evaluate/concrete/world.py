@@ -1,0 +1,481 @@
+"""What the text may reach of Python and of torch: what is named here, or derived from torch's schemas, and no more.
+
+torch itself is asked which of its functions are tensor operations: those of `torch._C._VariableFunctions` and, for
+methods, those with an `aten` schema. What reads or writes files, memory or global state is taken out again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import contextlib
+import functools
+import sys
+from collections import abc
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+from normlint.evaluate.concrete.values import Function, Native, Silent, Space, Typing, Unknown, Unsupported
+
+# --- names of modules ------------------------------------------------------------------------------------------------
+
+_SPACES: Final = frozenset(
+    (
+        "torch torch.nn torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.modules torch.nn.modules.module "
+        "torch.nn.modules.normalization torch.nn.modules.utils torch.linalg torch.special torch.fft torch.autograd "
+        "torch.autograd.function torch.cuda torch.cuda.amp torch.amp torch.utils torch.utils.checkpoint torch.jit "
+        "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
+        "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
+        "logging contextlib einops einops.layers einops.layers.torch numpy __future__ types"
+    ).split()
+)
+PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
+_DENIED: Final = frozenset(
+    ("from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward").split()
+)
+_QUESTIONS: Final = frozenset(
+    (
+        "is_tensor get_default_dtype is_grad_enabled is_inference_mode_enabled is_autocast_enabled get_autocast_dtype "
+        "get_autocast_gpu_dtype get_autocast_cpu_dtype is_autocast_cpu_enabled broadcast_shapes typename asarray "
+        "from_numpy finfo iinfo device Size no_grad enable_grad inference_mode set_grad_enabled autocast dtype "
+        "sym_max sym_min"
+    ).split()
+)
+# Decorators that change nothing that is computed.
+_SAME: Final = frozenset(
+    (
+        "torch.compile torch.jit.script torch.jit.script_method torch.jit.ignore torch.jit.export torch.jit.unused "
+        "torch.jit.script_if_tracing torch.compiler.disable torch.compiler.allow_in_graph torch._dynamo.disable "
+        "torch._dynamo.allow_in_graph torch.fx.wrap typing.overload typing.final typing.runtime_checkable "
+        "typing.no_type_check typing_extensions.override typing.override torch.jit.interface"
+    ).split()
+)
+_FALSE: Final = frozenset(
+    (
+        "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
+        "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
+    ).split()
+)
+_NOTHING: Final = frozenset(
+    ("warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info").split()
+)
+# Such decorators of other packages.
+_ELSEWHERE: Final = frozenset(
+    (
+        "use_kernel_forward_from_hub use_kernel_func_from_hub use_kernelized_func auto_docstring deprecate_kwarg "
+        "add_start_docstrings add_start_docstrings_to_model_forward"
+    ).split()
+)
+_NAMED: Final[dict[str, frozenset[str]]] = {
+    "torch.autograd": frozenset(["Function"]),
+    "torch.autograd.function": frozenset(["Function", "FunctionCtx", "once_differentiable"]),
+    "torch.cuda": frozenset(["is_available", "is_bf16_supported", "device_count"]),
+    "torch.cuda.amp": frozenset(["autocast", "custom_fwd", "custom_bwd"]),
+    "torch.amp": frozenset(["autocast", "custom_fwd", "custom_bwd", "is_autocast_available"]),
+    "torch.utils.checkpoint": frozenset(["checkpoint"]),
+    "torch.distributed": frozenset(["is_available", "is_initialized"]),
+    "torch.version": frozenset(["cuda", "hip"]),
+    "torch.nn.parameter": frozenset(["Parameter"]),
+    "torch.nn.modules.module": frozenset(["Module"]),
+    "torch.nn.modules.utils": frozenset(["_pair", "_single", "_triple"]),
+    "functools": frozenset(["partial", "reduce", "cached_property", "lru_cache", "cache"]),
+    "collections": frozenset(["OrderedDict"]),
+    "collections.abc": frozenset(["Callable", "Iterable", "Sequence", "Mapping", "Iterator", "Sized", "Collection"]),
+    "abc": frozenset(["ABC", "abstractmethod"]),
+    "numbers": frozenset(["Number", "Integral", "Real"]),
+    "copy": frozenset(["copy", "deepcopy"]),
+    "contextlib": frozenset(["nullcontext", "suppress"]),
+    "operator": frozenset(["add", "sub", "mul", "truediv", "neg", "eq", "lt", "gt", "is_", "not_"]),
+    "einops": frozenset(["rearrange", "reduce", "repeat", "einsum", "pack", "unpack"]),
+    "einops.layers.torch": frozenset(["Rearrange", "Reduce"]),
+    "numpy": frozenset(["prod", "sqrt", "log", "log2", "exp", "pi", "inf", "e", "abs", "float32", "float64", "ceil"]),
+}
+_TYPING: Final = ("typing", "typing_extensions", "types", "__future__")
+_TYPES_TOO: Final = frozenset(["Callable", "Iterable", "Sequence", "Mapping", "Iterator"])
+
+
+def imported(path: str) -> Any:
+    """What an import of a dotted path gives; an `Unknown` where it is outside the tables."""
+    if path in _SPACES:
+        return Space(path)
+    owner, _, name = path.rpartition(".")
+    if owner in _SPACES:
+        return member(Space(owner), name, importing=True)
+    if name in _ELSEWHERE:
+        return _same(path)
+    if name in ("get_logger", "getLogger", "init_logger"):
+        return Native(path, lambda *_, **__: Silent())
+    return Unknown(f"import of {path}")
+
+
+def is_installed(path: str) -> bool:
+    """Whether the package of an absolute path is there; it isn't imported."""
+    try:
+        return find_spec(path.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@cache
+def _module(path: str) -> Any:
+    try:
+        return import_module(path)
+    except ImportError as error:
+        raise Unsupported(f"{path}, which is not installed") from error
+
+
+def has(space: Space, name: str) -> bool:
+    """Whether the real module has the name."""
+    if name.startswith("_"):
+        raise Unsupported(f"{space.path}.{name}")
+    return f"{space.path}.{name}" in _SPACES or hasattr(_module(space.path), name)
+
+
+@cache
+def member(space: Space, name: str, *, importing: bool = False) -> Any:
+    """`torch.nn`, `math.sqrt`: what the table has under this name."""
+    path = f"{space.path}.{name}"
+    if path in _SPACES:
+        return Space(path)
+    made = _stand_in(path, name)
+    if made is not None:
+        return made
+    if space.path in _TYPING:
+        return _of_typing(space, name)
+    named = _NAMED.get(space.path)
+    if name not in named if named is not None else name.startswith("_"):  # before the module is asked for it
+        return Unknown(path) if importing else _refuse(path)
+    module = _module(space.path)
+    if not hasattr(module, name):
+        error = ImportError if importing else AttributeError
+        raise error(f"module {space.path!r} has no attribute {name!r}")
+    found = getattr(module, name)
+    if not _is_given(space.path, name, found):
+        return Unknown(path) if importing else _refuse(path)
+    return found if _is_value(found) or not callable(found) else Native(path, found)
+
+
+def _refuse(path: str) -> Any:
+    raise Unsupported(path)
+
+
+def _stand_in(path: str, name: str) -> Any:
+    """What is not torch's or Python's own, because that would do something or look into what it is given."""
+    if path in _SAME or name in _ELSEWHERE:
+        return _same(path)
+    if path in _FALSE:
+        return Native(path, lambda *_, **__: False)
+    if path in _NOTHING:
+        return Native(path, lambda *_, **__: None)
+    if path in ("functools.wraps",):
+        return Native(path, lambda *_, **__: _UNCHANGED)
+    if path == "logging.getLogger":
+        return Native(path, lambda *_, **__: Silent())
+    if path == "torch.__version__":
+        return str(_module("torch").__version__)
+    if path.startswith("operator.") and name in ("add", "mul"):
+        return Native(path, functools.partial(_operator, {"add": "+", "mul": "*"}[name]))
+    return None
+
+
+_UNCHANGED: Final = Native("a decorator", lambda value: value)
+
+
+def _same(path: str) -> Native:
+    """A decorator that gives back what it gets, with arguments of its own or without."""
+
+    def same(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], Function | type | Native):
+            return args[0]
+        return _UNCHANGED
+
+    return Native(path, same)
+
+
+def _operator(op: str, left: Any, right: Any) -> Any:
+    from normlint.evaluate.concrete.expressions import binary
+
+    return binary(op, left, right)
+
+
+def _of_typing(space: Space, name: str) -> Any:
+    if name == "TYPE_CHECKING":
+        return False
+    if name == "cast":
+        return Native("typing.cast", lambda _, value: value)
+    if name in ("NamedTuple", "TypedDict", "Enum", "SimpleNamespace"):
+        raise Unsupported(f"{space.path}.{name}")
+    if name in ("TypeVar", "ParamSpec", "NewType", "TypeVarTuple"):
+        return Native(f"typing.{name}", lambda *_, **__: Typing())
+    return getattr(abc, name) if name in _TYPES_TOO else Typing()
+
+
+def _is_given(space: str, name: str, found: Any) -> bool:
+    """Whether the table has it; torch's operations by what torch says of them."""
+    if space in _NAMED:
+        return True
+    if space == "torch":
+        return name not in _DENIED and _is_torch(name, found)
+    if space in ("torch.nn", "torch.nn.modules", "torch.nn.modules.normalization"):
+        return isinstance(found, type) and (
+            issubclass(found, _module("torch.nn").Module) or name in ("Parameter", "Buffer")
+        )
+    if space == "torch.nn.functional":
+        where = getattr(found, "__module__", "")
+        return (
+            callable(found)
+            and where in ("torch", "torch.nn.functional", "torch._C._nn")
+            and not isinstance(found, type)
+        )
+    if space == "torch.nn.init":
+        return callable(found) and getattr(found, "__module__", "") == space
+    if space in ("torch.linalg", "torch.special", "torch.fft"):
+        return type(found).__name__ == "builtin_function_or_method"
+    return space == "math" and name not in ("factorial", "comb", "perm")
+
+
+def _is_torch(name: str, found: Any) -> bool:
+    torch = _module("torch")
+    if isinstance(found, torch.dtype | torch.layout | torch.memory_format | float) or name == "newaxis":
+        return True
+    if name in ("Tensor", "FloatTensor", "HalfTensor", "BFloat16Tensor", "DoubleTensor", "LongTensor", "IntTensor"):
+        return True
+    derived = hasattr(torch._C._VariableFunctions, name) or name in torch.functional.__all__  # noqa: SLF001
+    return derived or name in _QUESTIONS
+
+
+def _is_value(found: Any) -> bool:
+    return isinstance(found, type) or found is None
+
+
+# --- Python's own names ----------------------------------------------------------------------------------------------
+
+_BUILTINS: Final = frozenset(
+    (
+        "abs all any bool callable classmethod dict divmod enumerate filter float frozenset int issubclass iter len "
+        "list map max min next object property range reversed round set slice sorted staticmethod sum super tuple zip "
+        "chr ord NotImplemented Ellipsis"
+    ).split()
+)
+
+
+@cache
+def builtin(name: str) -> Any:
+    """One of Python's own names. Raises Unsupported for those that aren't in the table, NameError for no name."""
+    from normlint.evaluate.concrete import natives
+
+    if name in natives.OWN:
+        return Native(name, natives.OWN[name]) if name != "str" else str
+    found = getattr(builtins, name, None)
+    if isinstance(found, type) and issubclass(found, Exception):
+        return found
+    if name in _BUILTINS:
+        return found if _is_value(found) or not callable(found) else Native(name, found)
+    if hasattr(builtins, name):
+        raise Unsupported(f"{name}()")
+    raise NameError(f"name {name!r} is not defined")
+
+
+# --- types -----------------------------------------------------------------------------------------------------------
+
+
+def _torch() -> Any:
+    return sys.modules.get("torch")
+
+
+@cache
+def _types(torch: Any) -> frozenset[type]:
+    plain: set[type] = {t for t in vars(builtins).values() if isinstance(t, type) and issubclass(t, Exception)}
+    plain |= {getattr(builtins, name) for name in _BUILTINS if isinstance(getattr(builtins, name), type)}
+    plain |= {str, type(None), functools.partial, functools.cached_property, collections.OrderedDict}
+    plain |= {contextlib.nullcontext, contextlib.suppress}
+    if torch is None:
+        return frozenset(plain)
+    own = {torch.Tensor, torch.Size, torch.device, torch.finfo, torch.iinfo, torch.dtype, torch.nn.Parameter}
+    own |= {torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled, torch.autocast}
+    own |= {torch.amp.autocast, torch.cuda.amp.autocast, torch.nn.Buffer}
+    own |= {t for t in vars(torch.nn).values() if isinstance(t, type) and issubclass(t, torch.nn.Module)}
+    return frozenset(plain | own)
+
+
+def types() -> frozenset[type]:
+    """The classes that may be called, and given back by `type()`."""
+    return _types(_torch())
+
+
+def is_base(kind: type) -> bool:
+    """Whether a class of the text may derive from it."""
+    if kind in (object, Exception) or kind.__module__ == "abc" or (kind in types() and issubclass(kind, Exception)):
+        return True
+    torch = _torch()
+    return torch is not None and (
+        (issubclass(kind, torch.nn.Module) and kind in types()) or kind is torch.autograd.Function
+    )
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is one of torch's tensors."""
+    torch = _torch()
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_context(value: Any) -> bool:
+    """Whether it is one of the known context managers."""
+    if isinstance(value, contextlib.nullcontext | contextlib.suppress):
+        return True
+    torch = _torch()
+    if torch is None:
+        return False
+    modes = (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled, torch.autocast)
+    return isinstance(value, modes)
+
+
+def has_plain_text(value: Any) -> bool:
+    """Whether `str` of it says nothing about where it lies in memory."""
+    torch = _torch()
+    return torch is not None and isinstance(value, torch.dtype | torch.device | torch.Size | torch.Tensor)
+
+
+def keeps_names(value: Any) -> bool:
+    """Whether the text may give it attributes, and read those."""
+    torch = _torch()
+    return torch is not None and isinstance(value, torch.Tensor | torch.autograd.function.FunctionCtx)
+
+
+def module_internals() -> frozenset[str]:
+    """The names in which nn.Module keeps its own state."""
+    return _internals(_torch())
+
+
+@cache
+def _internals(torch: Any) -> frozenset[str]:
+    return frozenset() if torch is None else frozenset(vars(torch.nn.Module())) - {"training"}
+
+
+# --- attributes of torch's objects -----------------------------------------------------------------------------------
+
+_OF_TENSOR: Final = frozenset(
+    (
+        "shape dtype device ndim T mT H mH data grad requires_grad is_leaf is_cuda is_cpu is_meta is_mps is_xpu "
+        "is_sparse is_quantized is_nested is_mkldnn layout itemsize nbytes real imag names size dim stride "
+        "storage_offset numel nelement ndimension element_size tolist item type float half bfloat16 double int long "
+        "short bool byte char cpu cuda to requires_grad_ new_tensor unique is_floating_point is_complex get_device "
+        "norm split stft istft cfloat cdouble"
+    ).split()
+)
+_OF_MODULE: Final = frozenset(
+    (
+        "training parameters named_parameters buffers named_buffers state_dict load_state_dict children "
+        "named_children modules named_modules register_parameter register_buffer register_module add_module train "
+        "eval to float half bfloat16 double cuda cpu type requires_grad_ apply zero_grad forward extra_repr "
+        "get_parameter get_buffer get_submodule reset_parameters append extend insert keys values items pop update "
+        "__init__ __call__ __len__ __getitem__ __contains__ _get_name"
+    ).split()
+)
+_OF_FUNCTION: Final = frozenset("apply forward backward".split())
+_OF_CONTEXT: Final = frozenset(
+    (
+        "save_for_backward saved_tensors needs_input_grad mark_non_differentiable mark_dirty set_materialize_grads"
+    ).split()
+)
+_TENSOR_WRITES: Final = frozenset("data grad requires_grad".split())
+
+
+def _is_method(name: str) -> bool:
+    """Whether torch has an operation of this name on tensors."""
+    return _has_schema(_torch(), name)
+
+
+@cache
+def _has_schema(torch: Any, name: str) -> bool:
+    base = name[:-1] if name.endswith("_") and not name.endswith("__") else name
+    if name in _DENIED or name.startswith("_") or torch is None or not hasattr(torch.Tensor, name):
+        return False
+    schemas = torch._C._jit_get_schemas_for_operator  # noqa: SLF001
+    return bool(schemas(f"aten::{name}") or schemas(f"aten::{base}"))
+
+
+def trust(kind: type) -> None:
+    """Let programs read the public attributes of such objects, and call them: the caller's own, a configuration."""
+    _TRUSTED.add(kind)
+
+
+_TRUSTED: Final[set[type]] = set()
+
+
+def is_trusted(value: Any) -> bool:
+    """Whether it is an object of the caller's."""
+    return type(value) in _TRUSTED
+
+
+def may_read(value: Any, name: str) -> bool:
+    """Whether the table has this attribute of an object of torch's or of the caller's."""
+    if is_trusted(value):
+        return not name.startswith("_")
+    torch = _torch()
+    if torch is None:
+        return False
+    if isinstance(value, torch.Tensor):
+        return name in _OF_TENSOR or _is_method(name) or name in vars(value)
+    if isinstance(value, torch.nn.Module):
+        return _module_may(value, name)
+    if isinstance(value, torch.autograd.function.FunctionCtx):
+        return name in _OF_CONTEXT or name in vars(value)
+    if isinstance(value, torch.Size):
+        return name in ("count", "index", "numel")
+    if isinstance(value, torch.dtype):
+        return name in ("is_floating_point", "is_complex", "itemsize", "is_signed")
+    if isinstance(value, torch.device):
+        return name in ("type", "index")
+    if isinstance(value, torch.finfo | torch.iinfo):
+        return name in ("min", "max", "eps", "tiny", "smallest_normal", "resolution", "bits", "dtype")
+    return isinstance(value, collections.OrderedDict) or (_is_result(value) and not name.startswith("_"))
+
+
+def _is_result(value: Any) -> bool:
+    return isinstance(value, tuple) and type(value).__module__ == "torch.return_types"
+
+
+def _module_may(value: Any, name: str) -> bool:
+    """Methods of the table, where the text hasn't its own; and what one of torch's modules holds."""
+    owner = next((kind for kind in type(value).__mro__ if name in vars(kind)), None)
+    if name in _OF_MODULE and (owner is None or owner.__module__ != "interpreted"):
+        return True
+    torch_own = type(value).__module__ != "interpreted" or name in _settings(type(value))
+    return (
+        torch_own
+        and not name.startswith("_")
+        and (
+            name in vars(value) or any(name in vars(value).get(t, ()) for t in ("_parameters", "_buffers", "_modules"))
+        )
+    )
+
+
+def _settings(kind: type) -> frozenset[str]:
+    return frozenset(name for base in kind.__mro__ for name in vars(base).get("__constants__", ()))
+
+
+def class_may(owner: type, name: str) -> bool:
+    """Whether the table has this attribute of one of torch's or Python's classes."""
+    torch = _torch()
+    if name == "__init__" and (owner is object or issubclass(owner, Exception)):
+        return True
+    if torch is None:
+        return False
+    if issubclass(owner, torch.nn.Module):
+        return name in _OF_MODULE
+    if issubclass(owner, torch.Tensor) or owner is torch._C.TensorBase:  # noqa: SLF001
+        return name in _OF_TENSOR or _is_method(name)
+    return owner.__module__ == "torch.autograd.function" and name in _OF_FUNCTION
+
+
+def may_write(value: Any, name: str) -> bool:
+    """Whether `value.name = …` is a plain attribute, of an object that isn't the text's own."""
+    torch = _torch()
+    if torch is None:
+        return False
+    if isinstance(value, torch.Tensor):
+        return name in _TENSOR_WRITES or not hasattr(torch.Tensor, name)
+    return isinstance(value, torch.autograd.function.FunctionCtx) and not hasattr(type(value), name)

@@ -1,0 +1,39 @@
+"""Texts under 100 KB that ask for more time or memory than they look like: builders by name, each with its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.hostile import classes, files, paths, products, strange, syntax
+from tests.hostile.builder import MOST, Builder
+
+
+class Hostile(NamedTuple):
+    """A file: its name, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+def hostile() -> Iterator[Hostile]:
+    """All of them; of a text that grows beyond MOST, as many repetitions as fit."""
+    for family in (products, paths, classes, files, syntax, strange):
+        for name, (build, *sizes) in family.TEXTS.items():
+            for size in sizes:
+                yield _hostile(name, build, size)
+
+
+def _hostile(name: str, build: Builder, size: int) -> Hostile:
+    """The largest that fits, where the size asked for doesn't."""
+    data = _encoded(build(size))
+    while len(data) > MOST:
+        size = size * MOST // len(data) - 1
+        data = _encoded(build(size))
+    notebook = data.startswith(b'{"cells')
+    ending = "ipynb" if notebook else "md" if data.startswith(b"```") else "py"
+    return Hostile(f"{name} {size}.{ending}", data)
+
+
+def _encoded(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from normlint.evaluate import algebra, builtins, modules
+from normlint.evaluate import algebra, builtins, modules, spelling
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
     """A call as it is written; in-place methods give their receiver's name the new value."""
     m.ctx.called.add(node.span)
-    func = m.eval(env, node.func)
+    func = spelling.meant(m, m.eval(env, node.func), node.func.span)
     special = builtins.special(m, env, func, node)
     if special is not None:
         return special
@@ -118,6 +118,8 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
     bound = bind(row(name), key, span, args)
+    if bound.unexpected:
+        bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
     value = OPS[bound.name](m.ctx, bound)
     if value is None:
         products = tuple(g.value for g in args.positional if isinstance(g.value, Product))

@@ -61,6 +61,7 @@ class Count:
     of_features: bool | None
     span: Span
     inside: bool = False  # it joined the statistic before the root
+    less: bool = False  # one less than that
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 

@@ -281,7 +281,8 @@ def _counts(sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: flo
     found = list(ratio)
     for f in sizes:
         known = None if beside else _of_features(f.atom, root.stat, lengths)  # x.numel() / B is a product of lengths
-        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, f.operands))
+        less = isinstance(f.atom, Size | Scalar) and f.atom.less
+        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", ONCE, None, NOWHERE))
     return tuple(found)
@@ -304,6 +305,8 @@ def _mono(f: Factor) -> Mono:
 
 def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
     """Whether a count is the length of the reduced axes."""
+    if isinstance(atom, Size | Scalar) and atom.less:
+        return None
     if isinstance(atom, Scalar):
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
     assert isinstance(atom, Size)

@@ -185,3 +185,6 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
         if not c.statistic.biased and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
             message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
             yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))
+        bessel = next((n for n in c.counts if n.less and n.power == -c.power), None) if all(c.centred) else None
+        if bessel is not None:
+            yield Problem(bessel.span, "the squares are divided by D − 1: divide them by D")

@@ -161,6 +161,11 @@ class Param:
     first: Mono | None = field(compare=False, default=None)  # the value of all its elements at first
 
     @property
+    def is_part(self) -> bool:
+        """Cut out of a parameter, as long as the input."""
+        return self.name.endswith("]")
+
+    @property
     def is_neutral(self) -> bool:
         """`ones_like(x)`, made on the spot: no gain, but what stands for none."""
         return self.role == "tensor" and not self.name and self.maker.endswith("_like")

@@ -179,6 +179,27 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
 
+    So does who divides a sum by D − 1:
+
+    ```py
+    import torch
+
+    def layer_norm(x, weight, bias, eps=1e-5):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        var = h.square().sum(-1, keepdim=True) / (h.shape[-1] - 1)  # error: [unbiased-variance]
+        return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+    ```fix
+    import torch
+
+    def layer_norm(x, weight, bias, eps=1e-5):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        var = h.square().sum(-1, keepdim=True) / h.shape[-1]  # error: [unbiased-variance]
+        return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+
     Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
@@ -187,4 +208,5 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))
         bessel = next((n for n in c.counts if n.less and n.power == -c.power), None) if all(c.centred) else None
         if bessel is not None:
-            yield Problem(bessel.span, "the squares are divided by D − 1: divide them by D")
+            message = "the squares are divided by D − 1: divide them by D"
+            yield Problem(bessel.span, message, partial(repair.not_one_less, bessel.span))

@@ -21,6 +21,12 @@ from normlint.text.pieces import WORD, Piece, pieces
 _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
+_INSTANCES: Final = re.compile(
+    r"\n(?P<margin>[ \t]+)(?:el)?if isinstance\(\w+,(?P<of>[^\n:]*)\):[^\n]*\n(?P<suite>(?:(?P=margin)[ \t][^\n]*\n)*)"
+)
+_ONES: Final = re.compile(
+    r"\.weight(?:\.data)?\.fill_\(1(?:\.0?)?\)|\bones_\(\w+\.weight\b|\bconstant_\(\w+\.weight[^,\n]*, *1(?:\.0?)?\)"
+)
 _REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
@@ -29,7 +35,7 @@ class Block:
     """Statements of a unit in their order, `text`, and the way from there back to the unit."""
 
     text: str
-    reinitialised: bool
+    reinitialised: frozenset[str] | None
     begin: Candidates  # by where they start in the block
     _starts: tuple[int, ...]  # of the statements in the block
     _origins: tuple[int, ...]  # and in the unit
@@ -40,9 +46,17 @@ class Block:
         return span.shift(self._origins[number] - self._starts[number])
 
 
-def reinitialises(text: str) -> bool:
-    """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model."""
-    return any(mark in text for mark in _REINITIALISED)
+def reinitialises(text: str) -> frozenset[str] | None:
+    """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model.
+
+    The classes whose weights are filled with ones there; None: no.
+    """
+    if not any(mark in text for mark in _REINITIALISED):
+        return None
+    branches = _INSTANCES.finditer(text) if "_init_weights" in text else ()
+    return frozenset(
+        name for branch in branches if _ONES.search(branch["suite"]) for name in WORD.findall(branch["of"])
+    )
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -128,7 +142,7 @@ class _Cutter:
         every = " ".join(match.group() for match in _IMPORT.finditer(self._text, *piece.span))
         return set(WORD.findall(every)) - _OF_IMPORTS
 
-    def block(self, group: set[Piece], reinitialised: bool) -> Block:
+    def block(self, group: set[Piece], reinitialised: frozenset[str] | None) -> Block:
         """The group's statements, with the imports that they use."""
         words: frozenset[str] = frozenset().union(*map(self._words_of, group))
         kept = [(piece, source) for piece in self._pieces if (source := self._kept(piece, group, words))]

@@ -166,7 +166,7 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
 
 def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> Owner:
     subclassed = entry.cls is not None and is_base(module.text, entry.cls.node.name)
-    reinitialised = module.reinitialised or reinitialises(module.text)
+    reinitialised = reinitialises(module.text) if module.reinitialised is None else module.reinitialised
     return owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
 
 

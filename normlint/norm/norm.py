@@ -61,6 +61,7 @@ class Count:
     of_features: bool | None
     span: Span
     inside: bool = False  # it joined the statistic before the root
+    less: bool = False  # one less than that
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
@@ -198,6 +199,7 @@ class Owner:
     filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
+    filled_with_ones: bool = False  # and the weight of this class with ones
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
     keeps: bool = False  # a statistic is an attribute afterwards: to undo the norm, say
 

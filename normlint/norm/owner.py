@@ -19,7 +19,9 @@ from normlint.text.finding import Span
 _GAINS = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2", "bias", "beta", "b_2", "shift")
 
 
-def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: bool, subclassed: bool) -> Owner:
+def owner_of(
+    entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: frozenset[str] | None, subclassed: bool
+) -> Owner:
     """What rules may ask about the surroundings of a norm found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
@@ -32,8 +34,8 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
         _unused_eps(entry, read), plain, tuple(p for p in unused if p.name in _GAINS), params,
-        _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
-        _is_of_graphs(entry),
+        _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs),
+        reinitialised is not None, name in (reinitialised or ()), _is_of_graphs(entry),
     )  # fmt: skip
 
 

@@ -75,13 +75,13 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         shaped, filled = partial(parameters.of_features, gain), partial(parameters.filled, gain)
         if param.maker == "Tensor-list":
             yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature", shaped)
-        elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones" and not _scales(norm):
+        elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones" and not scales(norm):
             yield Problem(param.span, "one gain for all features", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
 
 
-def _scales(norm: Norm) -> bool:
+def scales(norm: Norm) -> bool:
     """ScaleNorm, whose L2 norm may have its √D beside it."""
     return "scalenorm" in norm.owner.name.replace("_", "").lower()
 

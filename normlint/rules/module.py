@@ -71,11 +71,10 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
-    plain = {p.name for p in norm.owner.plain_gains}
-    for param in (gain.param for gain in applied(norm)):
-        if param.role == "tensor" and param.name in plain:
-            message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
-            yield Problem(param.span, message, partial(parameters.as_parameter, param))
+    gains = (gain.param for c in norm.computations for gain in c.gains if norm.owner.module)
+    for param in {p.span: p for p in gains if p.role == "tensor" and p.name}.values():
+        message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
+        yield Problem(param.span, message, partial(parameters.as_parameter, param))
 
 
 @rule("NRM502", name="mutated-input", fix=Applicability.SAFE)

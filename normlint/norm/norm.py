@@ -134,7 +134,7 @@ class Computation:
     @property
     def over_everything(self) -> bool:
         """Reduced without a dim, and more than a vector as far as the text tells."""
-        return self.statistic.axes == ALL and self.statistic.rank != 1
+        return self.statistic.axes == ALL and (self.statistic.rank != 1 or self.statistic.layout != ())
 
     @property
     def over_last(self) -> bool:
@@ -201,6 +201,7 @@ class Owner:
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
     filled_with_ones: bool = False  # and the weight of this class with ones
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
+    alone: bool = False  # a method of one tensor, of a module that owns tensors and no other module
     keeps: bool = False  # a statistic is an attribute afterwards: to undo the norm, say
 
 

@@ -8,15 +8,15 @@ from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
-from normlint.evaluate.monomial import Param
-from normlint.evaluate.objects import ClassRef
-from normlint.evaluate.value import Product, Value
+from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.objects import ClassRef, Instance
+from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.names import intent
 from normlint.norm.norm import Owner
 from normlint.text.finding import Span
 
-_GAINS = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2", "bias", "beta", "b_2", "shift")
+_FIRST = ("ones", "zeros", "full", "empty")  # what a gain or bias holds at first
 
 
 def owner_of(
@@ -33,10 +33,30 @@ def owner_of(
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.span not in used)
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
-        _unused_eps(entry, read), plain, tuple(p for p in unused if p.name in _GAINS), params,
+        _unused_eps(entry, read), plain, tuple(p for p in unused if _is_feature_vector(p)), params,
         _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs),
         reinitialised is not None, name in (reinitialised or ()), _is_of_graphs(entry),
+        alone=bool(params) and _takes_one(entry) and not any(map(_is_module, attrs.values())),
     )  # fmt: skip
+
+
+def _takes_one(entry: Entry) -> bool:
+    """A method of one tensor; others may be left out."""
+    params = entry.function.node.params[1:] if entry.function else ()
+    return sum(p.default is None for p in params) == 1
+
+
+def _is_module(value: Value) -> bool:
+    instance = isinstance(value, Defined) and isinstance(value.ref, Instance)
+    return instance or (isinstance(value, Opaque) and value.text.startswith("module "))
+
+
+def _is_feature_vector(param: Param) -> bool:
+    """A value for each feature, as a gain or a bias is; other axes are there for broadcasting."""
+    if param.shape is None:
+        return param.init in _FIRST[:2]
+    long = [size for size in param.shape if size is None or size != Mono(1.0)]
+    return param.init in _FIRST and len(long) == 1
 
 
 def _is_of_graphs(entry: Entry) -> bool:
@@ -108,11 +128,15 @@ def _handed_over(cls: ClassRef) -> frozenset[str]:
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:
-    stored: set[int] = set()
+    unread: set[int] = set()
     for part in walk(node):
         if isinstance(part, s.Assign):  # which comes before its targets
-            stored.update(map(id, part.targets))
-        elif isinstance(part, s.Attribute) and id(part) not in stored:
+            unread.update(map(id, part.targets))
+        elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
+            unread.add(id(part.left))
+        elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # a question about it
+            unread.add(id(part.base))
+        elif isinstance(part, s.Attribute) and id(part) not in unread:
             yield part.name
         elif isinstance(part, s.Literal) and isinstance(part.value, str):
             yield part.value

@@ -67,11 +67,16 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     is made to fit by other means.
     """
     for c in norm.computations:
-        stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and t.rank != 1), None)
+        stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not _of_vector(t)), None)
         if stat is not None:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
             yield Problem(stat.span, message, partial(repair.over_last_axis, norm, stat))
+
+
+def _of_vector(stat: Stat) -> bool:
+    """Of a tensor that has one axis, and was not made so by a view."""
+    return stat.rank == 1 and not stat.layout
 
 
 @rule(

@@ -216,8 +216,6 @@ def index(scope: Scope, node: s.Subscript) -> Any:
 
 
 def _comprehension(scope: Scope, node: s.Comprehension) -> Any:
-    if node.exact is None:
-        raise Unsupported("a comprehension that libcst has read")
     return _comprehended(scope, node.exact)
 
 

@@ -259,8 +259,6 @@ def _catches_imports(test: s.Expr | None) -> bool:
 
 
 def _match(scope: Scope, stmt: s.Match) -> Outcome:
-    if len(stmt.patterns) != len(stmt.cases):
-        raise Unsupported("match that libcst has read")
     subject = expressions.evaluate(scope, stmt.subject)
     for (pattern, guard), (_, block) in zip(stmt.patterns, stmt.cases, strict=True):
         bound: dict[str, Any] = {}

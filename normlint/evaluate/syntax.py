@@ -1,8 +1,7 @@
 """The Python that the evaluation sees: a small tree of frozen nodes, each with its span.
 
 What has no node of its own is an `Other` with its sub-expressions: evaluated for what they do, then opaque.
-Fields that aren't compared hold what only the concrete domain needs to know; `walk` passes them by, and where libcst
-has read the text they are left out.
+Fields that aren't compared hold what only the concrete domain needs to know; `walk` passes them by.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ class Comprehension(Node):
     element: Expr
     target: Expr
     iterable: Expr
-    exact: Comprehended | None = field(default=None, compare=False)
+    exact: Comprehended = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

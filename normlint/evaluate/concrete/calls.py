@@ -56,8 +56,9 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise TypeError(f"{type(func).__name__!r} object is not callable")
     if not classes.is_interpreted(func) and not isinstance(func, functools.partial):
         for value in (*args, *kwargs.values()):
-            if isinstance(value, Unknown):
-                value.refuse()
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Unknown):
+                    part.refuse()
     return func(*args, **kwargs)
 
 
@@ -90,6 +91,8 @@ def is_instance(value: Any, kinds: Any) -> bool:
         return any(is_instance(value, kind) for kind in kinds)
     if isinstance(kinds, Unknown):
         kinds.refuse()
+    if isinstance(kinds, Native):
+        raise Unsupported("isinstance of a function")
     if isinstance(kinds, Typing):
         raise Unsupported("isinstance of a type out of typing")
     if isinstance(value, Unknown):

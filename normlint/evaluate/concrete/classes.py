@@ -23,7 +23,9 @@ _SPECIAL: Final = frozenset(
         "__exit__ __post_init__ __hash__"
     ).split()
 )
-_IGNORED: Final = frozenset("__doc__ __repr__ __str__ __constants__ __module__ __qualname__ __slots__".split())
+_IGNORED: Final = frozenset(
+    "__doc__ __repr__ __str__ __constants__ __module__ __qualname__ __slots__ __annotations__".split()
+)
 
 
 def make(scope: Scope, stmt: s.Class) -> type:
@@ -44,7 +46,9 @@ def _made(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
     for key in names:
         if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _IGNORED:
             raise Unsupported(f"a class with {key}")
-    kept = {key: value for key, value in names.items() if key not in _IGNORED - {"__doc__", "__slots__"}}
+    kept = {
+        key: value for key, value in names.items() if key not in _IGNORED - {"__doc__", "__slots__", "__annotations__"}
+    }
     return type(name, bases, {**kept, "__module__": "interpreted"})
 
 

@@ -202,7 +202,9 @@ def _subscript(scope: Scope, node: s.Subscript) -> Any:
     base = evaluate(scope, node.base)
     key = index(scope, node)
     if isinstance(base, type):
-        return base if classes.is_interpreted(base) else Typing()
+        if classes.is_interpreted(base):
+            raise Unsupported("a class with brackets")
+        return Typing()
     return base[key]
 
 
@@ -216,8 +218,6 @@ def index(scope: Scope, node: s.Subscript) -> Any:
 
 
 def _comprehension(scope: Scope, node: s.Comprehension) -> Any:
-    if node.exact is None:
-        raise Unsupported("a comprehension that libcst has read")
     return _comprehended(scope, node.exact)
 
 

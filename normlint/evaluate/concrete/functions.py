@@ -26,24 +26,16 @@ def make(scope: Scope, node: s.Function | s.Lambda) -> Function:
 
 def run(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the function gives back."""
-    budget = function.scope.program.budget
     scope = enter(function, args, kwargs)
-    if budget.depth <= 0:
-        raise Unsupported("calls nested too deeply")
-    budget.depth -= 1
-    try:
-        with ExitStack() as stack:
-            for manager in function.managers:
-                stack.enter_context(manager())
-            node = function.node
-            if isinstance(node, s.Lambda):
-                return expressions.evaluate(scope, node.body)
-            outcome = statements.execute(scope, node.body)
-            return outcome.value if isinstance(outcome, statements.Returned) else None
-    except RecursionError:
-        raise Unsupported("calls nested too deeply") from None
-    finally:
-        budget.depth += 1
+    with ExitStack() as stack:
+        stack.enter_context(scope.program.budget.deeper())
+        for manager in function.managers:
+            stack.enter_context(manager())
+        node = function.node
+        if isinstance(node, s.Lambda):
+            return expressions.evaluate(scope, node.body)
+        outcome = statements.execute(scope, node.body)
+        return outcome.value if isinstance(outcome, statements.Returned) else None
 
 
 def enter(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Scope:

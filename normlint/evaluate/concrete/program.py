@@ -80,8 +80,9 @@ class Program:
     def run(self) -> dict[str, Any]:
         """Run the whole text, statement by statement, as Python does; gives back its names."""
         self._whole = True
-        for piece in self.module.pieces:
-            statements.execute(self.scope, self.module.block(piece))
+        with self.budget.deeper():
+            for piece in self.module.pieces:
+                statements.execute(self.scope, self.module.block(piece))
         return self.scope.names
 
     # --- names
@@ -100,9 +101,6 @@ class Program:
     def settled(self, value: Any) -> Any:
         """What an import from another file stands for."""
         return self._follow(value.path) if isinstance(value, Deferred) else value
-
-    def annotated(self, scope: Scope, name: str) -> None:
-        """`name: annotation`, which binds nothing."""
 
     def _advance(self, name: str, until: int | None) -> None:
         """Run the statements that bind or change the name, as far as `until`, which haven't been run yet."""
@@ -126,7 +124,8 @@ class Program:
         try:
             for name in self._binds(piece):
                 self._advance(name, piece.span.start)
-            statements.execute(self.scope, self.module.block(piece))
+            with self.budget.deeper():
+                statements.execute(self.scope, self.module.block(piece))
         finally:
             self._running.pop()
             self.guarded = guarded

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, calls, classes, expressions, functions
-from normlint.evaluate.concrete.values import MODULE, Scope, Unknown, Unsupported
+from normlint.evaluate.concrete.values import CLASS, MODULE, Scope, Unknown, Unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,16 @@ def _assign(scope: Scope, stmt: s.Assign) -> Outcome:
     value = expressions.evaluate(scope, stmt.value)
     for target in stmt.targets:
         assign(scope, target, value)
+    if stmt.annotation is not None:
+        _annotate(scope, stmt.targets[0], stmt.annotation)
     return None
+
+
+def _annotate(scope: Scope, target: s.Expr | None, annotation: s.Expr | None) -> None:
+    """In a class the names that have an annotation are kept, in order; what it says is not evaluated."""
+    if scope.kind == CLASS and isinstance(target, s.Name):
+        text = scope.program.module.source(annotation.span) if annotation is not None else ""
+        scope.names.setdefault("__annotations__", {})[target.id] = text
 
 
 def assign(scope: Scope, target: s.Expr, value: Any) -> None:
@@ -97,8 +106,7 @@ def _changed(scope: Scope, stmt: s.Augment, old: Any) -> Any:
 
 def _evaluate(scope: Scope, stmt: s.Evaluate) -> Outcome:
     if stmt.word == "annotation":
-        if isinstance(stmt.target, s.Name):
-            scope.program.annotated(scope, stmt.target.id)
+        _annotate(scope, stmt.target, stmt.value)
     elif stmt.word == "del":
         targets = stmt.value.items if isinstance(stmt.value, s.Sequence) else (stmt.value,)
         for target in targets:
@@ -259,8 +267,6 @@ def _catches_imports(test: s.Expr | None) -> bool:
 
 
 def _match(scope: Scope, stmt: s.Match) -> Outcome:
-    if len(stmt.patterns) != len(stmt.cases):
-        raise Unsupported("match that libcst has read")
     subject = expressions.evaluate(scope, stmt.subject)
     for (pattern, guard), (_, block) in zip(stmt.patterns, stmt.cases, strict=True):
         bound: dict[str, Any] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ class Unsupported(Exception):  # noqa: N818  (it is an answer, no error)
 
 @dataclass
 class Budget:
-    """What the programs of one run may still do."""
+    """What the programs of one family may still do. Each call from outside begins with all steps."""
 
     steps: int = MAX_STEPS
     depth: int = MAX_DEPTH
@@ -32,6 +33,21 @@ class Budget:
         self.steps -= 1
         if self.steps < 0:
             raise Unsupported("too many steps")
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """One call, or one statement at the top, inside what runs already."""
+        if self.depth <= 0:
+            raise Unsupported("calls nested too deeply")
+        if self.depth == MAX_DEPTH:
+            self.steps = MAX_STEPS
+        self.depth -= 1
+        try:
+            yield
+        except RecursionError:
+            raise Unsupported("calls nested too deeply") from None
+        finally:
+            self.depth += 1
 
 
 class Unknown:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
+import dataclasses
 import functools
 import sys
 from collections import abc
@@ -28,7 +29,7 @@ _SPACES: Final = frozenset(
         "torch.autograd.function torch.cuda torch.cuda.amp torch.amp torch.utils torch.utils.checkpoint torch.jit "
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
-        "logging contextlib einops einops.layers einops.layers.torch numpy __future__ types"
+        "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -87,6 +88,7 @@ _NAMED: Final[dict[str, frozenset[str]]] = {
     "numbers": frozenset(["Number", "Integral", "Real"]),
     "copy": frozenset(["copy", "deepcopy"]),
     "contextlib": frozenset(["nullcontext", "suppress"]),
+    "dataclasses": frozenset(["field"]),
     "operator": frozenset(["add", "sub", "mul", "truediv", "neg", "eq", "lt", "gt", "is_", "not_"]),
     "einops": frozenset(["rearrange", "reduce", "repeat", "einsum", "pack", "unpack"]),
     "einops.layers.torch": frozenset(["Rearrange", "Reduce"]),
@@ -178,6 +180,8 @@ def _stand_in(path: str, name: str) -> Any:
         return Native(path, lambda *_, **__: _UNCHANGED)
     if path == "logging.getLogger":
         return Native(path, lambda *_, **__: Silent())
+    if path == "dataclasses.dataclass":
+        return Native(path, _dataclass)
     if path == "torch.__version__":
         return str(_module("torch").__version__)
     if path.startswith("operator.") and name in ("add", "mul"):
@@ -197,6 +201,16 @@ def _same(path: str) -> Native:
         return _UNCHANGED
 
     return Native(path, same)
+
+
+def _dataclass(kind: type | None = None, /, **options: Any) -> Any:
+    """Python's own, which makes a class's methods from the names of its fields."""
+    if kind is None:
+        return Native("dataclasses.dataclass", lambda kind: _dataclass(kind, **options))
+    kept = vars(kind).get("__annotations__", {})
+    if options.get("slots") or any("Var" in text or "KW_ONLY" in text for text in kept.values()):
+        raise Unsupported("this dataclass")
+    return dataclasses.dataclass(**options)(kind)
 
 
 def _operator(op: str, left: Any, right: Any) -> Any:

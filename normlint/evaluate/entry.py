@@ -52,7 +52,7 @@ def symbol(m: Machine, param: s.Parameter) -> Value:
     return scalar(param.name, None, param.span)
 
 
-_PARAMS = ("weight", "gamma", "scale", "g", "gain", "bias", "beta", "w", "b")
+GAINS = ("weight", "gamma", "scale", "g", "gain", "bias", "beta", "w", "b")
 _NUMBERS = ("int", "float", "bool", "str", "Size", "List", "Tuple", "tuple", "list")
 
 
@@ -84,7 +84,7 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
     sized = low in SIZES and low != "features" and not first  # what comes first is what is normalised
     if "eps" in low or sized or numeric or isinstance(default, bool | int | float):
         return symbol(m, param)
-    if function and low in _PARAMS:
+    if function and low in GAINS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)
     return of_atom(Input(param.name), m.ctx.input_dtype, param.span, alias=param.name)
 

@@ -10,7 +10,7 @@ from functools import partial
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.entry import Entry
+from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import ONCE, Input, Mono, Param
 from normlint.evaluate.replay import replay
@@ -142,7 +142,10 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
     c = found.computation
     if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.over_last and c.eps):
         return found
-    own = {Input(p.name) for p in entry.function.node.params[1:]} & set(c.others)
+    params = entry.function.node.params[1:]
+    if any(p.name.lower() in GAINS for p in params):
+        return found  # that is the gain, and the other one a gate
+    own = {Input(p.name) for p in params} & set(c.others)
     given = [f for f in found.flow.product.mono.factors if isinstance(f.atom, Input) and f.atom in own]
     if len(own) != 1 or len(given) != 1 or given[0].power != 1:
         return found

@@ -64,7 +64,8 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
 
     Where nothing is near, or the function may be another library's, any parameter may be meant.
     """
-    keywords = {name: given for name, given in args.keywords.items() if name not in bound.unexpected}
+    refused = [name for name in args.keywords if {name, signatures.NUMPY.get(name)} & set(bound.unexpected)]
+    keywords = {name: given for name, given in args.keywords.items() if name not in refused}
     space = key.partition(".")[0]
     if space not in signatures.SPACES.values() or (space == "Tensor" and not _is_torch(m)):
         return args._replace(keywords=keywords, more=True)
@@ -73,7 +74,7 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
     more = args.more
     names = {p.name for params in signatures.overloads(key) for p in params if not p.places and not p.star}
     names |= {word for word, name in signatures.NUMPY.items() if name in names and name in ("dim", "keepdim")}
-    for wrong in bound.unexpected:
+    for wrong in refused:
         given = args.keywords[wrong]
         near = next(iter(get_close_matches(wrong, sorted(names - keywords.keys()), 1, 0.7)), "")
         at = m.module.text.rfind(wrong, span.start, given.span.start)

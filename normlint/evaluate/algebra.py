@@ -26,6 +26,7 @@ from normlint.evaluate.monomial import (
     Step,
     Through,
     bears_stat,
+    positive,
     raised,
 )
 from normlint.evaluate.value import (
@@ -98,6 +99,17 @@ def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
     return Product(result.mono, dtype, bool(tensors), layout, span=span)
 
 
+def is_positive(value: Product) -> bool:
+    """Never negative, and a root of it exists."""
+    return value.mono.coef > 0 and all(positive(f.atom) or f.power % 2 == 0 for f in value.mono.factors)
+
+
+def is_kept_from_zero(value: Product) -> bool:
+    """A power of statistics, each with eps."""
+    bearing = [f.atom for f in value.mono.factors if bears_stat(f.atom)]
+    return is_statistic(value) and bool(bearing) and all(isinstance(a, Plus) and a.eps.coef > 0 for a in bearing)
+
+
 def promoted(operands: tuple[Product, ...]) -> DType:
     dtype = DType.WEAK
     for o in operands:
@@ -116,8 +128,24 @@ def _frame(left: Product, right: Product) -> Product:
     return right if light(left) and not light(right) else left
 
 
+def constant(value: Product) -> Product:
+    """A tensor that was made on the spot as the number that all its elements are."""
+    sole = value.sole
+    if sole is None or sole.power != 1 or not isinstance(sole.atom, Param):
+        return value
+    atom = sole.atom
+    held = atom.first if atom.first is not None else _NUMBERS.get(atom.init)
+    if held is None or atom.name or atom.role != "tensor" or (atom.maker in _GAINS and atom.shape):
+        return value
+    return replace(value, mono=held)
+
+
+_NUMBERS = {"ones": Mono(1.0), "zeros": Mono(0.0)}
+_GAINS = ("ones", "zeros")  # with a width of its own: perhaps a gain or a bias
+
+
 def multiply(left: Product, right: Product, span: Span) -> Product:
-    left, right = _joining(left, right), _joining(right, left)
+    left, right = _joining(constant(left), right), _joining(constant(right), left)
     frame = _frame(left, right)
     mono = _note_square(left, right, left.mono.times(right.mono), span)
     shape = frame.shape if left.tensor != right.tensor or left.shape == right.shape else None
@@ -141,7 +169,7 @@ def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
 
 
 def divide(left: Product, right: Product, span: Span) -> Product:
-    right = _joining(right, left)
+    right = _joining(constant(right), left)
     inverse = power(right, INVERSE, "recip", span)
     if inverse is None:
         return apply("/", (left, right), span)
@@ -193,6 +221,10 @@ def is_complete(product: Product) -> bool:
 
 
 def add(left: Product, right: Product, span: Span) -> Product:
+    left, right = constant(left), constant(right)
+    for a, b in ((left, right), (right, left)):
+        if b.tensor and b.mono.coef < 0 <= a.mono.coef:
+            return subtract(a, negate(b, b.span), span)
     for a, b in ((left, right), (right, left)):
         found = _known_sum(a, b, span)
         if found is not None:
@@ -205,6 +237,8 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
         return number(a.number + b.number, span)
     if not a.tensor and not b.tensor:
         return None
+    if _is_zero(b) and (b.tensor or not _is_bare(a)):
+        return replace(a, dtype=promoted((a, b)), alias="", span=span)
     if is_statistic(a) and (not b.tensor or _may_be_eps(b)):
         return _with_eps(a, b, "add", span)
     distributed = _distributed(a, b, span)
@@ -217,6 +251,15 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
     if b.number is not None and abs(b.number) >= 0.5:
         return _wrapped(a, Offset(b.number, a.mono, span), span)
     return _with_eps(a, b, "add", span)
+
+
+def _is_zero(value: Product) -> bool:
+    return value.mono.coef == 0
+
+
+def _is_bare(value: Product) -> bool:
+    """A statistic to which 0 may have been added in the place of eps."""
+    return is_statistic(value) and not any(isinstance(f.atom, Plus) for f in value.mono.factors)
 
 
 def _distributed(a: Product, b: Product, span: Span) -> Product | None:
@@ -268,6 +311,11 @@ def clamp(base: Product, floor: Product, span: Span) -> Product:
 
 
 def subtract(left: Product, right: Product, span: Span) -> Product:
+    left, right = constant(left), constant(right)
+    if right.mono.coef < 0:
+        return add(left, negate(right, right.span), span)
+    if _is_zero(right) and right.tensor:
+        return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
     centred = _centred(left, right, span) or _one_pass(left, right, span)

@@ -18,12 +18,15 @@ from normlint.evaluate.ops.tensors import guessed
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     Defined,
+    Dict,
     Dtype,
+    Member,
     Method,
     Opaque,
     Path,
     Product,
     Shape,
+    Tup,
     Value,
     number,
     of_atom,
@@ -58,6 +61,8 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
             return _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
         case Path(dotted=dotted):
             return imported(f"{dotted}.{name}")
+        case Tup() | Dict():
+            return Member(base, name)
         case Opaque(text=text) if text.startswith("module ") and name in ("weight", "bias"):
             return of_atom(Apply(f"{text}.{name}"), DType.PARAM, span)
         case Opaque(text=text):

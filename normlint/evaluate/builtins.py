@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
-from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
@@ -148,14 +147,6 @@ def _super(m: Machine, env: Env, node: s.Call) -> Value:
     return Opaque("super()")
 
 
-def _prod(m: Machine, env: Env, node: s.Call) -> Value:
-    """math.prod(x.shape[1:]) and the like: a count, but of which axes isn't followed."""
-    args = _args(m, env, node)
-    if args and isinstance(args[0], Tup) and len(args[0].items) == 1:
-        return args[0].items[0]
-    return scalar(m.module.source(node.span)[:80])
-
-
 def _finfo(m: Machine, env: Env, node: s.Call) -> Value:
     _args(m, env, node)
     return scalar("finfo")
@@ -177,15 +168,6 @@ def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
     if args and isinstance(args[0], Tup):
         return Constant(False) if "int" in m.module.source(node.span) else Opaque(m.module.source(node.span))
     return Opaque(" ".join(map(describe, args)))
-
-
-def _map(m: Machine, env: Env, node: s.Call) -> Value:
-    """map(f, [q, k, v]) for a list whose items are known."""
-    args = [m.eval(env, a.value) for a in node.args]
-    if len(args) != 2 or not isinstance(args[1], Tup):
-        return Opaque("map")
-    spans = [a.value.span for a in node.args]
-    return Tup(tuple(m.call(args[0], Args((Given(item, spans[1]),)), node.span) for item in args[1].items))
 
 
 def _dict(m: Machine, env: Env, node: s.Call) -> Value:
@@ -217,7 +199,6 @@ def _autocast_dtype(m: Machine, env: Env, node: s.Call) -> Value:
 _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.print": _print,
     "builtins.len": _len,
-    "builtins.map": _map,
     "builtins.float": _number,
     "builtins.int": _number,
     "builtins.round": _number,
@@ -232,8 +213,6 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.hasattr": _hasattr,
     "builtins.isinstance": _isinstance,
     "builtins.super": _super,
-    "math.prod": _prod,
-    "numpy.prod": _prod,
     "torch.Size": _tuple,
     "typing.cast": lambda m, env, node: _args(m, env, node)[-1],
     "torch.finfo": _finfo,
@@ -275,7 +254,8 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     if not (isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param)):
         return None
     init = _FILLS.get(name) or _filled_with(m, env, name, rest)
-    atom = replace(value.sole.atom, init=init)
+    held = rest[0].mono if name == "fill_" and rest and isinstance(rest[0], Product) and not rest[0].tensor else None
+    atom = replace(value.sole.atom, init=init, first=held)
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)
     return filled

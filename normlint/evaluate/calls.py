@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from normlint.evaluate import algebra, builtins, modules, spelling
+from normlint.evaluate import algebra, builtins, containers, functional, modules, spelling
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
@@ -15,6 +15,7 @@ from normlint.evaluate.value import (
     Constant,
     Defined,
     Dict,
+    Member,
     Method,
     Opaque,
     Path,
@@ -37,6 +38,8 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
     if special is not None:
         return special
     args = arguments(m, env, node)
+    if isinstance(func, Member) and isinstance(node.func, s.Attribute):
+        return containers.call(m, env, node.func.base, func, args)
     if isinstance(func, Method) and _in_place(func.name):
         return _mutate(m, env, node, func, args)
     return call(m, func, args, node.span)
@@ -87,6 +90,8 @@ def _owner_of(target: s.Expr) -> s.Expr:
 
 def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     match func:
+        case Method(receiver=receiver, name=name) if operator := functional.operator_of(name):
+            return _operator(m, receiver, operator, args, span)
         case Method(receiver=receiver, name=name):
             args = args.after(Given(receiver, receiver.span))
             if row(name) in OPS:
@@ -97,9 +102,10 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
                 return algebra.opaque(dotted, (), span, pure=False, data=True)
-            if operation := op_name(dotted):
+            combined = functional.call(m, dotted, args, span)
+            if combined is None and (operation := op_name(dotted)):
                 return _operate(m, operation, key_of(dotted) or "", args, span)
-            value = modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
+            value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
             return shaping.outside(m.ctx, key_of(dotted), args, span, value)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
@@ -110,6 +116,17 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         case Defined(ref=Instance()) | Opaque():
             return modules.called(m, func, args, span)
     return _unknown(m, "call", args, span)
+
+
+def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
+    """`x.__mul__(y)` is `x * y`."""
+    from normlint.evaluate.expressions import binary
+
+    sign, swapped = operator
+    if len(args.positional) != 1:
+        return _unknown(m, sign, args.after(Given(receiver, receiver.span)), span)
+    pair: tuple[Value, Value] = (receiver, args.positional[0].value)
+    return binary(m, sign, *(pair[::-1] if swapped else pair), span)
 
 
 def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Value:

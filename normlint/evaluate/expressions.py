@@ -154,6 +154,10 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
 def _logic(m: Machine, env: Env, node: s.Logic) -> Value:
     """`a or b` as a value: a where the test says so."""
     left = m.eval(env, node.left)
+    if node.op == "or" and isinstance(left, Product) and not left.tensor:
+        right = m.eval(env, node.right)
+        if isinstance(right, Product) and right.number == 0:
+            return left  # a number or else 0 is that number
     taken = m.truth(env, node.left)
     return left if taken == (node.op == "or") else m.eval(env, node.right)
 

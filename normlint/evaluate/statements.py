@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from normlint.evaluate import algebra, subscripts
+from normlint.evaluate import algebra, containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute
 from normlint.evaluate.context import Abandon
@@ -17,6 +17,7 @@ from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.value import (
     Constant,
     Defined,
+    Dict,
     Opaque,
     Path,
     Product,
@@ -42,6 +43,7 @@ class Jumped:
     """break or continue: the rest of the loop's body is not run."""
 
 
+MOST_ROUNDS = 8  # of a loop over known items
 Outcome: TypeAlias = Returned | Jumped | None
 
 
@@ -85,17 +87,20 @@ def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
         case s.Starred(value=inner):
             bind_target(m, env, inner, value)
         case s.Subscript(base=base):
-            _store(m, env, base, target.span)
+            _store(m, env, target, value)
 
 
-def _store(m: Machine, env: Env, base: s.Expr, span: Span) -> None:
-    """`x[...] = value`: what the name holds is no longer known."""
-    value = m.eval(env, base)
-    if isinstance(value, Product):
-        if value.alias:
-            m.ctx.note("mutation", span, value.alias)
-        changed = replace(algebra.opaque("stored", (), span, pure=False, data=True), dtype=value.dtype)
-        rebind(m, env, base, changed)
+def _store(m: Machine, env: Env, target: s.Subscript, value: Value) -> None:
+    """`x[...] = value`: what a tensor holds is no longer known, a list or dict holds something else."""
+    held, span = m.eval(env, target.base), target.span
+    if isinstance(held, Tup | Dict):
+        key = m.eval(env, target.index[0]) if len(target.index) == 1 else None
+        rebind(m, env, target.base, containers.store(held, key, value))
+    if isinstance(held, Product):
+        if held.alias:
+            m.ctx.note("mutation", span, held.alias)
+        changed = replace(algebra.opaque("stored", (), span, pure=False, data=True), dtype=held.dtype)
+        rebind(m, env, target.base, changed)
 
 
 def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
@@ -216,18 +221,32 @@ def _preferred(m: Machine, stmt: s.If) -> bool | None:
 
 
 def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
-    """The body runs once, with the first or an unknown item."""
+    """The body runs for each of a few known items, else once with an unknown one."""
     subject = m.eval(env, stmt.subject)
+    if isinstance(subject, Tup) and stmt.target is not None and 0 < len(subject.items) <= MOST_ROUNDS:
+        return _rounds(m, env, stmt, stmt.target, subject.items)
+    before = {name: value for name, value in env.names.items() if isinstance(value, Tup | Dict)}
     if stmt.target is not None:
         item: Value = algebra.opaque("item", (), stmt.target.span, pure=False, data=True)
         if isinstance(subject, Opaque) and subject.text == "range":
             item = scalar(f"index at {stmt.target.span.start}")
-        if isinstance(subject, Tup) and subject.items:
-            item = subject.items[0]
         bind_target(m, env, stmt.target, item)
     outcome = execute(m, env, stmt.body)
+    env.names.update((n, Opaque("collected")) for n, v in before.items() if env.names.get(n) is not v)
     if isinstance(outcome, Returned):
         return outcome
+    return execute(m, env, stmt.orelse)
+
+
+def _rounds(m: Machine, env: Env, stmt: s.Loop, target: s.Expr, items: tuple[Value, ...]) -> Outcome:
+    """The body for each item in turn, until a jump or a return."""
+    for item in items:
+        bind_target(m, env, target, item)
+        outcome = execute(m, env, stmt.body)
+        if isinstance(outcome, Returned):
+            return outcome
+        if outcome is not None:
+            break
     return execute(m, env, stmt.orelse)
 
 

@@ -72,6 +72,14 @@ class Dict:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """`items.append`: a method of a list or dict with its receiver."""
+
+    receiver: Tup | Dict
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """`x.shape[start:stop]`; None as in a slice."""
 
@@ -125,7 +133,7 @@ class Defined:
     text: str = ""
 
 
-Value: TypeAlias = Product | Constant | Tup | Dict | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+Value: TypeAlias = Product | Constant | Tup | Dict | Member | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
 
 
 MOST_LEAVES = 256

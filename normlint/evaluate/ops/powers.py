@@ -183,3 +183,22 @@ def _logarithm_of(atom: Atom, name: str) -> Mono | None:
     if isinstance(atom, Apply) and atom.name == name and len(atom.args) == 1 and isinstance(atom.args[0], Mono):
         return atom.args[0]
     return None
+
+
+@op("relu leaky_relu elu celu threshold")
+def rectified(ctx: Context, call: Bound) -> Value | None:
+    """What is never negative stays as it is."""
+    value, limit = call.product("input"), call.product("threshold")
+    above = "threshold" not in call.values or (limit is not None and limit.number is not None and limit.number <= 0)
+    return value if value and algebra.is_positive(value) and above else _unfollowed(call)
+
+
+@op("nan_to_num")
+def finite(ctx: Context, call: Bound) -> Value | None:
+    """What eps keeps from zero stays as it is."""
+    value = call.product("input")
+    return value if value and algebra.is_kept_from_zero(value) else _unfollowed(call)
+
+
+def _unfollowed(call: Bound) -> Value | None:
+    return algebra.apply(call.name, call.products, call.span) if call.products else None

@@ -87,6 +87,8 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
     axes = axes_of(given.value if given else None, axes_rank)
+    if not changes and is_reduced(x, axes):
+        return replace(x, span=call.span)
     inner, outside = _split(x.mono, axes)
     accumulate = call.dtype(x.dtype)
     stat = Stat(
@@ -110,6 +112,13 @@ def _is_place(key: object) -> bool:
     return isinstance(key, tuple) and len(key) > 1 and all(isinstance(i, tuple) and i[0] == "at" for i in key)
 
 
+def is_reduced(x: Product, axes: Axes) -> bool:
+    """A statistic that has one element along these axes: its mean, sum or maximum over them is itself."""
+    if not algebra.is_statistic(x) or not isinstance(axes, tuple):
+        return False
+    return all(stat.keepdim and stat.axes == axes and stat.layout == x.layout for stat in stats_of(x.mono))
+
+
 def _square_dtype(x: Product) -> DType:
     """The dtype in which the last square was taken."""
     steps = [s for f in x.mono.factors for s in f.steps if s.op == "square" and s.dtype is not None]
@@ -122,6 +131,13 @@ def _masked(mono: Mono) -> bool:
         return isinstance(name, str) and "mask" in name.lower()
 
     return any(mask(f) or (isinstance(f.atom, Apply) and "masked" in f.atom.name) for f in mono.factors)
+
+
+@op("amax amin")
+def extreme(ctx: Context, call: Bound) -> Value | None:
+    x = call.product("input")
+    given = call.values.get("dim")
+    return x if x and given and is_reduced(x, axes_of(given.value, ctx.rank(x))) else None
 
 
 @op("mean nanmean average")

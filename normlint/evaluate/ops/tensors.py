@@ -22,7 +22,7 @@ from normlint.evaluate.value import (
 _INIT = {
     "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "data", "randn": "random",
     "ones_like": "ones", "zeros_like": "zeros", "empty_like": "empty", "randn_like": "random", "full_like": "full",
-    "Tensor": "empty", "FloatTensor": "empty",
+    "Tensor": "empty", "FloatTensor": "empty", "new_ones": "ones", "new_zeros": "zeros", "new_empty": "empty",
 }  # fmt: skip
 
 
@@ -62,12 +62,12 @@ def shape_of(value: Value | None) -> tuple[Mono | None, ...] | None:
     return value.shape.lengths if isinstance(value, Product) and isinstance(value.shape, Exact) else None
 
 
-@op("ones zeros empty rand randn")
+@op("ones zeros empty rand randn new_ones new_zeros new_empty")
 def filled(ctx: Context, call: Bound) -> Value | None:
     return _made(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
 
 
-@op("full")
+@op("full new_full")
 def full(ctx: Context, call: Bound) -> Value | None:
     fill = call.product("fill_value")
     value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
@@ -79,7 +79,7 @@ def full(ctx: Context, call: Bound) -> Value | None:
 def like(ctx: Context, call: Bound) -> Value | None:
     """A tensor like another: a gain like a parameter, or something in the shape of the input."""
     other = call.product("input")
-    return _made(call, _INIT[call.name], shape_of(other), call.name)
+    return _made(call, _INIT[call.name], shape_of(other), call.name, call.product("fill_value"))
 
 
 @op("Tensor FloatTensor")
@@ -91,9 +91,9 @@ def legacy(ctx: Context, call: Bound) -> Value | None:
     return _made(call, "empty", _sizes(call.sequence("data")), "Tensor")
 
 
-@op("tensor")
+@op("tensor new_tensor scalar_tensor")
 def from_data(ctx: Context, call: Bound) -> Value | None:
-    data = call.get("data")
+    data = call.get("data", "s")
     if isinstance(data, Tup):
         items = {i.number if isinstance(i, Product) else None for i in data.items}
         only = items.pop() if len(items) == 1 else None

@@ -1,0 +1,115 @@
+"""Lists, tuples and dicts that are filled, asked and emptied by their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.objects import Env
+from normlint.evaluate.value import Constant, Dict, Member, Opaque, Product, Tup, Value, tup
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+    from normlint.evaluate.ops.table import Arguments
+
+Changed: TypeAlias = "tuple[Value, Value]"  # what the call gives, and what the container holds afterwards
+
+
+def call(m: Machine, env: Env, target: s.Expr, member: Member, args: Arguments) -> Value:
+    """A method of a list or dict; the name it is called on holds what it holds then."""
+    from normlint.evaluate.statements import rebind
+
+    for given in args.values:
+        m.flow(given.value, given.span)
+    held = member.receiver
+    values = tuple(given.value for given in args.positional)
+    if args.rest or args.more:
+        result, after = _lost(member)
+    elif isinstance(held, Dict):
+        result, after = _of_dict(held, member, values, {k: g.value for k, g in args.keywords.items()})
+    else:
+        result, after = _of_list(held, member, values)
+    if after is not held:
+        rebind(m, env, target, after)
+    return result
+
+
+def _lost(member: Member) -> Changed:
+    words = f"{type(member.receiver).__name__}.{member.name}"
+    return Opaque(words), Opaque(words)
+
+
+def _of_list(held: Tup, member: Member, values: tuple[Value, ...]) -> Changed:
+    none = Constant(None)
+    match member.name, values:
+        case "append", (value,):
+            return none, tup((*held.items, value), "list")
+        case "extend", (Tup(items=more),):
+            return none, tup(held.items + more, "list")
+        case "insert", (Product(mono=mono), value) if not mono.factors and mono.coef == 0:
+            return none, tup((value, *held.items), "list")
+        case "pop", () if held.items:
+            return held.items[-1], Tup(held.items[:-1])
+        case "pop", (Product(mono=mono),) if held.items and not mono.factors and mono.coef == 0:
+            return held.items[0], Tup(held.items[1:])
+        case "copy", ():
+            return held, held
+        case "numel", ():
+            from normlint.evaluate.functional import product
+
+            return product(held.items), held
+        case (("index" | "count"), _):
+            return Opaque(f"list.{member.name}"), held
+    return _lost(member)
+
+
+def _of_dict(held: Dict, member: Member, values: tuple[Value, ...], named: dict[str, Value]) -> Changed:
+    if member.name == "update" and all(isinstance(v, Dict) for v in values):
+        for value in values:
+            assert isinstance(value, Dict)
+            held = stored(held, dict(value.items), more=value.more)
+        return Constant(None), stored(held, named)
+    if member.name in _VIEWS and not values and not held.more:
+        return tup(_VIEWS[member.name](held), "dict"), held
+    key = values[0].value if values and isinstance(values[0], Constant) else None
+    if not isinstance(key, str) or member.name not in ("get", "pop", "setdefault"):
+        return _lost(member)
+    return _looked_up(held, member.name, key, values[1] if len(values) > 1 else Constant(None))
+
+
+def _looked_up(held: Dict, name: str, key: str, default: Value) -> Changed:
+    found = held.get(key)
+    if found is None and held.more:
+        found = Opaque(f"dict.{name}({key!r})")
+    elif found is None:
+        found = default
+        held = stored(held, {key: default}) if name == "setdefault" else held
+    if name == "pop":
+        held = Dict(tuple((k, v) for k, v in held.items if k != key), held.more)
+    return found, held
+
+
+_VIEWS: dict[str, Callable[[Dict], tuple[Value, ...]]] = {
+    "keys": lambda held: tuple(Constant(k) for k, _ in held.items),
+    "values": lambda held: tuple(v for _, v in held.items),
+    "items": lambda held: tuple(Tup((Constant(k), v)) for k, v in held.items),
+}
+
+
+def stored(held: Dict, new: dict[str, Value], *, more: bool = False) -> Dict:
+    """The dict with other items in it."""
+    return Dict(tuple({**dict(held.items), **new}.items()), held.more or more)
+
+
+def store(held: Tup | Dict, key: Value | None, value: Value) -> Value:
+    """`held[key] = value`."""
+    if isinstance(held, Dict):
+        known = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
+        return stored(held, {known: value}) if known is not None else Dict((), more=True)
+    at = int(key.number) if isinstance(key, Product) and key.number is not None else None
+    if at is None or not -len(held.items) <= at < len(held.items):
+        return Opaque("list")
+    items = list(held.items)
+    items[at] = value
+    return tup(tuple(items), "list")

@@ -361,6 +361,8 @@ def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     length, rank = ctx.shapes.axis(dims, one), ctx.shapes.rank(dims)
     if rank is None:
         return Changed(ctx.shapes.free(ctx.shapes.least(dims)), ((two, length),))
+    if not rank:
+        return dims  # a scalar's only axis is its own
     left = [i for i in range(rank) if i != one % rank]
     left.insert(two % rank, one % rank)
     return Exact(tuple(ctx.shapes.axis(dims, i - rank) for i in left))

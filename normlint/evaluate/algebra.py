@@ -120,7 +120,7 @@ def multiply(left: Product, right: Product, span: Span) -> Product:
     left, right = _joining(left, right), _joining(right, left)
     frame = _frame(left, right)
     mono = _note_square(left, right, left.mono.times(right.mono), span)
-    shape = frame.shape if left.tensor != right.tensor else None
+    shape = frame.shape if left.tensor != right.tensor or left.shape == right.shape else None
     return Product(mono, promoted((left, right)), left.tensor or right.tensor, frame.layout, shape, "", span)
 
 

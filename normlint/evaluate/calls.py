@@ -8,7 +8,8 @@ from normlint.evaluate import algebra, builtins, modules
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
-from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row
+from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row, shaping
+from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
@@ -90,14 +91,16 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             args = args.after(Given(receiver, receiver.span))
             if row(name) in OPS:
                 return _operate(m, name, method_key(name), args, span)
-            return builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
+            value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
+            return shaping.outside(m.ctx, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
                 return algebra.opaque(dotted, (), span, pure=False, data=True)
             if operation := op_name(dotted):
                 return _operate(m, operation, key_of(dotted) or "", args, span)
-            return modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
+            value = modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
+            return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):
@@ -116,10 +119,11 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
     m.ctx.ran.add(span)
     bound = bind(row(name), key, span, args)
     value = OPS[bound.name](m.ctx, bound)
-    if value is not None:
-        return value.at(span) if isinstance(value, Product) else value
-    products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
-    return algebra.apply(bound.name, products, span) if products else algebra.opaque(bound.name, (), span, pure=False)
+    if value is None:
+        products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
+        unread = algebra.opaque(bound.name, (), span, pure=False)
+        value = algebra.apply(bound.name, products, span) if products else unread
+    return shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
@@ -158,6 +162,7 @@ def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
     bind_parameters(m, ref, env, args)
     for name, value in env.names.items():
         m.carry(name, value)
+    heed(m, ref, env.names)
     m.ctx.entered.add(ref.node.span)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))

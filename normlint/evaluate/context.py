@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
 
+from normlint.evaluate.dims import SCALAR, Dims, Shapes
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.monomial import ONCE, Centred, Factor, Layout, Mono
 from normlint.evaluate.value import Product, Value, number, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -63,7 +63,7 @@ class Context:
     input_dtype: DType = DType.INPUT
     decisions: dict[str, bool] = field(default_factory=dict)
     possible: dict[DType, frozenset[str]] = field(default_factory=dict)
-    ranks: dict[tuple[Mono, Layout], int] = field(default_factory=dict)
+    shapes: Shapes = field(default_factory=Shapes)
     flows: list[Flow] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     ran: set[Span] = field(default_factory=set)  # the operations that were reached
@@ -90,9 +90,9 @@ class Context:
         # fmt: off
         return Context(
             self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
-            self.ranks.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague, self.quiet,
-            self.prefer, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(), self.forks.copy(),
-            self.carriers.copy(), self.entered.copy(), self.called.copy(),
+            self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
+            self.quiet, self.prefer, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
+            self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(),
         )
         # fmt: on
 
@@ -125,20 +125,19 @@ class Context:
         self.possible[subject] = now & to if outcome else now - to
         return outcome
 
-    def rank(self, product: Product) -> int | None:
+    def dims(self, product: Product) -> Dims:
+        """The shape of a value, as far as it is told."""
         if product.shape is not None:
-            return len(product.shape)
-        known = self.ranks.get((product.mono, product.layout))
-        return self._rank_of_factors(product) if known is None else known
+            return product.shape
+        if not product.tensor:
+            return SCALAR
+        key = product.mono, product.layout
+        if key not in self.shapes.held:
+            self.shapes.held[key] = self.shapes.free()
+        return self.shapes.held[key]
 
-    def _rank_of_factors(self, product: Product) -> int | None:
-        """x², x·y and x − mean have the axes of x."""
-        for f in product.mono.factors:
-            base = f.atom.base if isinstance(f.atom, Centred) else Mono(1.0, (Factor(f.atom, ONCE),))
-            rank = self.ranks.get((base, product.layout))
-            if rank is not None:
-                return rank
-        return None
+    def rank(self, product: Product) -> int | None:
+        return self.shapes.rank(self.dims(product))
 
     def ask_rank(self, product: Product, words: str) -> Product:
         """The number of axes; where it isn't known, a symbol that a later test may fix."""
@@ -149,7 +148,7 @@ class Context:
         return scalar(words)
 
     def learn_rank(self, product: Product, rank: int) -> None:
-        self.ranks[(product.mono, product.layout)] = rank
+        self.shapes.learn_rank(self.dims(product), rank)
 
     def note(self, kind: str, span: Span, detail: str = "") -> None:
         if not self.quiet:

@@ -13,6 +13,7 @@ from normlint.evaluate.monomial import Input
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import contractions
 from normlint.evaluate.ops.powers import raise_to
+from normlint.evaluate.ops.shaping import together
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
 from normlint.evaluate.value import (
@@ -108,7 +109,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     if op == "@":
         return contractions.at_sign(m.ctx, a, b, span)
     result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
-    return result if result is not None else algebra.apply(op, (a, b), span)
+    return together(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
 
 
 def _power(a: Product, b: Product, span: Span) -> Product | None:

@@ -57,7 +57,11 @@ class Machine:
         if ctx.steps > MAX_STEPS:
             raise Exhausted
         value = expressions.EVALUATE[type(node)](self, env, node)
-        return value.at(node.span) if isinstance(value, Product) and value.span != node.span else value
+        if not isinstance(value, Product):
+            return value
+        if value.shape is None and value.tensor:
+            value = value.of_shape(ctx.dims(value))
+        return value.at(node.span) if value.span != node.span else value
 
     def run(self, env: Env, block: s.Block) -> statements.Outcome:
         return statements.execute(self, env, block)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Param
+from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import ClassRef
+from normlint.evaluate.ops import shaping
 from normlint.evaluate.value import (
     Constant,
     Defined,
@@ -36,7 +37,7 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
     if dotted == "torch.nn.ParameterList" and args.positional and isinstance(args.positional[0].value, Tup):
         return args.positional[0].value
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
-        return Opaque(f"module {dotted}", span)
+        return Opaque(f"module {dotted}", span, _sizes(args))
     return None
 
 
@@ -57,9 +58,27 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     if registered is not None:
         return registered
     result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
-    if tensors and text.startswith("module torch.nn.") and text.endswith(KEEPS_DTYPE):
-        return replace(result, dtype=tensors[0].dtype)
+    if tensors and text.startswith("module torch.nn."):
+        sizes = func.sizes if isinstance(func, Opaque) else ()
+        dims = shaping.layer(m.ctx, text.rpartition(".")[2], sizes, tensors[0]) or m.ctx.shapes.free()
+        return replace(result, shape=dims, dtype=tensors[0].dtype if text.endswith(KEEPS_DTYPE) else result.dtype)
     return result
+
+
+def _sizes(args: Arguments) -> tuple[Mono | None, ...]:
+    """The first numbers that a layer is made with, by position or by name."""
+    first, by_name = args.positional, args.keywords
+    named = [next((by_name[k] for k in names.split() if k in by_name), None) for names in _FIRST]
+    given = [first[i] if i < len(first) else named[i] for i in range(len(_FIRST))]
+    values = [g.value if g is not None else None for g in given]
+    single = [v.items[0] if isinstance(v, Tup) and len(v.items) == 1 else v for v in values]
+    return tuple(v.mono if isinstance(v, Product) and not v.tensor else None for v in single)
+
+
+_FIRST = (
+    "in_features in_channels num_features normalized_shape num_embeddings",
+    "out_features out_channels embedding_dim",
+)
 
 
 def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | None:

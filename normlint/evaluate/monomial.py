@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from normlint.evaluate.dtypes import DType
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, kept
+
+if TYPE_CHECKING:
+    from normlint.evaluate.dims import Dims
 
 NOWHERE: Final = Span(0, 0)
 ONCE: Final = Fraction(1)
@@ -200,6 +203,7 @@ class Stat:
     inner_span: Span = field(default=NOWHERE, compare=False)
     axes_span: Span = field(default=NOWHERE, compare=False)
     no_grad: bool = field(default=False, compare=False)
+    over: Dims | None = field(default=None, compare=False)  # the shape of what is reduced
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute
 from normlint.evaluate.context import Abandon
+from normlint.evaluate.dims import without
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.value import (
@@ -109,9 +110,11 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
     if isinstance(value, Tup) and star is None and len(value.items) == len(items):
         return list(value.items)
     if isinstance(value, Shape) and value.start is value.stop is None:
-        return _lengths(m, value, len(items), star)
+        return _lengths(m, value, items, star)
     if isinstance(value, Product) and value.tensor:
-        part = [replace(algebra.opaque("item", (value.mono, i), span), dtype=value.dtype) for i in range(len(items))]
+        dims = without(m.ctx.dims(value), (0,))
+        opaque = (algebra.opaque("item", (value.mono, i), span) for i in range(len(items)))
+        part = [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
         return list(part)
     if isinstance(value, Tup) and star is not None and len(value.items) >= len(items) - 1:
         tail = len(items) - star - 1
@@ -120,10 +123,12 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
     return [algebra.opaque("item", (i,), item.span, pure=False, data=True) for i, item in enumerate(items)]
 
 
-def _lengths(m: Machine, shape: Shape, count: int, star: int | None) -> list[Value]:
-
+def _lengths(m: Machine, shape: Shape, items: tuple[s.Expr, ...], star: int | None) -> list[Value]:
+    count = len(items)
     if star is None:
         m.ctx.learn_rank(shape.of, count)
+        for item, i in zip(items, range(-count, 0), strict=True):
+            m.ctx.shapes.name(m.ctx.shapes.axis(m.ctx.dims(shape.of), i), item.id if isinstance(item, s.Name) else "")
         return [subscripts.size(m, shape, i - count) for i in range(count)]
     head: list[Value] = [subscripts.size(m, shape, i) for i in range(star)]
     tail = [subscripts.size(m, shape, i - count) for i in range(star + 1, count)]

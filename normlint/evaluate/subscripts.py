@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
+from normlint.evaluate.dims import is_symbol
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Size
+from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env
-from normlint.evaluate.ops import contractions, shapes
+from normlint.evaluate.ops import contractions, shapes, shaping
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Shape, Tup, Value, of_atom, scalar
 from normlint.text.finding import Span
@@ -62,13 +63,14 @@ def size(m: Machine, shape: Shape, at: int) -> Value:
         at += shape.start
     if shape.stop is not None and at < 0:
         at += shape.stop
+    length = m.ctx.shapes.axis(m.ctx.dims(shape.of), at)
     rank = m.ctx.rank(shape.of)
-    if shape.of.shape is not None and -len(shape.of.shape) <= at < len(shape.of.shape):
-        known = shape.of.shape[at]
-        if known is not None:
-            return Product(known)
+    if length is not None and not is_symbol(length) and all(isinstance(f.atom, Param) for f in shape.of.mono.factors):
+        return Product(length)
     axis = at - rank if rank is not None and at >= 0 else at
-    return of_atom(Size(Mono(1.0, shape.of.mono.factors), axis, shape.of.layout), DType.WEAK, tensor=False)
+    found = of_atom(Size(Mono(1.0, shape.of.mono.factors), axis, shape.of.layout), DType.WEAK, tensor=False)
+    m.ctx.shapes.unite(length, found.mono)
+    return found
 
 
 def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Value:
@@ -78,20 +80,27 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
     plain = all(_is_full(i) for i in index)
+    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index]) or m.ctx.shapes.free()
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
         last = isinstance(index[-1], Constant) and index[-1].value is None
-        return shapes.with_axis(base, -1 if last else at)
+        return shapes.with_axis(base, -1 if last else at).of_shape(dims)
     if plain:
         return base
     kept = _last(node.index, index)
     if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
         return total
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
-    result = replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias)
-    if len(index) > 1 and all(isinstance(i, Product) and not i.tensor for i in index):
-        m.ctx.learn_rank(result, 1)  # x[i, j] is one token's vector, or less
-    return result
+    return replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims)
+
+
+def _meant(item: object) -> str:
+    """What one index does to the axes; "?" where that isn't known."""
+    if isinstance(item, s.Slice):
+        return ":" if item.lower is item.upper is item.step is None else "part"
+    if isinstance(item, Constant):
+        return {None: "new", ...: "..."}.get(item.value, "?")  # type: ignore[call-overload, no-any-return]
+    return "one" if isinstance(item, Product) and not item.tensor else "?"
 
 
 def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
@@ -120,4 +129,6 @@ def _index_key(m: Machine, env: Env, item: object, node: s.Expr) -> object:
     if isinstance(item, s.Slice):
         parts = (item.lower, item.upper, item.step)
         return ("slice", *(describe(m.eval(env, p)) if p is not None else None for p in parts))
-    return item.mono if isinstance(item, Product) else m.module.source(node.span)
+    if isinstance(item, Product):
+        return item.mono if item.tensor else ("at", item.mono)
+    return m.module.source(node.span)

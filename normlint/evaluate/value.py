@@ -6,6 +6,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
+from normlint.evaluate.dims import Dims
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE, ONCE, Atom, Factor, Layout, Mono, Scalar
 from normlint.text.finding import Span
@@ -20,13 +21,17 @@ class Product:
     dtype: DType = DType.WEAK
     tensor: bool = False
     layout: Layout = ()
-    shape: tuple[Mono | None, ...] | None = None
+    shape: Dims | None = field(default=None, compare=False)
     alias: str = ""
     span: Span = NOWHERE
 
     def at(self, span: Span) -> Product:
         """The same value, met elsewhere."""
         return Product(self.mono, self.dtype, self.tensor, self.layout, self.shape, self.alias, span)
+
+    def of_shape(self, dims: Dims) -> Product:
+        """The same value, with the shape that is told."""
+        return Product(self.mono, self.dtype, self.tensor, self.layout, dims, self.alias, self.span)
 
     @property
     def number(self) -> float | None:
@@ -113,6 +118,7 @@ class Opaque:
 
     text: str
     place: Span = NOWHERE
+    sizes: tuple[Mono | None, ...] = field(default=(), compare=False)  # of a layer: what its constructor was given
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,24 @@ class Count:
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """What the shapes tell of where things lie; None and () where they don't tell."""
+
+    names: tuple[str, ...] = ()  # of the axes of what is reduced
+    over_last: bool | None = None  # the one reduced axis is the last one
+    along_gain: bool | None = None  # the gain lies along a reduced axis
+    over_tokens: bool = False  # it leaves out the last axis, whose length is that of features, and takes the tokens
+    apart: bool = False  # the centre is the mean along other axes than the statistic's
+    fits: bool | None = None  # the statistic broadcasts as one that keeps its axis would
+    centre_fits: bool | None = None
+
+    @property
+    def shown(self) -> str:
+        """The shape, to be read in a message."""
+        return f"({', '.join(self.names)})" if self.names else "(B, L, D)"
+
+
 @dataclass(frozen=True)
 class Computation:
     """One way through the code: gain · input^1 · (mean square)^power, with everything on the way."""
@@ -93,6 +111,7 @@ class Computation:
     notes: tuple[Note, ...]
     span: Span
     unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
+    placing: Placing = Placing()
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
 
     @property

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.context import Context, Flow
+from normlint.evaluate.dims import Shapes
 from normlint.evaluate.dtypes import FLOATS, DType
 from normlint.evaluate.monomial import (
     ALL,
@@ -35,6 +36,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
+from normlint.norm.placing import of_features, settled
 from normlint.text.frozen import dataclass
 
 
@@ -170,11 +172,12 @@ def _around(
         return None
     rest += root.beside
     gains, sizes, others = _sorted(rest)
-    counts = _counts(sizes, root, gains, mono.coef)
+    stat, centre = settled(root.stat, context.shapes), centre and settled(centre, context.shapes)
+    counts = _counts(sizes, root, gains, mono.coef, context.shapes)
     kind = _kind(root, centred, counts)
     centre = None if centre is not None and centre.span == root.stat.span else centre
     return Computation(
-        kind, root.stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
+        kind, stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,
         tuple(f.atom for f in others), root.trail, tuple(deep_steps(used)),
         flow.product.layout == root.stat.layout,
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
@@ -273,14 +276,16 @@ def _gain(f: Factor) -> Gain | None:
     return None
 
 
-def _counts(sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: float) -> tuple[Count, ...]:
+def _counts(
+    sizes: list[Factor], root: _Root, gains: tuple[Gain, ...], coef: float, shapes: Shapes
+) -> tuple[Count, ...]:
     lengths = {describe(s) for g in gains for s in (g.param.shape or ()) if s is not None and s.factors}
     inside = {id(f) for f in root.beside}
     ratio, sizes = _ratio(sizes)
     beside = len(sizes) > 1 and any(isinstance(f.atom, Size) and f.atom.axis is None for f in sizes)
-    found = list(ratio)
-    for f in sizes:
-        known = None if beside else _of_features(f.atom, root.stat, lengths)  # x.numel() / B is a product of lengths
+    stat, found = settled(root.stat, shapes), list(ratio)
+    for f in sizes:  # x.numel() / B is a product of lengths
+        known = None if beside else _of_features(f.atom, stat, lengths, shapes)
         found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", ONCE, None, NOWHERE))
@@ -302,8 +307,11 @@ def _mono(f: Factor) -> Mono:
     return Mono(1.0, (Factor(f.atom, ONCE, f.steps, f.span),))
 
 
-def _of_features(atom: Atom, stat: Stat, lengths: set[str]) -> bool | None:
+def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> bool | None:
     """Whether a count is the length of the reduced axes."""
+    told = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
+    if told is not None:
+        return told
     if isinstance(atom, Scalar):
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
     assert isinstance(atom, Size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Stat
+from normlint.evaluate.monomial import ALL, Input, Mono, Stat
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
@@ -117,13 +117,17 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe. Nothing is offered where the statistic is reshaped or given back elsewhere.
     """
-    for c in norm.computations if norm.meant else ():
-        if not c.layout_matches or c.partial:
-            continue
-        for stat in (c.statistic, c.centre):
-            if stat is not None and not stat.keepdim and stat.axes != ALL and stat.rank != 1:
-                message = f"`{stat.spelled}` drops the axis: (B, L) broadcasts against (B, L, D)"
-                yield Problem(stat.span, message, partial(repair.keep_axis, norm, stat))
+    for c in norm.computations:
+        for stat, fits in ((c.statistic, c.placing.fits), (c.centre, c.placing.centre_fits)):
+            if stat is None or stat.axes == ALL or c.partial or fits:
+                continue
+            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches
+            if fits is False or (lost and norm.meant):
+                against = c.placing.shown
+                message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
+                put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
+                said = put_back.format(stat.spelled, against) if stat.keepdim else message
+                yield Problem(stat.span, said, partial(repair.keep_axis, norm, stat) if lost else None)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
@@ -185,18 +189,34 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. The axis is put right where it is written, in the call or where a constant holds it; an axis that
     comes in as a parameter is left to its callers.
     """
-    for c in norm.computations if norm.owner.intent in ("rms", "layer", "norm", "l2") else ():
-        if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))):
+    yield from _over_tokens(norm)
+    yield from _beside_argument(norm)
+    for c in norm.computations:
+        if c.placing.apart and c.centre is not None:
+            message = (
+                f"the mean is taken over axis {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
+            )
+            last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
+            off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
+            yield Problem(off.span, message, partial(repair.along_gain, norm) if last else None)
+            continue
+        plain = norm.owner.intent == "" and c.kind != "layer" and all(g.param.role == "parameter" for g in c.gains)
+        if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
+            continue
+        if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
         stat = next((t for t in (c.statistic, c.centre) if t is not None and _misses_features(t)), None)
+        if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
+            stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces axis {_shown(stat)}, but the gain lies along the last one"
+            message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
 def _along_features(c: Computation, i: int) -> bool:
     param = c.gains[i].param
-    return param.axis == "last" and (param.shape is None or len(param.shape) == 1) and param.role != "unknown"
+    ahead = param.shape[:-1] if param.shape else ()
+    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
 def _misses_features(stat: Stat) -> bool:
@@ -205,6 +225,39 @@ def _misses_features(stat: Stat) -> bool:
     if len(stat.axes) == 1:
         return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
     return True
+
+
+def _beside_argument(norm: Norm) -> Iterator[Problem]:
+    """`rms_norm(x, weight)`, by its name: a gain that comes in and is multiplied as it is lies along the last axis."""
+    for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
+        stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
+        scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
+        far = stat.axes == (-2,) or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
+            message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
+            yield Problem(stat.span, message, partial(repair.along_gain, norm))
+
+
+def _over_tokens(norm: Norm) -> Iterator[Problem]:
+    """Without a gain of known shape: it normalizes by its name, and layers or names say that the features are last."""
+    named = norm.owner.intent in ("rms", "layer", "l2") or "normali" in norm.qualname.lower()
+    for c in norm.computations if named else ():
+        single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
+        open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
+        told = c.placing.over_tokens and open_ and (single or norm.owner.intent == "rms")
+        if told and not c.statistic.default_dim:
+            message = f"reduces axis {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
+            yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
+
+
+def _left(shape: str) -> str:
+    """The shape that is left when the last axis goes."""
+    return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
+
+
+def _of(c: Computation) -> str:
+    """Which axes there are, where the text tells."""
+    return f" of a {c.placing.shown} input" if c.placing.names else ""
 
 
 def _shown(stat: Stat) -> str:
@@ -265,6 +318,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         stat = c.statistic
-        if stat.default_dim and stat.rank != 2 and c.gains and all(_along_features(c, i) for i in range(len(c.gains))):
-            message = "`F.normalize` reduces dim 1, the tokens of a (B, L, D) input: pass dim=-1"
+        last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
+        if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
+            message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

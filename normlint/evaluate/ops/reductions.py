@@ -72,17 +72,30 @@ def _split(mono: Mono) -> tuple[Mono, Mono]:
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
     """The mean or sum of x over the call's axes."""
     rank = ctx.rank(x)
+    axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
-    axes = axes_of(given.value if given else None, rank)
+    axes = axes_of(given.value if given else None, axes_rank)
     inner, outside = _split(x.mono)
     accumulate = call.dtype(x.dtype)
     stat = Stat(
         inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
         _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
-        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner),
+        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
     return replace(result, mono=result.mono.times(outside), layout=x.layout)
+
+
+def _is_row(x: Product) -> bool:
+    """x[i, j] is one token's vector, or less."""
+    applied = [f.atom for f in x.mono.factors if isinstance(f.atom, Apply)]
+    index = [a.args[1] for a in applied if a.name == "index"]
+    return bool(index) and all(map(_is_place, index))
+
+
+def _is_place(key: object) -> bool:
+    """Two or more single indices."""
+    return isinstance(key, tuple) and len(key) > 1 and all(isinstance(i, tuple) and i[0] == "at" for i in key)
 
 
 def _square_dtype(x: Product) -> DType:

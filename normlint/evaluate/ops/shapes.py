@@ -14,6 +14,7 @@ from normlint.evaluate.monomial import (
     Param,
     Stat,
 )
+from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
     Constant,
@@ -97,19 +98,16 @@ def view(ctx: Context, call: Bound) -> Value | None:
         return None
     if len(sizes) == 1 and isinstance(sizes[0], Shape) and sizes[0].start is sizes[0].stop is None:
         return replace(x, layout=sizes[0].of.layout, shape=None, span=call.span)
-    return _reshaped(ctx, x, sizes, call)
+    return _reshaped(x, sizes, call)
 
 
-def _reshaped(ctx: Context, x: Product, sizes: tuple[Value, ...], call: Bound) -> Product:
+def _reshaped(x: Product, sizes: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(sizes) and _is_one(sizes[-1])
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
     if _is_param(x):
         return _placed(x, "other" if trailing_one and len(sizes) > 1 else "last")
-    result = replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
-    if not any(isinstance(s, Shape | Constant) for s in sizes):
-        ctx.learn_rank(result, len(sizes))
-    return result
+    return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
 @op("view_as reshape_as")
@@ -184,17 +182,13 @@ def permute(ctx: Context, call: Bound) -> Value | None:
     if any(d is None for d in dims):
         return relayout(ctx, call)
     order = tuple(int(d or 0) % max(len(dims), 1) for d in dims)
-    ctx.learn_rank(x, len(order))
-    return _moved(ctx, x, ("perm", *order), len(order), call)
+    return _moved(x, ("perm", *order), call)
 
 
-def _moved(ctx: Context, x: Product, token: tuple[object, ...], rank: int | None, call: Bound) -> Product:
+def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
     if _is_param(x) or algebra.is_statistic(x):
         return x
-    result = replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
-    if rank is not None:
-        ctx.learn_rank(result, rank)
-    return result
+    return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
 
 @op("transpose swapaxes")
@@ -203,12 +197,12 @@ def transpose(ctx: Context, call: Bound) -> Value | None:
     if x is None or one is None or two is None or one.number is None or two.number is None or not x.tensor:
         return None
     pair = sorted((int(one.number), int(two.number)))
-    return _moved(ctx, x, ("swap", *pair), ctx.rank(x), call)
+    return _moved(x, ("swap", *pair), call)
 
 
 def transposed(ctx: Context, x: Product, name: str) -> Product:
     """x.T, x.mT: the last two axes swapped."""
-    return replace(x, layout=_permuted(x.layout, ("swap", -2, -1)), shape=None)
+    return replace(x, layout=_permuted(x.layout, ("swap", -2, -1)), shape=swapped(ctx, ctx.dims(x), -2, -1))
 
 
 @op("rearrange")
@@ -219,8 +213,7 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
     left, _, right = str(pattern.value).partition("->")
     names, out = left.split(), right.split()
     if _is_param(x) or algebra.is_statistic(x):
-        return _reshaped(ctx, x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
+        return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
-        ctx.learn_rank(x, len(names))
-        return _moved(ctx, x, ("perm", *(names.index(n) for n in out)), len(names), call)
+        return _moved(x, ("perm", *(names.index(n) for n in out)), call)
     return relayout(ctx, call)

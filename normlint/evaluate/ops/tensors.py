@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from normlint.evaluate.context import Context
+from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops.table import Bound, Given, op
@@ -50,7 +51,12 @@ def _dtype(call: Bound) -> DType:
 
 def _made(call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str) -> Product:
     atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call))
-    return replace(of_atom(atom, _dtype(call), call.span), shape=shape)
+    return replace(of_atom(atom, _dtype(call), call.span), shape=None if shape is None else Exact(shape))
+
+
+def shape_of(value: Value | None) -> tuple[Mono | None, ...] | None:
+    """The shape of a tensor made in the text."""
+    return value.shape.lengths if isinstance(value, Product) and isinstance(value.shape, Exact) else None
 
 
 @op("ones zeros empty rand randn")
@@ -70,7 +76,7 @@ def full(ctx: Context, call: Bound) -> Value | None:
 def like(ctx: Context, call: Bound) -> Value | None:
     """A tensor like another: a gain like a parameter, or something in the shape of the input."""
     other = call.product("input")
-    return _made(call, _INIT[call.name], other.shape if other else None, call.name)
+    return _made(call, _INIT[call.name], shape_of(other), call.name)
 
 
 @op("Tensor FloatTensor")
@@ -105,7 +111,7 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
         atom = replace(data.sole.atom, role=role, span=call.span)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
-    shape = data.shape if isinstance(data, Product) else None
+    shape = shape_of(data)
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
     return of_atom(Param("", role, init, shape, call.span, placed(shape)), DType.PARAM, call.span)
 

@@ -1,0 +1,463 @@
+"""The shape of a tensor, in symbols: what the text tells of its axes, axis by axis, from the front and from the back.
+
+A length is a `Mono`: a number, a size that the text names, or a symbol made for one axis. Lengths that have to be
+equal are united (`Shapes.unite`), and so is all that is told of one tensor; what is told later holds for what was made
+before.
+
+What counts as told, and nothing else does:
+
+- the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute` and patterns of einops, the sizes of a view,
+  the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
+- a least rank: an axis that is named (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
+- a length: a gain that is multiplied, a Linear or convolution that is applied, a matrix product, an equality that is
+  tested, a view, two tensors that are added;
+- that the features are last: a gain of that length, a Linear, a matrix or a LayerNorm on the last axis, or the names of
+  the axes (`b, n, d`).
+
+Two of them that contradict each other leave the rank unknown. A length that isn't written as 1 is taken not to be 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import lru_cache
+from typing import TypeAlias
+
+from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, stats_of
+from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
+
+ONE_LONG = Mono()
+MOST_MET = 8
+DEEPEST = 16  # nested deeper, a shape isn't followed
+_DOUBT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A tensor that nothing else explains; what is told of it stands in `Shapes`."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Every axis is there; a length that isn't known is None."""
+
+    lengths: tuple[Mono | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The base with other lengths at some axes: a reduction that keeps them has 1 there."""
+
+    base: Dims
+    at: tuple[tuple[int, Mono | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The base without some axes."""
+
+    base: Dims
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The base with a new axis of length 1, at a place of the result."""
+
+    base: Dims
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """The base with two axes exchanged."""
+
+    base: Dims
+    one: int
+    two: int
+
+
+Dims: TypeAlias = Free | Exact | Changed | Gone | Grown | Swapped
+SCALAR = Exact(())
+
+
+def without(dims: Dims, axes: tuple[int, ...]) -> Dims:
+    """The shape that is left when axes are dropped."""
+    if not axes:
+        return dims
+    return dims.base if isinstance(dims, Grown) and axes == (dims.at,) else Gone(dims, axes)
+
+
+def with_new(dims: Dims, at: int) -> Dims:
+    """The shape with a new axis, which may be one that was dropped."""
+    if isinstance(dims, Gone) and dims.axes == (at,):
+        return Changed(dims.base, ((at, ONE_LONG),))
+    return Grown(dims, at)
+
+
+def depth(dims: Dims) -> int:
+    """How many steps a shape is away from what explains it."""
+    steps = 0
+    while not isinstance(dims, Free | Exact):
+        dims, steps = dims.base, steps + 1
+    return steps
+
+
+@lru_cache(maxsize=4096)
+def symbol(name: str) -> Mono:
+    """A length that has no other name."""
+    return Mono(1.0, (Factor(Scalar(f"#{name}"), ONCE),))
+
+
+def is_symbol(length: Mono) -> bool:
+    """A symbol of ours, which the text doesn't have."""
+    sole = length.factors[0].atom if len(length.factors) == 1 else None
+    return isinstance(sole, Scalar) and sole.name.startswith("#")
+
+
+@dataclass
+class Shapes:
+    """What one replay knows of shapes."""
+
+    ranks: dict[int, tuple[int | None, int]] = field(default_factory=dict)  # of a Free: its rank and its least rank
+    held: dict[tuple[Mono, Layout], Dims] = field(default_factory=dict)  # by value, where the value doesn't carry it
+    same: dict[Mono, Mono] = field(default_factory=dict)
+    axes: dict[Mono, frozenset[tuple[int, int]]] = field(default_factory=dict)  # of a length: whose axes have it
+    names: dict[Mono, str] = field(default_factory=dict)  # what the text calls a length
+    met: dict[Span, tuple[tuple[Dims, Dims], ...]] = field(default_factory=dict)  # statistics, and what they met
+    features: frozenset[Mono] = frozenset()  # lengths that a Linear, a matrix or a LayerNorm takes or gives
+    count: int = 0
+
+    def copy(self) -> Shapes:
+        """All that is known so far, to go on from."""
+        # fmt: off
+        return Shapes(
+            self.ranks.copy(), self.held.copy(), self.same.copy(), self.axes.copy(), self.names.copy(),
+            self.met.copy(), self.features, self.count,
+        )
+        # fmt: on
+
+    def free(self, least: int = 0) -> Free:
+        """A tensor of which nothing else is known."""
+        self.count += 1
+        self.ranks[self.count] = (None, least)
+        return Free(self.count)
+
+    # --- ranks -------------------------------------------------------------------------------------------------------
+
+    def rank(self, dims: Dims) -> int | None:
+        match dims:
+            case Free(number=number):
+                rank = self.ranks[number][0]
+                return None if rank == _DOUBT else rank
+            case Exact(lengths=lengths):
+                return len(lengths)
+        rank = self.rank(dims.base)
+        return None if rank is None or rank + _more(dims) < 0 else rank + _more(dims)
+
+    def least(self, dims: Dims) -> int:
+        """The rank is that, or more."""
+        match dims:
+            case Free(number=number):
+                rank, least = self.ranks[number]
+                return least if rank is None or rank == _DOUBT else rank
+            case Exact(lengths=lengths):
+                return len(lengths)
+        return max(self.least(dims.base) + _more(dims), 0)
+
+    def learn_rank(self, dims: Dims, rank: int) -> None:
+        """The text says how many axes there are; what it said otherwise before makes it a doubt."""
+        while not isinstance(dims, Free | Exact):
+            dims, rank = dims.base, rank - _more(dims)
+        if isinstance(dims, Exact) or rank < 0 or rank > 16:
+            return
+        old, least = self.ranks[dims.number]
+        if old is not None or least > rank:
+            self.ranks[dims.number] = (old if old == rank else _DOUBT, least)
+            return
+        self.ranks[dims.number] = (rank, least)
+        for i in range(rank):
+            self.unite(self._axis(dims.number, i), self._axis(dims.number, i - rank))
+
+    def learn_least(self, dims: Dims, least: int) -> None:
+        while not isinstance(dims, Free | Exact):
+            dims, least = dims.base, least - _more(dims)
+        if isinstance(dims, Free):
+            rank, old = self.ranks[dims.number]
+            if least > old:
+                self.ranks[dims.number] = (_DOUBT if rank is not None and rank < least else rank, least)
+
+    # --- axes --------------------------------------------------------------------------------------------------------
+
+    def _axis(self, number: int, i: int) -> Mono:
+        found = symbol(f"{number}[{i}]")
+        if found not in self.same:
+            self.axes.setdefault(found, frozenset(((number, i),)))
+        return found
+
+    def meets(self, dims: Dims, one: int, two: int) -> bool | None:
+        """Whether two indices name the same axis; None where that hangs on the rank."""
+        if (one < 0) == (two < 0):
+            return one == two
+        front, back = max(one, two), min(one, two)
+        rank = self.rank(dims)
+        if rank is not None:
+            return front == rank + back
+        return False if front - back < self.least(dims) else None
+
+    def axis(self, dims: Dims, i: int) -> Mono | None:
+        """The length of one axis; None where the text doesn't say which one or how long."""
+        match dims:
+            case Free(number=number):
+                return self._of_free(number, i)
+            case Exact(lengths=lengths):
+                return lengths[i] if -len(lengths) <= i < len(lengths) else None
+            case Changed(base=base, at=at):
+                return self._in_changed(dims, base, at, i)
+            case Gone(base=base, axes=axes):
+                j = self._before_loss(base, axes, i)
+                return None if j is None else self.axis(base, j)
+            case Grown(base=base, at=at_):
+                return self._in_grown(dims, base, at_, i)
+            case Swapped(base=base, one=one, two=two):
+                first, second = self.meets(dims, i, one), self.meets(dims, i, two)
+                if first is None or second is None:
+                    return None
+                return self.axis(base, two if first else one if second else i)
+
+    def _of_free(self, number: int, i: int) -> Mono | None:
+        rank, least = self.ranks[number]
+        if rank == _DOUBT:
+            return None
+        needed = i + 1 if i >= 0 else -i
+        if rank is not None:
+            return self._axis(number, i if i < 0 else i - rank) if needed <= rank else None
+        if needed > least:
+            self.ranks[number] = (rank, needed)
+        return self._axis(number, i)
+
+    def _in_changed(self, dims: Dims, base: Dims, at: tuple[tuple[int, Mono | None], ...], i: int) -> Mono | None:
+        found = [(self.meets(dims, i, place), length) for place, length in at]
+        if any(same is None for same, _ in found):
+            return None
+        return (
+            next((length for same, length in found if same), None) if any(s for s, _ in found) else self.axis(base, i)
+        )
+
+    def _before_loss(self, base: Dims, axes: tuple[int, ...], i: int) -> int | None:
+        """Where an axis was before others were dropped."""
+        rank = self.rank(base)
+        if rank is not None:
+            gone = {a % rank for a in axes if -rank <= a < rank}
+            kept = [k for k in range(rank) if k not in gone]
+            return kept[i] if -len(kept) <= i < len(kept) else None
+        if all((a < 0) == (i < 0) for a in axes):
+            step = -1 if i < 0 else 1
+            left, at = (-i if i < 0 else i + 1), (-1 if i < 0 else 0)
+            while True:
+                left -= at not in axes
+                if not left:
+                    return at
+                at += step
+        return i if all(self.meets(base, i, a) is False for a in axes) and _one_sided(axes) else None
+
+    def _in_grown(self, dims: Dims, base: Dims, at: int, i: int) -> Mono | None:
+        same = self.meets(dims, i, at)
+        if same is None:
+            return None
+        if same:
+            return ONE_LONG
+        rank = self.rank(dims)
+        if rank is not None:
+            i, at = i % rank if -rank <= i < rank else rank, at % rank
+            return self.axis(base, i if i < at else i - 1) if i < rank else None
+        if (i < 0) != (at < 0):
+            return self.axis(base, i)
+        if i < 0:
+            return self.axis(base, i if i > at else i + 1)
+        return self.axis(base, i if i < at else i - 1)
+
+    def lengths(self, dims: Dims) -> tuple[Mono | None, ...] | None:
+        """All of them, where the rank is known."""
+        rank = self.rank(dims)
+        return None if rank is None else tuple(self.axis(dims, i - rank) for i in range(rank))
+
+    # --- lengths -----------------------------------------------------------------------------------------------------
+
+    def find(self, length: Mono) -> Mono:
+        """What stands for all lengths that are equal to this one."""
+        while length in self.same:
+            length = self.same[length]
+        if len(length.factors) > 1 or (length.factors and length.coef != 1):
+            parts = [(f, self.find(Mono(1.0, (Factor(f.atom, ONCE),)))) for f in length.factors if f.power == 1]
+            if len(parts) == len(length.factors) <= 4:
+                whole = Mono(length.coef)
+                for _, part in parts:
+                    whole = whole.times(part)
+                return self.same.get(whole, whole)
+        return length
+
+    def unite(self, one: Mono | None, two: Mono | None) -> bool:
+        """Two lengths are equal; False where they can't be."""
+        if one is None or two is None:
+            return True
+        a, b = self.find(one), self.find(two)
+        if a == b:
+            return True
+        if not a.factors and not b.factors:
+            return False
+        if not b.factors or (is_symbol(a) and a.factors):
+            a, b = b, a
+        self.same[b] = a
+        self.axes[a] = self.axes.get(a, frozenset()) | self.axes.get(b, frozenset())
+        if b in self.names:
+            self.names.setdefault(a, self.names[b])
+        return True
+
+    def learn_features(self, *lengths: Mono | None) -> None:
+        """Features have these lengths."""
+        self.features |= {self.find(n) for n in lengths if n is not None and self.find(n) != ONE_LONG}
+
+    def are_features(self, length: Mono | None) -> bool:
+        return length is not None and self.find(length) in {self.find(n) for n in self.features}
+
+    def equal(self, one: Mono | None, two: Mono | None) -> bool:
+        return one is not None and two is not None and self.find(one) == self.find(two)
+
+    def differ(self, one: Mono | None, two: Mono | None) -> bool:
+        """Two numbers, or two axes of one tensor."""
+        if one is None or two is None:
+            return False
+        a, b = self.find(one), self.find(two)
+        if a == b:
+            return False
+        if not a.factors and not b.factors:
+            return True
+        theirs = dict(self.axes.get(b, ()))
+        return any(self.meets(Free(n), i, theirs[n]) is False for n, i in self.axes.get(a, ()) if n in theirs)
+
+    def name(self, length: Mono | None, name: str) -> None:
+        """What the text calls a length; the first name stays."""
+        if length is not None and name.strip("_"):
+            self.names.setdefault(self.find(length), name)
+
+    def meet(self, mono: Mono, dims: Dims, other: Dims) -> None:
+        """Note what the statistics in `mono` are set against."""
+        for stat in stats_of(mono):
+            pairs = self.met.get(stat.span, ())
+            if len(pairs) < MOST_MET and (dims, other) not in pairs:
+                self.met[stat.span] = (*pairs, (dims, other))
+
+    # --- two tensors in one operation --------------------------------------------------------------------------------
+
+    def join(self, a: Dims, b: Dims) -> Dims:
+        """The shape of what is computed from both, element by element."""
+        if b in (a, SCALAR):
+            return a
+        if a == SCALAR:
+            return b
+        known = self.rank(a), self.rank(b)
+        if known[0] is not None and known[1] is not None:
+            return self._both_known(a, b, known[0], known[1])
+        if known[0] is not None or known[1] is not None:
+            return self._one_known(b, a) if known[1] is None else self._one_known(a, b)
+        return self._of_one(a, b) or self._of_one(b, a) or self.free(max(self.least(a), self.least(b)))
+
+    def _both_known(self, a: Dims, b: Dims, rank: int, other: int) -> Dims:
+        if rank < other:
+            return self._both_known(b, a, other, rank)
+        mine = [self.axis(a, i - rank) for i in range(rank)]
+        found = [
+            *mine[: rank - other],
+            *(self.aligned(mine[i], self.axis(b, i - rank)) for i in range(rank - other, rank)),
+        ]
+        return a if found == mine else Exact(tuple(found))
+
+    def aligned(self, one: Mono | None, two: Mono | None) -> Mono | None:
+        """The length of an axis that two tensors share; both are equal unless one is 1."""
+        for a, b in ((one, two), (two, one)):
+            if a is not None and self.find(a) == ONE_LONG:
+                return b
+        if one is None or two is None:
+            sure = one if two is None else two
+            return sure if sure is not None and not self.find(sure).factors else None
+        if self.differ(one, two):
+            return None
+        self.unite(one, two)
+        return one
+
+    def _one_known(self, a: Dims, b: Dims) -> Dims:
+        """Of `b` all axes are known."""
+        rank = self.rank(b) or 0
+        if self.least(a) < rank:
+            tail = tuple((i, length) for i in range(-rank, 0) if (length := self.axis(b, i)) not in (None, ONE_LONG))
+            return Changed(self.free(rank), tail)
+        changed = []
+        for i in range(-rank, 0):
+            mine = self.axis(a, i)
+            found = self.aligned(mine, self.axis(b, i))
+            if found != mine:
+                changed.append((i, found))
+        return Changed(a, tuple(changed)) if changed else a
+
+    def _of_one(self, a: Dims, b: Dims) -> Dims | None:
+        """`a`, where `b` is what a reduction of it leaves."""
+        base, under = _peeled(a), _peeled(b)
+        if isinstance(under, Gone) and a == base and _peeled(under.base) == base:
+            return a
+        if base != under or a == b:
+            return None
+        if a == base and all(length == ONE_LONG for _, length in _changes(b)):
+            return a
+        return None
+
+    def fits(self, small: Dims, large: Dims) -> bool | None:
+        """Whether a tensor broadcasts against another without growing it, its axes along the same axes."""
+        ours, theirs = self.lengths(small), self.lengths(large)
+        if ours is None or theirs is None:
+            return True if small == large or (self._of_one(large, small) == large and not _lossy(small)) else None
+        if len(ours) > len(theirs):
+            return None
+        pairs = list(zip(reversed(ours), reversed(theirs), strict=False))
+        if any(self.differ(a, b) for a, b in pairs if not self.equal(a, ONE_LONG)):
+            return False
+        return True if all(self.equal(a, ONE_LONG) or self.equal(a, b) for a, b in pairs) else None
+
+
+def _more(dims: Dims) -> int:
+    """How many axes a step adds."""
+    match dims:
+        case Gone(axes=axes):
+            return -len(axes)
+        case Grown():
+            return 1
+    return 0
+
+
+def _one_sided(axes: tuple[int, ...]) -> bool:
+    return len({a < 0 for a in axes}) == 1
+
+
+def _peeled(dims: Dims) -> Dims:
+    while isinstance(dims, Changed):
+        dims = dims.base
+    return dims
+
+
+def _changes(dims: Dims) -> list[tuple[int, Mono | None]]:
+    found: list[tuple[int, Mono | None]] = []
+    while isinstance(dims, Changed):
+        found += dims.at
+        dims = dims.base
+    return found
+
+
+def _lossy(dims: Dims) -> bool:
+    while not isinstance(dims, Free | Exact):
+        if isinstance(dims, Gone):
+            return True
+        dims = dims.base
+    return False

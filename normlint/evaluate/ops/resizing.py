@@ -1,0 +1,138 @@
+"""Views: the lengths that are written, one of them left to be worked out."""
+
+from __future__ import annotations
+
+from normlint.evaluate.context import Context
+from normlint.evaluate.dims import SCALAR, Changed, Dims, Exact, with_new, without
+from normlint.evaluate.monomial import ONCE, Factor, Mono
+from normlint.evaluate.ops.table import Given
+from normlint.evaluate.value import Product, Shape, Tup, Value
+
+
+def sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
+    """The sizes of a call, also where they come as one tuple."""
+    values = tuple(g.value for g in given)
+    return values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
+
+
+def numbers(values: tuple[Value, ...]) -> tuple[int, ...] | None:
+    found = [v.number if isinstance(v, Product) else None for v in values]
+    return tuple(int(n) for n in found if n is not None) if values and None not in found else None
+
+
+def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
+    """x.view(b, n, h, -1), x.view(*x.shape[:-1], h, d), x.view(y.shape)."""
+    if not values:
+        return None
+    first, rest = values[0], values[1:]
+    if isinstance(first, Shape):
+        head = _head(ctx, first)
+        return None if head is None else _with_tail(ctx, dims, head, rest)
+    if any(isinstance(v, Shape) for v in values):
+        return _with_inner(ctx, values)
+    return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), values))
+
+
+def _head(ctx: Context, shape: Shape) -> Dims | None:
+    """x.shape, x.shape[:2], x.shape[:-1] as the shape of a tensor."""
+    dims, start, stop = ctx.dims(shape.of), shape.start or 0, shape.stop
+    if stop is not None and stop >= 0 and start >= 0:
+        return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, stop)))
+    if start < 0 and stop is None:
+        return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, 0)))
+    if start < 0:
+        return None
+    left = without(dims, tuple(range(stop or 0, 0)))
+    return without(left, tuple(range(start)))
+
+
+def _with_tail(ctx: Context, dims: Dims, head: Dims, rest: tuple[Value, ...]) -> Dims | None:
+    if any(isinstance(v, Shape) for v in rest):
+        return None
+    known = ctx.shapes.lengths(head)
+    if known is not None:
+        fixed = tuple(Product(k) if k is not None else Product(Mono(), tensor=True) for k in known)
+        return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), (*fixed, *rest)))
+    lengths = split(ctx, None, rest)
+    for _ in rest:
+        head = with_new(head, -1)
+    return Changed(head, tuple((i - len(rest), length) for i, length in enumerate(lengths))) if rest else head
+
+
+def _with_inner(ctx: Context, values: tuple[Value, ...]) -> Dims | None:
+    """(-1, *x.shape[2:]): only where the part is known."""
+    lengths: list[Mono | None] = []
+    for v in values:
+        if isinstance(v, Shape):
+            head = _head(ctx, v)
+            known = ctx.shapes.lengths(head) if head is not None else None
+            if known is None:
+                return None
+            lengths += known
+        else:
+            lengths.append(_length(v))
+    return Exact(tuple(lengths))
+
+
+def _length(value: Value) -> Mono | None:
+    known = isinstance(value, Product) and not value.tensor and value.number != -1
+    return value.mono if isinstance(value, Product) and known else None
+
+
+def split(ctx: Context, whole: Mono | None, values: tuple[Value, ...]) -> tuple[Mono | None, ...]:
+    """The lengths as written; a -1 is what is left of the whole."""
+    found = [_length(v) for v in values]
+    open_ = [i for i, v in enumerate(values) if isinstance(v, Product) and v.number == -1]
+    if whole is None or len(open_) != 1 or found.count(None) != 1:
+        return tuple(found)
+    found[open_[0]] = quotient(whole, _product(ctx, tuple(n for n in found if n is not None)))
+    return tuple(found)
+
+
+def _product(ctx: Context, lengths: tuple[Mono | None, ...] | None) -> Mono | None:
+    whole = Mono()
+    for length in lengths or ():
+        if length is None:
+            return None
+        whole = whole.times(ctx.shapes.find(length))
+    return None if lengths is None or len(whole.factors) > 8 else whole
+
+
+def quotient(whole: Mono | None, part: Mono | None) -> Mono | None:
+    """What is left, if it is a product of lengths again."""
+    if whole is None or part is None or not part.coef:
+        return None
+    inverse = Mono(1 / part.coef, tuple(Factor(f.atom, -f.power) for f in part.factors))
+    left = whole.times(inverse)
+    return left if all(f.power >= ONCE for f in left.factors) and left.coef == int(left.coef) else None
+
+
+def expanded(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
+    """x.expand(b, -1, d), x.expand(y.shape)."""
+    if len(values) == 1 and isinstance(values[0], Shape):
+        return _head(ctx, values[0])
+    if not values or any(isinstance(v, Shape) for v in values):
+        return None
+
+    def one(i: int, v: Value) -> Mono | None:
+        kept = isinstance(v, Product) and v.number == -1
+        return ctx.shapes.axis(dims, i) if kept and ctx.shapes.least(dims) >= -i else _length(v)
+
+    return Exact(tuple(one(i - len(values), v) for i, v in enumerate(values)))
+
+
+def flattened(ctx: Context, dims: Dims, start: int, end: int) -> Dims | None:
+    """The axes from start to end as one."""
+    rank = ctx.shapes.rank(dims)
+    if rank is not None and rank > 0 and -rank <= min(start, end) and max(start, end) < rank:
+        start, end = start % rank - rank, end % rank - rank
+    if (start, end) == (0, -1):
+        return Exact((None,))
+    if start >= 0 and end == -1 and start < 4:
+        return Exact((*(ctx.shapes.axis(dims, i) for i in range(start)), None))
+    if (start < 0) != (end < 0) or end < start or (rank == 0 and dims == SCALAR):
+        return None
+    whole = _product(ctx, tuple(ctx.shapes.axis(dims, i) for i in range(start, end + 1)))
+    gone = tuple(range(start, end)) if start < 0 else tuple(range(start + 1, end + 1))
+    left = without(dims, gone)
+    return Changed(left, ((end if start < 0 else start, whole),))

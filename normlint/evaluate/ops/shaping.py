@@ -1,0 +1,463 @@
+"""What an operation makes of shapes, by its name; what isn't here has a shape of its own, of which nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from normlint.evaluate.context import Context
+from normlint.evaluate.dims import (
+    DEEPEST,
+    ONE_LONG,
+    SCALAR,
+    Changed,
+    Dims,
+    Exact,
+    Swapped,
+    depth,
+    with_new,
+    without,
+)
+from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.ops import resizing
+from normlint.evaluate.ops.lettered import einsum_dims, rearranged
+from normlint.evaluate.ops.reductions import axes_of
+from normlint.evaluate.ops.table import Arguments, Bound, Given, bind
+from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
+from normlint.text.finding import Span
+
+Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
+SHAPERS: Final[dict[str, Shaper]] = {}
+POINTWISE: Final = frozenset(
+    (
+        "float double half bfloat16 int long bool to type type_as detach stop_gradient cuda cpu pin_memory "
+        "sqrt rsqrt reciprocal square pow float_power mul multiply div divide true_divide add sub subtract rsub neg "
+        "negative abs absolute fabs clamp clip clamp_min maximum fmax addcmul exp log sigmoid tanh relu silu gelu "
+        "softplus requires_grad_ nan_to_num sin cos log2 log1p sign normalize contiguous clone alias where lerp eq ne "
+        "lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor "
+        "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 "
+        "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh "
+        "layer_norm rms_norm group_norm batch_norm instance_norm"
+    ).split()
+)
+# Of these the first tensor alone says what the shape is.
+_FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
+
+
+def shaper(names: str) -> Callable[[Shaper], Shaper]:
+    """Register what each of `names` makes of its input's shape."""
+
+    def register(run: Shaper) -> Shaper:
+        SHAPERS.update(dict.fromkeys(names.split(), run))
+        return run
+
+    return register
+
+
+def shaped(ctx: Context, call: Bound, value: Value) -> Value:
+    """The result of an operation with its shape."""
+    if isinstance(value, Tup):
+        return Tup(tuple(shaped(ctx, call, item) for item in value.items))
+    if not isinstance(value, Product) or not value.tensor:
+        return value
+    dims = _dims(ctx, call, value)
+    return value.of_shape(ctx.shapes.free() if dims is None or depth(dims) > DEEPEST else dims)
+
+
+def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
+    sole = value.sole
+    if sole and isinstance(sole.atom, Param) and sole.atom.shape is not None and call.name not in SHAPERS:
+        return Exact(sole.atom.shape)
+    first = call.get("input", "tensor", "tensors", "data")
+    if call.name in SHAPERS:
+        run = SHAPERS[call.name]
+        return run(ctx, call, ctx.dims(first) if isinstance(first, Product) else SCALAR)
+    return _pointwise(ctx, call) if call.name in POINTWISE else None
+
+
+def outside(ctx: Context, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
+    """The result of an operation that has no row."""
+    known = key and (name in SHAPERS or name in POINTWISE)
+    return shaped(ctx, bind(name, key or "", span, args), value) if known else value
+
+
+def _pointwise(ctx: Context, call: Bound) -> Dims | None:
+    """All tensors together; a type's or an argument's own shape says nothing."""
+    names = ("input",) if call.name in _FIRST_ALONE else tuple(call.values)
+    tensors = [v for v in map(call.get, names) if isinstance(v, Product) and v.tensor]
+    found: Dims | None = None
+    for one in sorted(tensors, key=_is_gain):
+        found = ctx.dims(one) if found is None else joined(ctx, found, one)
+    if len(tensors) == 2:
+        _note(ctx, *tensors)
+    return found
+
+
+def _is_gain(x: Product) -> bool:
+    return bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
+
+
+def joined(ctx: Context, dims: Dims, other: Product) -> Dims:
+    """Two tensors in one operation; a gain has no more axes than what it scales."""
+    if _is_gain(other):
+        rank = ctx.rank(other)
+        if rank is None:
+            return dims
+        if rank > 1 and ctx.shapes.least(dims) < rank:
+            _take_rank_of(ctx, dims, other, rank)
+    return ctx.shapes.join(dims, ctx.dims(other))
+
+
+def _take_rank_of(ctx: Context, dims: Dims, gain: Product, rank: int) -> None:
+    """A gain like (1, C, 1, 1) is written for inputs of its own rank; others have as many axes or more."""
+    ends = ctx.shapes.axis(ctx.dims(gain), 0), ctx.shapes.axis(ctx.dims(gain), -1)
+    if ends == (ONE_LONG, ONE_LONG) and rank > 2:
+        ctx.shapes.learn_rank(dims, rank)
+    else:
+        ctx.shapes.learn_least(dims, rank)
+
+
+def together(ctx: Context, op: str, left: Product, right: Product, value: Value) -> Value:
+    """`left op right`."""
+    if not isinstance(value, Product) or not value.tensor:
+        return value
+    if op == "@":
+        call = Bound("matmul", value.span, {"input": Given(left, left.span), "other": Given(right, right.span)})
+        return shaped(ctx, call, value)
+    small, large = sorted((left, right), key=lambda one: one.tensor and not _is_gain(one))
+    dims = joined(ctx, ctx.dims(large), small) if small.tensor else ctx.dims(large)
+    _note(ctx, left, right)
+    return value.of_shape(dims if depth(dims) <= DEEPEST else ctx.shapes.free())
+
+
+def _note(ctx: Context, left: Product, right: Product) -> None:
+    """What the statistics of one side are set against."""
+    for one, other in ((left, right), (right, left)):
+        if one.tensor and other.tensor and one.mono.has_stat and not other.mono.has_stat and not _is_gain(other):
+            ctx.shapes.meet(one.mono, ctx.dims(one), ctx.dims(other))
+
+
+# --- reductions ------------------------------------------------------------------------------------------------------
+
+
+@shaper("mean nanmean average sum nansum var std var_mean std_mean norm vector_norm vecdot amax amin prod logsumexp "
+        "argmax argmin all any median")  # fmt: skip
+def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    given = call.get("dim")
+    if isinstance(given, Constant) and isinstance(given.value, bool):
+        given = None
+    if call.name == "vecdot" and given is None:
+        return without(dims, (-1,))
+    axes, keep = axes_of(given, None), call.flag("keepdim", False)
+    if keep is None or axes is None or (call.name in ("median", "all", "any") and given is not None):
+        return None
+    if isinstance(axes, str):
+        return SCALAR if axes == "all" and not keep else None
+    return over_axes(ctx, dims, axes, keep)
+
+
+def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Dims:
+    for axis in axes:
+        ctx.shapes.axis(dims, axis)  # that there is one is told
+    return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
+
+
+@shaper("reduce rearrange")
+def patterned(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    pattern = call.get("pattern")
+    if not isinstance(pattern, Constant):
+        return None
+    sizes = {k: v.value.mono for k, v in call.values.items() if isinstance(v.value, Product) and not v.value.tensor}
+    return rearranged(ctx.shapes, dims, str(pattern.value), sizes)
+
+
+@shaper("einsum")
+def einsum(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    given = call.sequence("args")
+    equation, given = (given[0].value, given[1:]) if given else (None, ())
+    operands = [g.value for g in given]
+    if not isinstance(equation, Constant) or not all(isinstance(v, Product) for v in operands):
+        return None
+    return einsum_dims(ctx.shapes, str(equation.value), [ctx.dims(v) for v in operands if isinstance(v, Product)])
+
+
+# --- products of matrices --------------------------------------------------------------------------------------------
+
+
+@shaper("matmul mm bmm inner")
+def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    other = call.product("other", "mat2")
+    if other is None or call.name == "inner":
+        return None
+    theirs, shapes = ctx.dims(other), ctx.shapes
+    ranks = shapes.rank(dims), shapes.rank(theirs)
+    if ranks[1] == 2 and shapes.least(dims) >= 2:
+        shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, 0))
+        if _is_gain(other):
+            shapes.learn_features(shapes.axis(theirs, 0), shapes.axis(theirs, 1))
+        return Changed(dims, ((-1, shapes.axis(theirs, 1)),))
+    if ranks[0] is None or ranks[1] is None or ranks[0] < 2 or ranks[1] < 2:
+        return None
+    if not shapes.differ(shapes.axis(dims, -1), shapes.axis(theirs, -2)):
+        shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, -2))
+    batch = shapes.join(without(dims, (-2, -1)), without(theirs, (-2, -1)))
+    head = shapes.lengths(batch)
+    return None if head is None else Exact((*head, shapes.axis(dims, -2), shapes.axis(theirs, -1)))
+
+
+@shaper("linear")
+def linear(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    weight = call.product("weight")
+    if weight is None or ctx.rank(weight) != 2:
+        return None
+    ctx.shapes.unite(ctx.shapes.axis(dims, -1), ctx.shapes.axis(ctx.dims(weight), 1))
+    return Changed(dims, ((-1, ctx.shapes.axis(ctx.dims(weight), 0)),))
+
+
+def layer(ctx: Context, name: str, sizes: tuple[Mono | None, ...], x: Product) -> Dims | None:
+    """What nn.Linear(in, out), nn.Conv2d(in, out, …), nn.LayerNorm(dim) and the like make of their input's shape."""
+    dims, shapes = ctx.dims(x), ctx.shapes
+    size = dict(enumerate(sizes))
+    if name == "Linear":
+        shapes.unite(shapes.axis(dims, -1), size.get(0))
+        shapes.learn_features(shapes.axis(dims, -1), size.get(1))
+        return Changed(dims, ((-1, size.get(1)),))
+    if name == "Embedding":
+        shapes.learn_features(size.get(1))
+        return Changed(with_new(dims, -1), ((-1, size.get(1)),))
+    if name.startswith("Conv") and name[-2:] in ("1d", "2d", "3d"):
+        return _convolved(ctx, dims, size, int(name[-2]), moved="Transpose" in name)
+    if name in ("LayerNorm", "RMSNorm"):
+        shapes.unite(shapes.axis(dims, -1), size.get(0))
+        shapes.learn_features(size.get(0))
+        return dims
+    if name in ("BatchNorm2d", "BatchNorm3d", "InstanceNorm2d"):
+        ctx.shapes.learn_rank(dims, int(name[-2]) + 2)
+        shapes.unite(shapes.axis(dims, 1), size.get(0))
+        return dims
+    return dims if name in _KEEPING else None
+
+
+_KEEPING = frozenset(
+    "Dropout Dropout2d Identity GELU SiLU ReLU ReLU6 LeakyReLU ELU Sigmoid Tanh Softmax Mish Softplus PReLU Hardswish "
+    "GroupNorm BatchNorm1d InstanceNorm1d".split()
+)
+
+
+def _convolved(ctx: Context, dims: Dims, size: dict[int, Mono | None], spatial: int, *, moved: bool) -> Dims:
+    """(B, C, …): the channels are known, what comes of the others hangs on stride and padding."""
+    if spatial > 1:
+        ctx.shapes.learn_rank(dims, spatial + 2)
+    else:
+        ctx.shapes.learn_least(dims, 2)
+    ctx.shapes.unite(ctx.shapes.axis(dims, -1 - spatial), size.get(0))
+    return Changed(dims, ((-1 - spatial, size.get(1)), *((-1 - i, None) for i in range(spatial))))
+
+
+# --- parts and wholes ------------------------------------------------------------------------------------------------
+
+
+def _axis(call: Bound, names: str = "dim", default: int | None = 0) -> int | None:
+    value = call.product(*names.split())
+    if value is None:
+        return None if any(name in call.values for name in names.split()) else default
+    return int(value.number) if value.number is not None else None
+
+
+@shaper("chunk split tensor_split")
+def parts(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """A list of parts: an axis in front that unpacking takes away."""
+    axis = _axis(call)
+    count = call.product("chunks", "split_size", "split_size_or_sections", "indices_or_sections")
+    if axis is None:
+        return None
+    length, given = ctx.shapes.axis(dims, axis), count.number if count is not None else None
+    whole = length.coef if length is not None and not length.factors else None
+    even = bool(given and whole) and (whole or 0) % (given or 1) == 0  # else the last part is shorter
+    part = None if not even or not whole or not given else given if call.name == "split" else whole / given
+    dims = Changed(dims, ((axis, None if part is None else Mono(part)),))
+    return with_new(dims, 0)
+
+
+@shaper("unbind")
+def unbound(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    axis = _axis(call)
+    return None if axis is None else with_new(over_axes(ctx, dims, (axis,), False), 0)
+
+
+@shaper("select")
+def selected(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    axis = _axis(call, default=None)
+    return None if axis is None else over_axes(ctx, dims, (axis,), False)
+
+
+@shaper("narrow")
+def narrowed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    axis, length = _axis(call, default=None), call.product("length")
+    return None if axis is None else Changed(dims, ((axis, length.mono if length and not length.tensor else None),))
+
+
+@shaper("cat concat concatenate stack")
+def collected(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """The first tensor's axes, one of them longer, or one more."""
+    tensors, axis = call.get("tensors"), _axis(call)
+    if not isinstance(tensors, Tup) or axis is None or not tensors.items:
+        return None
+    first = tensors.items[0]
+    if not isinstance(first, Product) or not first.tensor:
+        return None
+    dims = ctx.dims(first)
+    ctx.shapes.axis(dims, axis)
+    if call.name == "stack":
+        return Changed(with_new(dims, axis), ((axis, Mono(float(len(tensors.items)))),))
+    return Changed(dims, ((axis, None),))
+
+
+# --- layouts ---------------------------------------------------------------------------------------------------------
+
+
+@shaper("unsqueeze")
+def unsqueezed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    at = _axis(call, default=None)
+    return None if at is None else with_new(dims, at)
+
+
+@shaper("squeeze")
+def squeezed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    at = _axis(call, default=None)
+    if at is None or not ctx.shapes.equal(ctx.shapes.axis(dims, at), ONE_LONG):
+        return None
+    return without(dims, (at,))
+
+
+@shaper("permute")
+def permuted(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    order = resizing.numbers(resizing.sizes(call.sequence("dims")))
+    if order is None or sorted(i % len(order) for i in order if -len(order) <= i < len(order)) != [*range(len(order))]:
+        return None
+    ctx.shapes.learn_rank(dims, len(order))
+    return Exact(tuple(ctx.shapes.axis(dims, i % len(order) - len(order)) for i in order))
+
+
+@shaper("transpose swapaxes swapdims")
+def transposed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    one, two = (_axis(call, names, None) for names in ("dim0 axis0", "dim1 axis1"))
+    return None if one is None or two is None else swapped(ctx, dims, one, two)
+
+
+def swapped(ctx: Context, dims: Dims, one: int, two: int) -> Dims:
+    for axis in (one, two):
+        ctx.shapes.axis(dims, axis)
+    return dims.base if isinstance(dims, Swapped) and {dims.one, dims.two} == {one, two} else Swapped(dims, one, two)
+
+
+@shaper("movedim moveaxis")
+def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """x.movedim(1, -1)."""
+    one, two = _axis(call, "source", None), _axis(call, "destination", None)
+    if one is None or two is None:
+        return None
+    length, rank = ctx.shapes.axis(dims, one), ctx.shapes.rank(dims)
+    if rank is None:
+        return Changed(ctx.shapes.free(ctx.shapes.least(dims)), ((two, length),))
+    left = [i for i in range(rank) if i != one % rank]
+    left.insert(two % rank, one % rank)
+    return Exact(tuple(ctx.shapes.axis(dims, i - rank) for i in left))
+
+
+@shaper("view reshape")
+def viewed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    return resizing.viewed(ctx, dims, resizing.sizes(call.sequence("size", "shape")))
+
+
+@shaper("view_as reshape_as expand_as")
+def like(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    other, x = call.product("other"), call.product("input")
+    if other is not None and x is not None and call.name == "expand_as":
+        joined(ctx, ctx.dims(other), x)
+        ctx.shapes.meet(x.mono, dims, ctx.dims(other))
+    return ctx.dims(other) if other is not None else None
+
+
+@shaper("eye")
+def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """torch.eye(n)."""
+    size = call.product("n")
+    return Exact((size.mono, size.mono)) if size is not None and not size.tensor and len(call.values) == 1 else None
+
+
+@shaper("ones_like zeros_like empty_like randn_like full_like")
+def as_other(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    return dims
+
+
+@shaper("expand broadcast_to")
+def expanded(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    given, x = call.sequence("size", "shape"), call.product("input")
+    result = resizing.expanded(ctx, dims, resizing.sizes(given))
+    if x is not None and result is not None:
+        ctx.shapes.meet(x.mono, dims, result)
+    return result
+
+
+@shaper("repeat tile")
+def repeated(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    times = resizing.sizes(call.sequence("repeats"))
+    if call.name == "tile" or not times or any(isinstance(v, Shape) for v in times):
+        return None
+    return Exact(
+        tuple(
+            ctx.shapes.axis(dims, i - len(times)) if isinstance(v, Product) and v.number == 1 else None
+            for i, v in enumerate(times)
+        )
+    )
+
+
+@shaper("flatten")
+def flattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    start, end = _axis(call, "start_dim", 0), _axis(call, "end_dim", -1)
+    return None if start is None or end is None else resizing.flattened(ctx, dims, start, end)
+
+
+@shaper("unflatten")
+def unflattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    axis, sizes = _axis(call, "dim", None), call.get("sizes")
+    if axis is None or axis >= 0 or not isinstance(sizes, Tup) or not sizes.items:
+        return None
+    lengths = resizing.split(ctx, ctx.shapes.axis(dims, axis), sizes.items)
+    result = dims
+    for _ in lengths[1:]:
+        result = with_new(result, axis)
+    return Changed(result, tuple((axis - len(lengths) + 1 + i, length) for i, length in enumerate(lengths)))
+
+
+@shaper("ravel")
+def ravelled(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    return resizing.flattened(ctx, dims, 0, -1)
+
+
+def indexed(ctx: Context, dims: Dims, index: list[str]) -> Dims | None:
+    """`x[…]`, by what each item is: "..." all others, ":" all, "part" some, "one" a single one, "new" an axis."""
+    if index.count("...") > 1 or "?" in index:
+        return None
+    cut = index.index("...") if "..." in index else len(index)
+    head, tail = index[:cut], index[cut + 1 :]
+    result = _indexed_from(ctx, dims, list(reversed(tail)), back=True) if tail else dims
+    return _indexed_from(ctx, result, head, back=False)
+
+
+def _indexed_from(ctx: Context, dims: Dims, items: list[str], *, back: bool) -> Dims:
+    """From one end; the axes that stay are counted before any is lost or added."""
+    old = [item for item in items if item != "new"]
+    places = [(-1 - i if back else i, item) for i, item in enumerate(old)]
+    for place, _ in places:
+        ctx.shapes.axis(dims, place)
+    part = tuple((place, None) for place, item in places if item == "part")
+    result: Dims = Changed(dims, part) if part else dims
+    result = without(result, tuple(place for place, item in places if item == "one"))
+    at = 0
+    for item in items:
+        if item == "new":
+            result = with_new(result, -1 - at if back else at)
+        at += item != "one"
+    return result

@@ -1,0 +1,141 @@
+"""What the head of a function says of shapes: annotations like `Float[Tensor, "b n d"]`, docstrings, comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.dims import symbol
+from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar
+from normlint.evaluate.value import Product
+from normlint.text.finding import Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.context import Context
+    from normlint.evaluate.machine import Machine
+    from normlint.evaluate.objects import FunctionRef
+
+_ITEM = r"(?:[A-Za-z_]\w*|\d+|\.\.\.|\*)"
+_SHAPE = re.compile(rf"[(\[]\s*({_ITEM}(?:\s*,\s*{_ITEM})*)\s*,?\s*[)\]]")
+_TIMES = re.compile(rf"({_ITEM}(?:\s+[x×]\s+{_ITEM})+)")  # batch x 36 x 2048
+_TYPED = re.compile(r"\[\s*[\w.]*(?:Tensor|Array)\s*,\s*[\"']([^\"']+)[\"']\s*\]")
+_AXIS = re.compile(
+    r"[A-Za-z]\d?|[A-Z]{2,3}|\d+|\.\.\.|\*|.*(?:batch|seq|len|dim|hid|chan|embed|feat|head|tok|time|height|width|num|size"
+    r"|model|patch|group|frame|pos|channels|bsz|ctx).*",
+    re.IGNORECASE,
+)
+_NO_AXIS = frozenset("tensor torch float int bool str none optional default list tuple dict any self".split())
+MOST_TEXT = 4000  # of a head; a longer one is no place where shapes are said
+_ANY = ("...", "*")
+
+
+def heed(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> None:
+    """Note what the function's head says of the tensors it is given."""
+    node = ref.node
+    if not isinstance(node, s.Function) or not node.body:
+        return
+    tensors = {p.name: v for p in node.params if isinstance(v := values.get(p.name), Product) and v.tensor}
+    if not tensors:
+        return
+    head = _head(m, node, ref)
+    for param in node.params:
+        if param.name in tensors:
+            note = m.module.source(param.annotation.span) if param.annotation else ""
+            told = _read(head, param.name, note, len(tensors) == 1)
+            if told is not None:
+                _tell(m.ctx, tensors[param.name], told, node.span.start)
+
+
+@lru_cache(maxsize=512)
+def _read(head: str, name: str, note: str, alone: bool) -> tuple[str, ...] | None:
+    """The one shape that is said of a parameter."""
+    lines = head.splitlines() if any(c in head for c in "([") and any(c in head for c in "#\"'") else []
+    shapes = set(_typed(note) or _told(lines, name) or (_input(lines) if alone else ()))
+    return shapes.pop() if len(shapes) == 1 else None
+
+
+def _head(m: Machine, node: s.Function, ref: FunctionRef) -> str:
+    """The lines from the name to the first statement, which may be a docstring; then the docstring of the class."""
+    first = node.body[0]
+    end = first.span.end if _is_text(first) else first.span.start
+    head = m.module.source(Span(node.head.end, min(end, node.head.end + MOST_TEXT)))
+    above = ref.owner.node.body[:1] if ref.owner is not None else ()
+    for stmt in above:
+        if _is_text(stmt):
+            head += "\n" + m.module.source(Span(stmt.span.start, min(stmt.span.end, stmt.span.start + MOST_TEXT)))
+    return head
+
+
+def _is_text(stmt: s.Stmt) -> bool:
+    return isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal) and isinstance(stmt.value.value, str)
+
+
+def _typed(note: str) -> tuple[tuple[str, ...], ...]:
+    """Float[Tensor, "b n d"]."""
+    found = _TYPED.search(note)
+    if found is None or "," in found[1] or "(" in found[1]:
+        return ()
+    words = found[1].split()
+    items = tuple("..." if "..." in w or w[0] == "*" else w.lstrip("#_?").partition("=")[0] for w in words)
+    return (items,) if items and all(item == "..." or item.isalnum() or "_" in item for item in items) else ()
+
+
+def _told(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
+    """`x: (B, T, C)`, `x (Tensor): of shape [batch, seq, dim]`, also where the shape stands on the next line."""
+    found: list[tuple[str, ...]] = []
+    spoken = re.compile(rf"(?:^|[\s#`\"'(:]){re.escape(name)}\b(?=[`\s:(=\[,]|$)")
+    for number, line in enumerate(lines):
+        match = spoken.search(line)
+        if match is None or "return" in line.lower()[: match.start()]:
+            continue
+        here = list(_shapes(line[match.end() :]))
+        declares = line[match.end() :].lstrip("` ").startswith((":", "("))
+        found += here[:1] or (list(_shapes(lines[number + 1]))[:1] if declares and number + 1 < len(lines) else [])
+    return tuple(found)
+
+
+def _input(lines: list[str]) -> tuple[tuple[str, ...], ...]:
+    """`Input: (N, L, D)`, or a shape in a comment of its own, where there is but one tensor."""
+    spoken = (line for line in lines if re.search(r"\binputs?\b|^\s*#", line, re.IGNORECASE))
+    return tuple(shape for line in spoken for shape in list(_shapes(line))[:1])
+
+
+def _shapes(line: str) -> Iterator[tuple[str, ...]]:
+    """What reads like the names of axes, in brackets."""
+    for match in (*_SHAPE.finditer(line), *_TIMES.finditer(line)):
+        items = tuple(re.split(r"\s*,\s*|\s+[x×]\s+", match[1]))
+        named = sum(item.isidentifier() for item in items)
+        if named and (len(items) > 1 or match[0].rstrip(")] ").endswith(",")) and all(map(_is_axis, items)):
+            yield items
+
+
+def _is_axis(item: str) -> bool:
+    return item.lower() not in _NO_AXIS and _AXIS.fullmatch(item) is not None
+
+
+def _tell(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None:
+    """The rank, and the lengths by their names: one name, one length, as far as the function goes."""
+    shapes, dims = ctx.shapes, ctx.dims(x)
+    if any(item in _ANY for item in items[1:]):
+        return
+    back = items[1:] if items[0] in _ANY else items
+    if len(back) == len(items):
+        if shapes.rank(dims) not in (None, len(items)) or shapes.least(dims) > len(items):
+            return
+        shapes.learn_rank(dims, len(items))
+    for i, item in enumerate(back):
+        length = shapes.axis(dims, i - len(back))
+        if item.isdigit():
+            shapes.unite(length, Mono(float(item)))
+        elif item.strip("_"):
+            shapes.unite(length, _named(item, scope))
+            shapes.name(length, item)
+
+
+def _named(item: str, scope: int) -> Mono:
+    from normlint.evaluate.attributes import SIZES
+
+    return Mono(1.0, (Factor(Scalar(item), ONCE),)) if item in SIZES and len(item) > 1 else symbol(f"{item}@{scope}")

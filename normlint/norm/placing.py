@@ -1,0 +1,133 @@
+"""Where the shapes say that things lie: the reduced axes, the gain, the counts, and the statistic against its input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from normlint.evaluate.context import Context
+from normlint.evaluate.dims import ONE_LONG, Dims, Shapes, is_symbol
+from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Stat
+from normlint.norm.norm import Gain, Placing
+
+MOST_AXES = 5  # of an unknown rank, that are looked at from either end
+
+
+def settled(stat: Stat, shapes: Shapes) -> Stat:
+    """The statistic with its axes counted from the end, as all that the path told of the rank has it."""
+    rank = shapes.rank(stat.over) if stat.over is not None else None
+    if rank is None:
+        return stat
+    axes = tuple(a - rank if a >= 0 else a for a in stat.axes) if isinstance(stat.axes, tuple) else stat.axes
+    return replace(stat, axes=axes, rank=rank)
+
+
+def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: Context) -> Placing:
+    """What the shapes tell of a norm."""
+    shapes, over = context.shapes, stat.over
+    if over is None or not isinstance(stat.axes, tuple):
+        return Placing()
+    single = stat.axes[0] if len(stat.axes) == 1 else None
+    told = [_along(shapes, over, stat.axes, gain) for gain in gains]
+    return Placing(
+        _names(shapes, over),
+        None if single is None else shapes.meets(over, single, -1),
+        None if single is None or None in told or not told else all(told),
+        _over_tokens(shapes, over, stat.axes),
+        centre is not None and _apart(shapes, over, stat, centre),
+        _set_against(shapes, stat),
+        _set_against(shapes, centre) if centre is not None else None,
+    )
+
+
+def of_features(length: Mono, stat: Stat, shapes: Shapes) -> bool | None:
+    """Whether a number is the length of the one reduced axis (True) or of another axis of the same tensor (False)."""
+    if stat.over is None or not isinstance(stat.axes, tuple) or len(stat.axes) != 1:
+        return None
+    return _on_axis(shapes, stat.over, stat.axes, length)
+
+
+def _along(shapes: Shapes, over: Dims, axes: tuple[int, ...], gain: Gain) -> bool | None:
+    """Whether the gain lies along a reduced axis."""
+    lengths = [n for n in gain.param.shape or _told(shapes, gain) if not shapes.equal(n, ONE_LONG)]
+    if len(lengths) != 1 or lengths[0] is None:
+        return None
+    return _on_axis(shapes, over, axes, lengths[0])
+
+
+def _told(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
+    """The shape of a gain that comes in, as a docstring or an annotation has it."""
+    dims = shapes.held.get((Mono(1.0, (Factor(gain.param, ONCE),)), ()))
+    return (shapes.lengths(dims) if dims is not None else None) or ()
+
+
+def _on_axis(shapes: Shapes, over: Dims, axes: tuple[int, ...], length: Mono) -> bool | None:
+    if any(shapes.equal(shapes.axis(over, a), length) for a in axes):
+        return True
+    others = (i for i in _indices(shapes, over) if all(shapes.meets(over, i, a) is False for a in axes))
+    return False if any(shapes.equal(shapes.axis(over, i), length) for i in others) else None
+
+
+def _indices(shapes: Shapes, dims: Dims) -> Iterator[int]:
+    least = min(shapes.least(dims), MOST_AXES)
+    yield from range(-least, 0)
+    if shapes.rank(dims) is None:
+        yield from range(least)
+
+
+def _names(shapes: Shapes, dims: Dims) -> tuple[str, ...]:
+    """What the text calls the axes, or what they are usually called; empty where the rank isn't known."""
+    lengths = shapes.lengths(dims)
+    if lengths is None:
+        return ()
+    found = tuple(_name(shapes, length) for length in lengths)
+    return found if all(found) else {2: ("N", "D"), 3: ("B", "L", "D")}.get(len(found), ())
+
+
+def _name(shapes: Shapes, length: Mono | None) -> str:
+    if length is None:
+        return ""
+    whole = shapes.find(length)
+    if whole in shapes.names:
+        return shapes.names[whole]
+    if not whole.factors:
+        return f"{whole.coef:g}"
+    sole = whole.factors[0].atom if len(whole.factors) == 1 and whole.coef == 1 else None
+    return sole.name if isinstance(sole, Scalar) and not is_symbol(whole) and sole.name.isidentifier() else ""
+
+
+_TOKENS = re.compile(r"[tlsn]|(?:.*_)?(?:seq|len|length|tok|tokens?|time|steps?|patches)(?:_.*)?|.*(?:seq|len)", re.I)
+_FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
+
+
+def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
+    """Whether both reduce one axis each, but not the same one."""
+    if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout != centre.layout:
+        return False
+    if len(stat.axes) != 1 or len(centre.axes) != 1:
+        return len(stat.axes) != len(centre.axes)
+    return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
+
+
+def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
+    """Whether names or layers on the last axis tell that the features are there, while tokens are reduced."""
+    if shapes.least(over) < 3 or any(shapes.meets(over, a, -1) is not False for a in axes if len(axes) == 1):
+        return False
+    last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
+    told = shapes.are_features(last) or _FEATURES.fullmatch(_name(shapes, last)) is not None
+    tokens = (not shapes.are_features(n) and _reads_as_tokens(shapes, n, shapes.are_features(last)) for n in reduced)
+    return told and bool(reduced) and all(tokens)
+
+
+def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bool:
+    name = _name(shapes, length)
+    return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
+
+
+def _set_against(shapes: Shapes, stat: Stat) -> bool | None:
+    """Whether the statistic broadcasts against what it is set against as a kept axis would."""
+    found = [shapes.fits(small, large) for small, large in shapes.met.get(stat.span, ())]
+    if False in found:
+        return False
+    return True if found and all(found) else None

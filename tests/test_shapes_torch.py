@@ -123,7 +123,8 @@ def plain(rng: random.Random, shape: Shape) -> str | None:
             f"torch.stack([h, h], dim={at})", f"h.unbind({at})[0]", f"h.select({at}, 0)", "torch.where(h > 0, h, 0.0)",
             "h.expand_as(h)", f"h.expand(17, {', '.join(['-1'] * rank)})", f"h.sum({at}).unsqueeze({at})",
             f"h.narrow({at}, 0, 1)", f"h.unflatten(-1, (1, {shape[-1]}))", f"h.split(1, {at})[0]", "h.view_as(h)",
-            "x.float()", "torch.lerp(h, h, 0.5)", f"h.squeeze({at})", "torch.ones_like(h) * h", f"h.chunk(2, {at})[0]",
+            "x.float()", "torch.lerp(h, h, 0.5)", "F.glu(torch.cat([h, h], -1))", "h.diff(dim=-1)", "torch.atan2(h, x)", "h.erf()",
+            f"h.squeeze({at})", "torch.ones_like(h) * h", f"h.chunk(2, {at})[0]",
             f"h * h.norm(dim={at}, keepdim=True)", f"h.view(*h.shape[:-1], 1, {shape[-1]})", "h.view(h.shape)",
             f"h * torch.ones({', '.join(map(str, shape))})", "h.clamp(min=0.0)",
         ]

@@ -25,21 +25,21 @@ from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
 from normlint.text.finding import Span
+from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
 SHAPERS: Final[dict[str, Shaper]] = {}
-POINTWISE: Final = frozenset(
-    (
-        "float double half bfloat16 int long bool to type type_as detach stop_gradient cuda cpu pin_memory "
-        "sqrt rsqrt reciprocal square pow float_power mul multiply div divide true_divide add sub subtract rsub neg "
-        "negative abs absolute fabs clamp clip clamp_min maximum fmax addcmul exp log sigmoid tanh relu silu gelu "
-        "softplus requires_grad_ nan_to_num sin cos log2 log1p sign normalize contiguous clone alias where lerp eq ne "
-        "lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor "
-        "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 "
-        "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh "
-        "layer_norm rms_norm group_norm batch_norm instance_norm"
-    ).split()
+# Operations that keep the shape, or join those of their operands: whole classes, but for a few that make another one.
+_KEEP = ("scaling", "sum", "power", "degree 1", "degree 0", "pointwise", "same", "cast")
+_OTHERS = frozenset(
+    "outer ger kron diff cumulative_trapezoid gradient glu one_hot isin bucketize searchsorted cummax cummin frexp "
+    "native_dropout view_as_real view_as_complex view_as_real_copy view_as_complex_copy".split()
 )
+_BESIDES = (
+    "flip masked_fill roll tril triu where normalize layer_norm rms_norm group_norm batch_norm instance_norm Parameter "
+    "Buffer requires_grad_"
+)
+POINTWISE: Final = frozenset(" ".join([*(CLASSES[name] for name in _KEEP), _BESIDES]).split()) - _OTHERS
 # Of these the first tensor alone says what the shape is.
 _FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
 

@@ -103,10 +103,10 @@ _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|feat
 
 def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
     """Whether both reduce one axis each, but not the same one."""
-    if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout != centre.layout:
+    if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
     if len(stat.axes) != 1 or len(centre.axes) != 1:
-        return len(stat.axes) != len(centre.axes)
+        return False
     return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
 
 

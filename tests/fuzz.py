@@ -1,6 +1,6 @@
-"""Mutated norms: tokens dropped, doubled, swapped and borrowed, kept where Python accepts the text.
+"""Mutated norms, whose tokens are dropped, doubled, swapped and borrowed, and random texts of other kinds.
 
-`python -m tests.fuzz --count 20000 --seed 1` prints each text that the analysis raises on, or takes long over.
+`python -m tests.fuzz --count 100000 --seed 1` prints each text that the analysis raises on, or takes long over.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import warnings
 from collections.abc import Iterator
 from functools import cache
 
+from normlint.engine.linter import Demand, check_bytes
 from normlint.rules import analyse
 from normlint.rules.registry import RULES
 from tests.grid.cases import all_cases
+from tests.soup import Soup, spliced, sprinkled, thrown
 
-LIMIT = 2.0  # seconds for one text
+LIMIT = 2.0  # seconds of CPU for one text
 MUTATIONS = 6  # at most, in one text
 FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LAYOUT = (tokenize.ENCODING, tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -107,28 +109,69 @@ def texts(count: int, seed: int) -> Iterator[str]:
                 return
 
 
-def trouble(text: str) -> str:
-    """What goes wrong with a text: the traceback, or how long it took; nothing if all is well."""
-    started = time.perf_counter()
+def soups(count: int, seed: int) -> Iterator[str]:
+    """As many texts of every kind: mutated, spliced, thrown together, from the grammar, with odd characters."""
+    chance = random.Random(seed)
+    mutants = texts(count, seed + 1)
+    tokens = [text[start:end] for text in seeds() for start, end in _tokens_of(text)]
+    for number in range(count):
+        match number % 5:
+            case 0:
+                yield next(mutants)
+            case 1:
+                yield spliced(chance.choice(seeds()), chance.choice(seeds()), chance)
+            case 2:
+                yield thrown(tokens, chance)
+            case 3:
+                yield sprinkled(chance.choice(seeds()), chance)
+            case _:
+                yield Soup(chance).module()
+
+
+def _tokens_of(text: str) -> tuple[Stretch, ...]:
     try:
-        analyse(text)
+        return tokens(text)
+    except (tokenize.TokenError, IndentationError):
+        return ()
+
+
+def trouble(text: str, *, fixes: bool = True) -> str:
+    """What goes wrong with a text: the traceback, or how long it took; nothing if all is well."""
+    started = time.process_time()
+    data = text.encode("utf-8", "surrogatepass")
+    failures = [one.message for one in check_bytes("fuzz.py", data, Demand(fixes=fixes)).errors if one.internal]
+    took = time.process_time() - started
+    if failures and not accepted(text):
+        failures = [one for one in failures if one.startswith("internal error")]
+    if failures:
+        return _traceback(text, fixes=fixes) or failures[0]
+    return f"took {took:.1f} s" if took > LIMIT else ""
+
+
+def _traceback(text: str, *, fixes: bool) -> str:
+    """Of the analysis alone, where it is that which raises."""
+    try:
+        analyse(text, fixes=fixes)
     except Exception:  # noqa: BLE001
         return traceback.format_exc(limit=-3)
-    took = time.perf_counter() - started
-    return f"took {took:.1f} s" if took > LIMIT else ""
+    return ""
 
 
 def main() -> int:
     """Fuzz as often as asked; 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(description="fuzz the analysis with mutated norms")
+    parser = argparse.ArgumentParser(description="fuzz the analysis with mutated norms and random texts")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fixes", type=int, default=4, help="make fixes for one text in so many; default: 4")
     options = parser.parse_args()
     wrong = 0
-    for text in texts(options.count, options.seed):
-        if why := trouble(text):
+    for number, text in enumerate(soups(options.count, options.seed)):
+        if why := trouble(text, fixes=number % options.fixes == 0):
             wrong += 1
-            sys.stdout.write(f"{text}\n--- {why}\n{'=' * 80}\n")
+            sys.stdout.write(f"{text!r}\n--- {why}\n{'=' * 80}\n")
+        if number % 1000 == 999:
+            sys.stdout.write(f"{number + 1} texts, {wrong} went wrong\n")
+            sys.stdout.flush()
     sys.stdout.write(f"{options.count} texts, {wrong} went wrong\n")
     return bool(wrong)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def executed(text: str) -> tuple[str, Any]:
     """What Python makes of it: the result, or the class of the exception."""
     names: dict[str, Any] = {"__name__": "interpreted"}
     try:
-        exec(compile(text, "program", "exec"), names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(text, "program", "exec"), names)
     except Exception as error:  # noqa: BLE001
         return "raises", type(error)
     return "result", names.get("result")

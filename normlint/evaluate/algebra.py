@@ -277,7 +277,15 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return _shifted(left, negate(right, right.span), span)
     if not right.tensor and right.number is not None and left.tensor:
         return add(left, negate(right, right.span), span)
-    return apply("-", (left, right), span)
+    return _one_less(left, right, span) or apply("-", (left, right), span)
+
+
+def _one_less(left: Product, right: Product, span: Span) -> Product | None:
+    """D − 1."""
+    sole = left.sole
+    if left.tensor or right.number != 1 or sole is None or sole.power != 1 or not isinstance(sole.atom, Size | Scalar):
+        return None
+    return of_atom(replace(sole.atom, less=True), left.dtype, span, tensor=False) if not sole.atom.less else None
 
 
 def _mean_of(mono: Mono, base: Mono) -> Stat | None:
@@ -292,12 +300,34 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
     counts = [f for f in mono.factors if f is not stats[0]]
     if stat.reduce == "mean":
         return stat if not counts and mono.coef == base.coef else None
-    divided = len(counts) == 1 and counts[0].power == -1 and isinstance(counts[0].atom, Size | Scalar)
+    count = counts[0].atom if len(counts) == 1 and counts[0].power == -1 else None
+    divided = isinstance(count, Size | Scalar) and not count.less
     return stat if divided or (not counts and mono.coef not in (1.0, base.coef)) else None
 
 
+def _common(left: Mono, right: Mono) -> Mono:
+    """The statistics that are factors of both."""
+    both = (
+        f
+        for f in left.factors
+        if bears_stat(f.atom) and any(f.atom == g.atom and f.power == g.power for g in right.factors)
+    )
+    return Mono(1.0, tuple(both))
+
+
+def _without(mono: Mono, common: Mono) -> Mono:
+    return Mono(mono.coef, tuple(f for f in mono.factors if not any(f.atom == g.atom for g in common.factors)))
+
+
 def _centred(left: Product, right: Product, span: Span) -> Product | None:
-    stat = _mean_of(right.mono, left.mono) if left.tensor and right.tensor else None
+    if not (left.tensor and right.tensor):
+        return None
+    common = _common(left.mono, right.mono)
+    if common.factors:  # x·s − mean(x)·s is (x − mean(x))·s
+        one, two = (replace(p, mono=_without(p.mono, common)) for p in (left, right))
+        inner = _centred(one, two, span)
+        return None if inner is None else replace(inner, mono=inner.mono.times(common))
+    stat = _mean_of(right.mono, left.mono)
     if stat is None:
         return None
     sole = left.sole

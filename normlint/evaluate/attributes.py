@@ -190,10 +190,12 @@ def _fused_forward(m: Machine, instance: Instance, function: str, names: tuple[s
 
 
 def set_attribute(instance: Instance, name: str, value: Value) -> None:
-    """`self.name = value`; a tensor made in place takes the attribute's name."""
+    """`self.name = value`; a tensor made in place takes the attribute's name; a parameter's data is plain."""
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
         atom = value.sole.atom
         if not atom.name:
+            if any(step.op == "detach" for step in value.sole.steps):
+                atom = replace(atom, role="tensor")
             value = replace(value, mono=_renamed(value, replace(atom, name=name)), dtype=_held(value.dtype))
     instance.attrs[name] = value
 

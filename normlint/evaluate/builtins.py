@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -247,41 +247,49 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
 # --- what a tensor is filled with ------------------------------------------------------------------------------------
 
 _FILLS = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
-_RANDOM = ("normal_", "uniform_", "trunc_normal_", "xavier_uniform_", "kaiming_uniform_", "copy_", "random_")
+_AROUND = ("normal_", "trunc_normal_")  # a mean, which is 0 unless given
+_ANYHOW = ("uniform_", "copy_", "random_")
 
 
 def _fill(m: Machine, env: Env, node: s.Call) -> Value | None:
     """`self.weight.data.fill_(1.0)`, `self.weight.zero_()`."""
     assert isinstance(node.func, s.Attribute)
     name = node.func.name
-    if name not in ("fill_", "zero_", *_RANDOM):
+    if name not in ("fill_", "zero_", *_AROUND, *_ANYHOW):
         return None
-    return refill(m, env, node.func.base, name, [m.eval(env, a.value) for a in node.args])
+    return refill(m, env, node.func.base, name, node.args)
 
 
 def _initialise(m: Machine, env: Env, name: str, node: s.Call) -> Value:
     """nn.init.ones_(self.weight)."""
     if not node.args:
         return Opaque(name)
-    rest = [m.eval(env, a.value) for a in node.args[1:]]
-    return refill(m, env, node.args[0].value, name, rest) or Opaque(name)
+    return refill(m, env, node.args[0].value, name, node.args[1:]) or Opaque(name)
 
 
-def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: list[Value]) -> Value | None:
+def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Argument]) -> Value | None:
     """Give the parameter that `target` spells another first value; None if it is none."""
     while isinstance(target, s.Attribute) and target.name == "data":
         target = target.base
     value = m.eval(env, target)
     if not (isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param)):
         return None
-    fill = rest[0].number if rest and isinstance(rest[0], Product) else None
-    init = _FILLS.get(name) or ({0.0: "zeros", 1.0: "ones"}.get(-1.0 if fill is None else fill, "data"))
-    if name in _RANDOM:
-        init = "random"
+    init = _FILLS.get(name) or _filled_with(m, env, name, rest)
     atom = replace(value.sole.atom, init=init)
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)
     return filled
+
+
+def _filled_with(m: Machine, env: Env, name: str, rest: Sequence[s.Argument]) -> str:
+    """What `fill_(value)` or `normal_(mean)` leaves, or any other that torch has."""
+    given = next((a for a in rest if a.name in ("", "mean", "val", "value")), None)
+    value = m.eval(env, given.value) if given else number(0.0)
+    known = value.number if isinstance(value, Product) else None
+    if name in _AROUND:
+        return "random" if known == 0 else "data"
+    filled = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if known is None else known, "data")
+    return filled if given and name in ("fill_", "constant_") else "data"
 
 
 def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span) -> Value | None:

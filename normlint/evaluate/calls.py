@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from normlint.evaluate import algebra, builtins, modules
+from normlint.evaluate import algebra, builtins, modules, spelling
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
     """A call as it is written; in-place methods give their receiver's name the new value."""
     m.ctx.called.add(node.span)
-    func = m.eval(env, node.func)
+    func = spelling.meant(m, m.eval(env, node.func), node.func.span)
     special = builtins.special(m, env, func, node)
     if special is not None:
         return special
@@ -92,7 +92,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if row(name) in OPS:
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
-            return shaping.outside(m.ctx, name, method_key(name), args, span, value)
+            return shaping.outside(m.ctx, method_key(name), args, span, value)
         case Path(dotted=dotted):
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
@@ -100,7 +100,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if operation := op_name(dotted):
                 return _operate(m, operation, key_of(dotted) or "", args, span)
             value = modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-            return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
+            return shaping.outside(m.ctx, key_of(dotted), args, span, value)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):
@@ -118,10 +118,11 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
     bound = bind(row(name), key, span, args)
+    if bound.unexpected:
+        bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
     value = OPS[bound.name](m.ctx, bound)
     if value is None:
-        passed = (v for g in args.positional for v in (g.value.items if isinstance(g.value, Tup) else (g.value,)))
-        products = tuple(v for v in passed if isinstance(v, Product))
+        products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
         unread = algebra.opaque(bound.name, (), span, pure=False)
         value = algebra.apply(bound.name, products, span) if products else unread
     return shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)

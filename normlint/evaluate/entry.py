@@ -60,9 +60,10 @@ def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
     """A value for each parameter of an entry."""
     keywords: dict[str, Given] = {}
     params = ref.node.params[1:] if bound else ref.node.params
-    for param in params:
+    for number, param in enumerate(params):
         if not param.star:
-            keywords[param.name] = Given(_argument(m, param, function=not bound), param.span)
+            value = _argument(m, param, function=not bound, first=number == 0)
+            keywords[param.name] = Given(value, param.span)
     return Args((), keywords, more=_open(params))
 
 
@@ -71,7 +72,7 @@ def _open(params: Sequence[s.Parameter]) -> bool:
     return any(p.star == "**" for p in params)
 
 
-def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
+def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) -> Value:
     low = param.name.lower()
     note = m.module.source(param.annotation.span) if param.annotation else ""
     if low in ("ctx", "xp", "np", "jnp"):
@@ -80,7 +81,8 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool) -> Value:
     default = param.default.value if isinstance(param.default, s.Literal) else None
     if isinstance(default, str):
         return Opaque(f"{param.name}={default}")
-    if "eps" in low or (low in SIZES and low != "features") or numeric or isinstance(default, bool | int | float):
+    sized = low in SIZES and low != "features" and not first  # what comes first is what is normalised
+    if "eps" in low or sized or numeric or isinstance(default, bool | int | float):
         return symbol(m, param)
     if function and low in _PARAMS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)

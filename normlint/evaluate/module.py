@@ -17,13 +17,14 @@ from normlint.text.pieces import Piece, piece_of, pieces
 class Module:
     """The text with its pieces. `snippet`: names may be bound elsewhere.
 
-    `reinitialised`: the file that the text was cut from gives gains their values elsewhere. `begin`: where the
-    statements start in which a norm may be, and in which of their functions that may come about; None: anywhere.
+    `reinitialised`: the file that the text was cut from gives gains their values elsewhere, and the weights of these
+    classes ones; None: not that the text tells. `begin`: where the statements start in which a norm may be, and in
+    which of their functions that may come about; None: anywhere.
     """
 
     text: str
     snippet: bool = False
-    reinitialised: bool = False
+    reinitialised: frozenset[str] | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
     exact: bool = False  # cut by the parser, not by the lines
     spent: int = 0  # expressions evaluated so far

@@ -24,7 +24,7 @@ ONCE: Final = Fraction(1)
 ALL: Final = "all"  # every axis
 TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
 MOST_DEPTH: Final = 40  # atoms in atoms,
-MOST_FACTORS: Final = 64  # factors in a product,
+MOST_FACTORS: Final = 32  # factors in a product,
 MOST_STEPS: Final = 200  # and steps of a factor: with more, a value that gets a name is known by its place only
 Axes: TypeAlias = tuple[int, ...] | str | None  # None: not known
 Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views since the input, oldest first
@@ -148,16 +148,25 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A tensor the module owns. `init`: ones, zeros, full, empty, random, data or "" where the text doesn't say."""
+    """A tensor the module owns.
+
+    `init`: ones, zeros, full, empty, random (around 0), data or "" where the text doesn't say.
+    """
 
     name: str
-    role: str = field(compare=False)  # parameter, buffer, tensor (plain attribute), unknown
+    role: str  # parameter, buffer, tensor (plain attribute), unknown
     init: str = field(compare=False, default="")
     shape: tuple[Mono | None, ...] | None = field(compare=False, default=None)
     span: Span = field(compare=False, default=NOWHERE)
     axis: str = field(compare=False, default="last")  # where it broadcasts: last, other (viewed, unsqueezed)
     maker: str = field(compare=False, default="")  # the torch function that made it
     dtype: DType = field(compare=False, default=DType.PARAM)
+    first: Mono | None = field(compare=False, default=None)  # the value of all its elements at first
+
+    @property
+    def is_part(self) -> bool:
+        """Cut out of a parameter, as long as the input."""
+        return self.name.endswith("]")
 
     @property
     def is_neutral(self) -> bool:
@@ -167,11 +176,12 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The length of an axis of a tensor; axis None: the number of elements."""
+    """The length of an axis of a tensor; axis None: the number of elements. `less`: one less, as Bessel has it."""
 
     of: Mono
     axis: int | None
     layout: Layout = ()
+    less: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +190,7 @@ class Scalar:
 
     name: str
     default: float | None = field(default=None, compare=False)
+    less: bool = False  # one less
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from normlint.evaluate.context import Context, Flow, Fork
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Abs, Atom, Centred, Factor, Mono, Shifted, bears_stat, stats_of
 from normlint.evaluate.reach import Reach, reach_of
-from normlint.text.finding import Span
+from normlint.text.finding import Covered, Span
 
 _COMMON = frozenset(("self", "torch"))
 
@@ -86,7 +86,8 @@ def _blind(reach: Reach, context: Context) -> bool:
 def _passed(reach: Reach, context: Context) -> Iterator[int]:
     """Reductions in the functions that were run, which were not."""
     marks = {mark for span in context.entered for mark in reach.marks(span)}
-    return (mark for mark in marks if not any(span.start <= mark < span.end for span in context.called))
+    called = Covered(context.called)
+    return (mark for mark in marks if mark not in called)
 
 
 def _hopeful(reach: Reach, fork: Fork, names: AbstractSet[str]) -> bool:

@@ -84,12 +84,15 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
         last = isinstance(index[-1], Constant) and index[-1].value is None
-        return shapes.with_axis(base, -1 if last else at).of_shape(dims)
+        return replace(shapes.with_axis(base, -1 if last else at), shape=dims)
     if plain:
         return base
     kept = _last(node.index, index)
     if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
         return total
+    part = _part(m, env, base, index, node.span)
+    if part is not None:
+        return part
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
     return replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims)
 
@@ -117,6 +120,25 @@ def _is_minus_one(node: s.Expr | None) -> bool:
     return (
         isinstance(node, s.Unary) and node.op == "-" and isinstance(node.operand, s.Literal) and node.operand.value == 1
     )
+
+
+def _part(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:
+    """A part of a parameter, cut by slices and numbers, is a parameter: a gain as long as the input."""
+    sole = base.sole
+    numbered = all(isinstance(i, s.Slice) or (isinstance(i, Product) and i.number is not None) for i in index)
+    if sole is None or not isinstance(sole.atom, Param) or not sole.atom.name or not numbered:
+        return None
+    within = ", ".join(_cut(m, env, i) for i in index)
+    atom = replace(sole.atom, name=f"{sole.atom.name}[{within}]", shape=None)
+    return replace(base, mono=Mono(1.0, (replace(sole, atom=atom),)), shape=None, span=span)
+
+
+def _cut(m: Machine, env: Env, item: object) -> str:
+    """An index as a name has it: 0, 1:, :size 1 of x."""
+    if isinstance(item, s.Slice):
+        parts = (item.lower, item.upper, *((item.step,) if item.step else ()))
+        return ":".join(describe(m.eval(env, p)) if p is not None else "" for p in parts)
+    return describe(item) if isinstance(item, Product) else ""
 
 
 def _is_full(item: object) -> bool:

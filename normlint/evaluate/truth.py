@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import syntax as s
@@ -77,6 +78,8 @@ def _argument(value: object) -> str:
 
 def _atom(atom: object) -> str:
     match atom:
+        case Size(less=True) | Scalar(less=True):
+            return f"{_atom(replace(atom, less=False))} − 1"
         case Input(name=name) | Param(name=name) | Scalar(name=name):
             return name
         case Size(of=of, axis=axis):

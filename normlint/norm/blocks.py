@@ -21,6 +21,12 @@ from normlint.text.pieces import WORD, Piece, pieces
 _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
+_INSTANCES: Final = re.compile(
+    r"\n(?P<margin>[ \t]+)(?:el)?if isinstance\(\w+,(?P<of>[^\n:]*)\):[^\n]*\n(?P<suite>(?:(?P=margin)[ \t][^\n]*\n)*)"
+)
+_ONES: Final = re.compile(
+    r"\.weight(?:\.data)?\.fill_\(1(?:\.0?)?\)|\bones_\(\w+\.weight\b|\bconstant_\(\w+\.weight[^,\n]*, *1(?:\.0?)?\)"
+)
 _REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
@@ -29,7 +35,7 @@ class Block:
     """Statements of a unit in their order, `text`, and the way from there back to the unit."""
 
     text: str
-    reinitialised: bool
+    reinitialised: frozenset[str] | None
     begin: Candidates  # by where they start in the block
     _starts: tuple[int, ...]  # of the statements in the block
     _origins: tuple[int, ...]  # and in the unit
@@ -40,9 +46,17 @@ class Block:
         return span.shift(self._origins[number] - self._starts[number])
 
 
-def reinitialises(text: str) -> bool:
-    """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model."""
-    return any(mark in text for mark in _REINITIALISED)
+def reinitialises(text: str) -> frozenset[str] | None:
+    """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model.
+
+    The classes whose weights are filled with ones there; None: no.
+    """
+    if not any(mark in text for mark in _REINITIALISED):
+        return None
+    branches = _INSTANCES.finditer(text) if "_init_weights" in text else ()
+    return frozenset(
+        name for branch in branches if _ONES.search(branch["suite"]) for name in WORD.findall(branch["of"])
+    )
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -71,6 +85,7 @@ class _Cutter:
         for piece in found:
             for name in piece.names:
                 self._index.setdefault(name, []).append(piece)
+        self._classes = {piece.names[0]: piece for piece in found if piece.kind == "class"}  # the last of each name
 
     def groups(self) -> list[set[Piece]]:
         """What each candidate needs; those that need one another, or the same reduction, are together."""
@@ -99,16 +114,17 @@ class _Cutter:
             one = waiting.pop()
             for word in (self._words_of(one) & self._index.keys()) - known:
                 every = self._index[word]
-                new = [other for other in every if other not in found and self._asks(one, other, word)]
+                kept = every if self._asks(one, word) else [other for other in every if other.kind != "class"]
+                new = [other for other in kept if other not in found]
                 found.update(new)
                 waiting += new
                 if found.issuperset(every):
                     known.add(word)
         return found
 
-    def _asks(self, one: Piece, other: Piece, name: str) -> bool:
+    def _asks(self, one: Piece, name: str) -> bool:
         """An instance of a class is opaque where it is made: only bases, attributes and annotations are looked into."""
-        if other.kind != "class" or one.kind not in ("class", "def"):
+        if one.kind not in ("class", "def") or all(other.kind != "class" for other in self._index[name]):
             return True
         return name in bases_of(self._text, one.span) or any(
             self._text[at + len(name) : at + len(name) + 1] == "."
@@ -126,7 +142,7 @@ class _Cutter:
         every = " ".join(match.group() for match in _IMPORT.finditer(self._text, *piece.span))
         return set(WORD.findall(every)) - _OF_IMPORTS
 
-    def block(self, group: set[Piece], reinitialised: bool) -> Block:
+    def block(self, group: set[Piece], reinitialised: frozenset[str] | None) -> Block:
         """The group's statements, with the imports that they use."""
         words: frozenset[str] = frozenset().union(*map(self._words_of, group))
         kept = [(piece, source) for piece in self._pieces if (source := self._kept(piece, group, words))]
@@ -144,7 +160,9 @@ class _Cutter:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "compound" and not words.isdisjoint(self._imported(piece)):
             return _trimmed(self._text[slice(*piece.span)])
-        return f"class {piece.names[0]}: ...\n" if piece.kind == "class" and piece.names[0] in words else ""
+        if piece.kind != "class" or piece.names[0] not in words or self._classes[piece.names[0]] is not piece:
+            return ""
+        return f"class {piece.names[0]}: ...\n"
 
 
 def _trimmed(source: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,19 +12,19 @@ from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.module import Module
-from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.monomial import ONCE, Input, Mono, Param
 from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Value
 from normlint.norm.blocks import reinitialises
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
-from normlint.norm.norm import Computation, Norm, Owner
+from normlint.norm.norm import Computation, Gain, Norm, Owner
 from normlint.norm.owner import keeps_statistic, owner_of
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
 from normlint.norm.worthy import is_base
-from normlint.text.finding import Span
+from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import reductions
 
@@ -63,7 +64,8 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
     if entry.function is None:
         return True
     marks = reductions(module.text, entry.function.node.span)
-    return any(not any(span.start <= mark < span.end for span in ran) for mark in marks)
+    covered = Covered(ran)
+    return any(mark not in covered for mark in marks)
 
 
 _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")
@@ -95,7 +97,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         attrs = attrs or path.attrs
         keeps = keeps or keeps_statistic(path.attrs)
         ran |= path.context.ran
-        for found in map(partial(_as_called, entry), _best(path.context)):
+        for found in map(partial(_with_gain, entry), map(partial(_as_called, entry), _best(path.context))):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
@@ -139,6 +141,21 @@ def _as_called(entry: Entry, found: _Found) -> _Found:
     return replace(found, computation=replace(found.computation, eps=eps))
 
 
+def _with_gain(entry: Entry, found: _Found) -> _Found:
+    """A function that gives back the norm of an argument times another one: that is the gain, whatever its name."""
+    c = found.computation
+    if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.over_last and c.eps):
+        return found
+    own = {Input(p.name) for p in entry.function.node.params[1:]} & set(c.others)
+    given = [f for f in found.flow.product.mono.factors if isinstance(f.atom, Input) and f.atom in own]
+    if len(own) != 1 or len(given) != 1 or given[0].power != 1:
+        return found
+    gain = Gain(Param(own.pop().name, "unknown"), None, ONCE, given[0].span)
+    others = tuple(atom for atom in c.others if atom != given[0].atom)
+    unread = c.unread if any(isinstance(atom, Input) for atom in others) else c.unread - {"scale"}
+    return replace(found, computation=replace(c, gains=(gain,), others=others, unread=unread))
+
+
 def _rank(c: Computation) -> tuple[bool, int]:
     return (c.returned, _richness(c))
 
@@ -169,8 +186,10 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
 
 def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> Owner:
     subclassed = entry.cls is not None and is_base(module.text, entry.cls.node.name)
-    reinitialised = module.reinitialised or reinitialises(module.text)
-    return owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
+    reinitialised = reinitialises(module.text) if module.reinitialised is None else module.reinitialised
+    owner = owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
+    unused = tuple(p for p in owner.unused_params if not re.search(rf"(?<!\bself)\.{p.name}\b", module.text))
+    return owner if unused == owner.unused_params else replace(owner, unused_params=unused)
 
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:

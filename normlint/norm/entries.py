@@ -7,9 +7,9 @@ costs. A doubt is a yes.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
@@ -69,7 +69,7 @@ def _entries_of(
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
         mapped = "vmap(" in module.text and re.search(rf"\bvmap\(\s*{re.escape(node.name)}\b", module.text)
         vector = bool(mapped)
-        called = _is_called(module, node) or _recast(machine, node)
+        called = names.is_called(node.name) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
     for inner in _inside(module, node):
         if isinstance(inner, s.Class):
@@ -90,20 +90,7 @@ def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
             yield from walk(stmt)
 
 
-def _is_called(module: Module, node: s.Function) -> bool:
-    """Somebody else in the text calls the function, or it is private and its callers are elsewhere."""
-    return node.name.startswith("_") or _is_named(module.text, node.name, module.pieces)
-
-
-@lru_cache(maxsize=64)
-def _is_named(text: str, name: str, pieces: tuple[Piece, ...]) -> bool:
-    """In a class or another function of the text that is no test."""
-    if text.count(name) < 2:
-        return False
-    calls = [c.start() for c in re.finditer(rf"(?<![\w.\"'])(?<!def ){re.escape(name)}\b(?![\"'])", text)]
-    held = (p for p in pieces if p.kind in ("class", "def") and name not in p.names)
-    spans = [p.span for p in held if not p.names[0].lower().startswith("test")]
-    return any(bisect_left(calls, span.start) < bisect_left(calls, span.end) for span in spans)
+_USE = re.compile(r"(?<![\w.\"'])(?<!def )[^\W\d]\w*\b(?![\"'])")
 
 
 def _recast(machine: Machine, node: s.Function) -> bool:
@@ -161,8 +148,31 @@ class _Named:
 
     def __init__(self, module: Module, marks: Marks) -> None:
         self._marks = marks
+        self._text = module.text
+        self._every = module.pieces
+        self._starts = [piece.span.start for piece in module.pieces]
+        self._called: dict[str, bool] = {}
         self._pieces = [p for p in module.pieces if p.kind in ("def", "plain", "compound")]
         self._renamed = {match[1] for match in RENAMED.finditer(module.text)}
+
+    def is_called(self, name: str) -> bool:
+        """Somebody else in the text names the function, or it is private and its callers are elsewhere."""
+        if name not in self._called:
+            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses.get(name, ()))
+        return self._called[name]
+
+    def _calls(self, place: int, name: str) -> bool:
+        """The place lies in a class or another function of the text that is no test."""
+        piece = self._every[bisect_right(self._starts, place) - 1]
+        held = piece.kind in ("class", "def") and name not in piece.names and place in range(*piece.span)
+        return held and not piece.names[0].lower().startswith("test")
+
+    @cached_property
+    def _uses(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for match in _USE.finditer(self._text):
+            found.setdefault(match[0], []).append(match.start())
+        return found
 
     @cached_property
     def _words(self) -> dict[str, frozenset[str]]:

@@ -89,8 +89,9 @@ def _told_by_gain(c: Computation) -> bool:
 
 
 def _gain_is_last(c: Computation) -> bool:
-    """A gain of shape (D,): whatever was reduced, the features are last."""
-    return any(g.param.axis == "last" and g.param.shape is not None and len(g.param.shape) == 1 for g in c.gains)
+    """A gain of shape (D,), or a part of one: whatever was reduced, the features are last."""
+    last = (g.param for g in c.gains if g.param.axis == "last")
+    return any(len(p.shape) == 1 if p.shape is not None else p.is_part for p in last)
 
 
 def _spatial(axes: tuple[int, ...]) -> bool:

@@ -13,7 +13,7 @@ _INTENTS = (
     ("norm", re.compile(r"bias_?free|simple_?norm", re.IGNORECASE)),  # a variance without a centre is meant
     ("pixel", re.compile(r"pixel_?norm", re.IGNORECASE)),
     ("rms", re.compile(r"rms(?!_?prop)", re.IGNORECASE)),
-    ("l2", re.compile(r"l2|scale_?norm|unit_?norm|cosine", re.IGNORECASE)),
+    ("l2", re.compile(r"L2|(?<![a-z])l2|(?i:scale_?norm|unit_?norm|cosine)")),  # and no Channel2
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),
     ("norm", re.compile(r"norm(?!ali[sz])", re.IGNORECASE)),  # to normalise is said of data, too
 )

@@ -61,6 +61,7 @@ class Count:
     of_features: bool | None
     span: Span
     inside: bool = False  # it joined the statistic before the root
+    less: bool = False  # one less than that
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
@@ -72,14 +73,13 @@ class Placing:
     over_last: bool | None = None  # the one reduced axis is the last one
     along_gain: bool | None = None  # the gain lies along a reduced axis
     over_tokens: bool = False  # it leaves out the last axis, whose length is that of features, and takes the tokens
-    apart: bool = False  # the centre is the mean along other axes than the statistic's
     fits: bool | None = None  # the statistic broadcasts as one that keeps its axis would
     centre_fits: bool | None = None
 
     @property
     def shown(self) -> str:
         """The shape, to be read in a message."""
-        return f"({', '.join(self.names)})" if self.names else "(B, L, D)"
+        return f"({', '.join(self.names)})" if self.names and "?" not in self.names else "(B, L, D)"
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Computation:
     @property
     def over_everything(self) -> bool:
         """Reduced without a dim, and more than a vector as far as the text tells."""
-        return self.statistic.axes == ALL and self.statistic.rank != 1
+        return self.statistic.axes == ALL and (self.statistic.rank != 1 or self.statistic.layout != ())
 
     @property
     def over_last(self) -> bool:
@@ -199,7 +199,9 @@ class Owner:
     filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
+    filled_with_ones: bool = False  # and the weight of this class with ones
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
+    alone: bool = False  # a method of one tensor, of a module that owns tensors and no other module
     keeps: bool = False  # a statistic is an attribute afterwards: to undo the norm, say
 
 

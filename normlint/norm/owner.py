@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
-from normlint.evaluate.monomial import Param
-from normlint.evaluate.objects import ClassRef
-from normlint.evaluate.value import Product, Value
+from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.objects import ClassRef, Instance
+from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.names import intent
 from normlint.norm.norm import Owner
 from normlint.text.finding import Span
 
-_GAINS = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2", "bias", "beta", "b_2", "shift")
+_FIRST = ("ones", "zeros", "full", "empty")  # what a gain or bias holds at first
 
 
-def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: bool, subclassed: bool) -> Owner:
+def owner_of(
+    entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: frozenset[str] | None, subclassed: bool
+) -> Owner:
     """What rules may ask about the surroundings of a norm found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
@@ -29,10 +33,30 @@ def owner_of(entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitiali
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.span not in used)
     return Owner(
         name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
-        _unused_eps(entry, read), plain, tuple(p for p in unused if p.name in _GAINS), params,
-        _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs), reinitialised,
-        _is_of_graphs(entry),
+        _unused_eps(entry, read), plain, tuple(p for p in unused if _is_feature_vector(p)), params,
+        _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs),
+        reinitialised is not None, name in (reinitialised or ()), _is_of_graphs(entry),
+        alone=bool(params) and _takes_one(entry) and not any(map(_is_module, attrs.values())),
     )  # fmt: skip
+
+
+def _takes_one(entry: Entry) -> bool:
+    """A method of one tensor; others may be left out."""
+    params = entry.function.node.params[1:] if entry.function else ()
+    return sum(p.default is None for p in params) == 1
+
+
+def _is_module(value: Value) -> bool:
+    instance = isinstance(value, Defined) and isinstance(value.ref, Instance)
+    return instance or (isinstance(value, Opaque) and value.text.startswith("module "))
+
+
+def _is_feature_vector(param: Param) -> bool:
+    """A value for each feature, as a gain or a bias is; other axes are there for broadcasting."""
+    if param.shape is None:
+        return param.init in _FIRST[:2]
+    long = [size for size in param.shape if size is None or size != Mono(1.0)]
+    return param.init in _FIRST and len(long) == 1
 
 
 def _is_of_graphs(entry: Entry) -> bool:
@@ -64,14 +88,15 @@ def _params(attrs: dict[str, Value]) -> Iterator[Param]:
             yield value.sole.atom
 
 
-def _attributes_read(cls: ClassRef) -> set[str]:
+@lru_cache(maxsize=4)  # asked for each norm of the class
+def _attributes_read(cls: ClassRef) -> frozenset[str]:
     """Names of attributes that any method but the constructor reads; of strings too, for getattr."""
     found: set[str] = set()
     for owner in cls.lineage():
         for stmt in owner.node.body:
             if not (isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")):
                 found.update(_reads(stmt))
-    return found
+    return frozenset(found)
 
 
 def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
@@ -80,6 +105,7 @@ def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
     return every | _handed_over(cls) | _untrained(cls)
 
 
+@lru_cache(maxsize=4)  # asked for each norm of the class
 def _untrained(cls: ClassRef) -> frozenset[str]:
     """Attributes made with `requires_grad=False`."""
     made = (stmt for init in _constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
@@ -91,6 +117,7 @@ def _freezes(arg: s.Argument) -> bool:
     return arg.name == "requires_grad" and isinstance(arg.value, s.Literal) and arg.value.value is False
 
 
+@lru_cache(maxsize=4)  # asked for each norm of the class
 def _handed_over(cls: ClassRef) -> frozenset[str]:
     """Attributes of self that are an argument somewhere: `ones(self.weight)` with an imported `ones`."""
     methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
@@ -101,17 +128,21 @@ def _handed_over(cls: ClassRef) -> frozenset[str]:
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:
-    stored: set[int] = set()
+    unread: set[int] = set()
     for part in walk(node):
         if isinstance(part, s.Assign):  # which comes before its targets
-            stored.update(map(id, part.targets))
-        elif isinstance(part, s.Attribute) and id(part) not in stored:
+            unread.update(map(id, part.targets))
+        elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
+            unread.add(id(part.left))
+        elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # a question about it
+            unread.add(id(part.base))
+        elif isinstance(part, s.Attribute) and id(part) not in unread:
             yield part.name
         elif isinstance(part, s.Literal) and isinstance(part.value, str):
             yield part.value
 
 
-def _unused_eps(entry: Entry, read: set[str]) -> Span | None:
+def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
     """An eps that is accepted or stored and never used; `read` are the attributes that the class reads."""
     if entry.cls is None:
         node = entry.function.node if entry.function else None
@@ -126,7 +157,7 @@ def _constructors(cls: ClassRef) -> Iterator[s.Function]:
         yield from (f for f in owner.node.body if isinstance(f, s.Function) and f.name == "__init__")
 
 
-def _unused_in(init: s.Function, read: set[str]) -> Span | None:
+def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
     """An eps that this constructor stores for nobody, or takes and drops."""
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):

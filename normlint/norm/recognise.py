@@ -36,7 +36,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
-from normlint.norm.placing import of_features, settled
+from normlint.norm.placing import of_features, placing, settled
 from normlint.text.frozen import dataclass
 
 
@@ -183,7 +183,7 @@ def _around(
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
-        tuple(context.notes), flow.span, _unread(root, gains, others),
+        tuple(context.notes), flow.span, _unread(root, gains, others), placing(stat, centre, gains, context),
     )  # fmt: skip
 
 
@@ -286,7 +286,8 @@ def _counts(
     stat, found = settled(root.stat, shapes), list(ratio)
     for f in sizes:  # x.numel() / B is a product of lengths
         known = None if beside else _of_features(f.atom, stat, lengths, shapes)
-        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, f.operands))
+        less = isinstance(f.atom, Size | Scalar) and f.atom.less
+        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", ONCE, None, NOWHERE))
     return tuple(found)
@@ -309,6 +310,8 @@ def _mono(f: Factor) -> Mono:
 
 def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> bool | None:
     """Whether a count is the length of the reduced axes."""
+    if isinstance(atom, Size | Scalar) and atom.less:
+        return None
     told = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
     if told is not None:
         return told

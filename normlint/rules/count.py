@@ -183,9 +183,34 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
 
+    So does who divides a sum by D − 1:
+
+    ```py
+    import torch
+
+    def layer_norm(x, weight, bias, eps=1e-5):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        var = h.square().sum(-1, keepdim=True) / (h.shape[-1] - 1)  # error: [unbiased-variance]
+        return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+    ```fix
+    import torch
+
+    def layer_norm(x, weight, bias, eps=1e-5):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        var = h.square().sum(-1, keepdim=True) / h.shape[-1]  # error: [unbiased-variance]
+        return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+
     Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
         if not c.statistic.biased and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
             message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
             yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))
+        bessel = next((n for n in c.counts if n.less and n.power == -c.power), None) if all(c.centred) else None
+        if bessel is not None:
+            message = "the squares are divided by D − 1: divide them by D"
+            yield Problem(bessel.span, message, partial(repair.not_one_less, bessel.span))

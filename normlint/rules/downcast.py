@@ -74,8 +74,9 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
     """
-    named = norm.owner.intent != "" or not norm.owner.module  # else a norm amid other things, whose callers may cast
-    meant = norm.meant and named and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE)
+    owner = norm.owner
+    whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
+    meant = norm.meant and whole and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE)
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c))
     for c in wide:
         message = "the output stays fp32 for a half input: cast it back"
@@ -140,13 +141,14 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
 def _narrowed(c: Computation) -> Step | None:
     """A cast of the statistic alone to half."""
     step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
-    return step if step is not None and (c.statistic.accumulate.wide or step.dtype in _HALF) else None
+    wide = c.statistic.accumulate.wide and c.statistic.square.wide  # else it never was, which another rule says
+    return step if step is not None and (wide or step.dtype in _HALF) else None
 
 
 def _fixed(c: Computation) -> Step | None:
     """A cast of the input or of the whole product to one half dtype that neither the input nor the gain need have."""
     steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
-    open_ = c.returned and c.entered is DType.INPUT
+    open_ = c.returned and c.entered is DType.INPUT and c.statistic.square not in _HALF
     known = [set(p).pop() for p in (c.possible, c.possible_gain) if len(p) == 1]
     return next((s for s in steps if s.dtype is not None and open_ and s.dtype.value not in known), None)
 

@@ -75,13 +75,29 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         shaped, filled = partial(parameters.of_features, gain), partial(parameters.filled, gain)
         if param.maker == "Tensor-list":
             yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature", shaped)
-        elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones" and not _scales(norm):
+        elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones" and not scales(norm):
             yield Problem(param.span, "one gain for all features", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
+    for param in _shifts(norm) if norm.judged else ():
+        if param.maker == "Tensor-list" or (param.shape == (Mono(1.0),) and _is_for_features(norm)):
+            yield Problem(param.span, "one bias for all features")
+        elif param.init == "empty" and not _filled_elsewhere(norm, param):
+            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory")
 
 
-def _scales(norm: Norm) -> bool:
+def _shifts(norm: Norm) -> tuple[Param, ...]:
+    """Each learned bias once."""
+    factors = (f.atom for c in norm.computations if c.shift is not None for f in c.shift.factors)
+    return tuple({p.name: p for p in factors if isinstance(p, Param) and p.role == "parameter"}.values())
+
+
+def _is_for_features(norm: Norm) -> bool:
+    """The gain has a value for each feature, which the bias beside it wants as well."""
+    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in applied(norm))
+
+
+def scales(norm: Norm) -> bool:
     """ScaleNorm, whose L2 norm may have its √D beside it."""
     return "scalenorm" in norm.owner.name.replace("_", "").lower()
 

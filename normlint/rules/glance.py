@@ -56,7 +56,7 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
 
 
 @lru_cache(maxsize=128)
-def _glance(text: str, snippet: bool, reinitialised: bool, begin: Candidates) -> Glance:
+def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError

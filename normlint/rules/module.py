@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.norm import Gain, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import parameters, statements, statements_inplace
@@ -70,11 +71,10 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
-    plain = {p.name for p in norm.owner.plain_gains}
-    for param in (gain.param for gain in applied(norm)):
-        if param.role == "tensor" and param.name in plain:
-            message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
-            yield Problem(param.span, message, partial(parameters.as_parameter, param))
+    gains = (gain.param for c in norm.computations for gain in c.gains if norm.owner.module)
+    for param in {p.span: p for p in gains if p.role == "tensor" and p.name}.values():
+        message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
+        yield Problem(param.span, message, partial(parameters.as_parameter, param))
 
 
 @rule("NRM502", name="mutated-input", fix=Applicability.SAFE)
@@ -173,3 +173,37 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
             if note.kind == "print":
                 repair = partial(statements.without_print, note.span)
                 yield Problem(note.span, "prints at every call of the norm", repair)
+
+
+@rule("NRM506", name="unknown-torch-name")
+def unknown_torch_name(norm: Norm) -> Iterator[Problem]:
+    """Calls a function that torch doesn't have, or gives it a keyword that it doesn't take.
+
+    The call raises as soon as it is reached. What is meant is read instead, so that the other rules see the norm.
+
+    ```py
+    import torch
+
+    def layer_norm(x, weight, bias, eps=1e-5):
+        h = x.float()
+        mean = h.mean(-1, keepdim=True)
+        var = h.var(-1, unbaiased=False, keepdim=True)  # error: [unknown-torch-name]
+        return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+
+    numpy's names for an axis are torch's too:
+
+    ```py
+    import torch
+
+    def layer_norm(x, weight, bias, eps=1e-5):
+        h = x.float()
+        mean = h.mean(axis=-1, keepdims=True)
+        var = h.var(axis=-1, unbiased=False, keepdims=True)
+        return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+    """
+    for c in norm.computations:
+        for note in c.notes if c.returned else ():
+            if note.kind == UNKNOWN_NAME:
+                yield Problem(note.span, note.detail)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import Step
-from normlint.norm.norm import Computation, Gain, Norm
+from normlint.evaluate.attributes import SIZES
+from normlint.evaluate.monomial import Scalar, Step
+from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
+from normlint.rules.gains import scales
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair.formula_gain import start_at_one
 from normlint.rules.repair.formula_gradient import attach
@@ -73,7 +75,7 @@ def _detaching(c: Computation) -> Step | None:
 def gain_offset(norm: Norm) -> Iterator[Problem]:
     """Starts with a gain of 2, or of 0.
 
-    `1 + weight` wants a weight that starts at zeros; a plain weight wants ones.
+    `1 + weight` wants a weight that starts at zeros; a plain weight wants ones, and no noise around 0 either.
 
     ```py
     import torch
@@ -122,6 +124,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             return h.type_as(x) * (1 + self.weight)
     ```
 
+    ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.
+
     A gain that is computed from a condition (adaLN-zero) may well start at 0. Where a flag says whether 1 is added, no
     first value suits both ways.
 
@@ -129,11 +133,22 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     checkpoint loads and computes what it did; in a norm that is called after Gemma, or zero-centred, the `1 +` is
     added instead, and a checkpoint computes something else.
     """
-    for c in norm.judged if not norm.owner.reinitialised else ():
-        for g in c.gains:
-            message = _starts_wrong(g)
-            if message and not _starts_right(norm, g):
-                yield Problem(g.span if g.offset else g.param.span, message, partial(start_at_one, norm, g))
+    for g in (g for c in norm.computations if c.kind == "l2" and scales(norm) for g in c.gains):
+        if _starts_inverted(g):
+            message = f"`{g.param.name}` starts at D to the −1/2, where √D makes an RMS norm of an L2 norm"
+            yield Problem(g.param.span, message)
+    for g in (g for c in norm.judged for g in c.gains):
+        if norm.owner.filled_with_ones and g.offset == 1 and g.param.name == "weight":
+            yield Problem(g.span, "1 + a weight that `_init_weights` fills with ones: the gain starts at 2")
+        elif not norm.owner.reinitialised and (message := _starts_wrong(g)) and not _starts_right(norm, g):
+            yield Problem(g.span if g.offset else g.param.span, message, partial(start_at_one, norm, g))
+
+
+def _starts_inverted(g: Gain) -> bool:
+    factors = g.param.first.factors if g.param.first is not None else ()
+    named = [(f.atom.name, f.power) for f in factors if isinstance(f.atom, Scalar)]
+    powers = [power for name, power in named if name.rpartition(".")[2].lower() in SIZES]
+    return g.offset is None and powers == [-HALF]
 
 
 def _starts_right(norm: Norm, gain: Gain) -> bool:
@@ -147,6 +162,7 @@ def _starts_wrong(g: Gain) -> str:
         return ""
     if g.offset == 1 and g.param.init == "ones":
         return "1 + a weight of ones: the gain starts at 2"
-    return (
-        "a weight of zeros without 1 +: the output starts at 0" if g.offset is None and g.param.init == "zeros" else ""
-    )
+    if g.offset is None and g.param.init == "zeros":
+        return "a weight of zeros without 1 +: the output starts at 0"
+    drawn = g.offset is None and g.param.init == "random" and g.param.name
+    return f"`{g.param.name}` is drawn around 0: each feature starts at its own scale and sign" if drawn else ""

@@ -6,6 +6,8 @@ columns appear only where something is shown to a person or a machine.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -21,6 +23,21 @@ class Span(NamedTuple):
     def shift(self, by: int) -> Span:
         """The same stretch, `by` characters further on."""
         return Span(self.start + by, self.end + by)
+
+
+class Covered:
+    """The places that lie in one of several stretches, however these lie in one another."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._edges: list[int] = []  # where what is covered begins, and where it ends, by turns
+        for start, end in sorted(spans):
+            if self._edges and start <= self._edges[-1]:
+                self._edges[-1] = max(self._edges[-1], end)
+            else:
+                self._edges += (start, end)
+
+    def __contains__(self, place: int) -> bool:
+        return bisect_right(self._edges, place) % 2 == 1
 
 
 class Applicability(Enum):

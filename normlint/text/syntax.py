@@ -76,6 +76,6 @@ def _newer_python(text: str) -> bool:
 
     try:
         libcst.parse_module(text)
-    except (libcst.ParserSyntaxError, RecursionError, UnicodeError):
+    except (libcst.ParserSyntaxError, SyntaxError, RecursionError, UnicodeError):  # a SyntaxError: a name that is none
         return False
     return True

@@ -20,6 +20,7 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "verification.md"
 PACKAGES: Final = Path(__file__).parents[2] / "fixtures" / "ecosystem" / "verdicts.jsonl"
 SEEDS: Final = 20
 STYLE: Final = ("NRM601", "NRM602")  # the values are right
+RAISING: Final = ("NRM506",)  # there are no values
 STATUSES: Final = (MATCH, "precision", "wrong", "skipped")
 
 HEAD: Final = """\

@@ -16,12 +16,22 @@ class Hostile(NamedTuple):
     data: bytes
 
 
+GROWING = (products, paths, classes, files, syntax)
+
+
 def hostile() -> Iterator[Hostile]:
     """All of them; of a text that grows beyond MOST, as many repetitions as fit."""
-    for family in (products, paths, classes, files, syntax, strange):
+    for family in (*GROWING, strange):
         for name, (build, *sizes) in family.TEXTS.items():
-            for size in sizes:
-                yield _hostile(name, build, size)
+            yield from (_hostile(name, build, size) for size in sizes)
+
+
+def small() -> Iterator[Hostile]:
+    """Of what grows the first size alone; of the characters, one in two."""
+    for family in GROWING:
+        yield from (_hostile(name, build, size) for name, (build, size, *_) in family.TEXTS.items())
+    for name, (build, *sizes) in strange.TEXTS.items():
+        yield from (_hostile(name, build, size) for size in sizes[len(name) % 2 :: 2] or sizes)
 
 
 def _hostile(name: str, build: Builder, size: int) -> Hostile:

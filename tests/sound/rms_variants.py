@@ -64,7 +64,7 @@ class ScaleNorm(nn.Module):
     def __init__(self, dim, eps=1e-5):
         super().__init__()
         self.eps = eps
-        self.g = nn.Parameter(torch.ones(1) * (dim ** -0.5))
+        self.g = nn.Parameter(torch.ones(1) * (dim ** 0.5))
 
     def forward(self, x):
         norm = torch.norm(x, dim=-1, keepdim=True)

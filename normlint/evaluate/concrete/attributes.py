@@ -83,7 +83,8 @@ def wrapped(found: Any, path: str) -> Any:
     if isinstance(found, MethodType) and isinstance(found.__func__, Function):
         return found
     plain = isinstance(found, Function | type | Native | Unknown | Typing | functools.partial)
-    return found if plain or not callable(found) or classes.is_module(found) else Native(path, found)
+    own = classes.is_module(found) or classes.is_interpreted(type(found)) or world.is_trusted(found)
+    return found if plain or own or not callable(found) else Native(path, found)
 
 
 def _owner(lineage: tuple[type, ...], name: str) -> type | None:
@@ -156,14 +157,16 @@ def has(value: Any, name: str) -> bool:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def refuse_odd_text(value: Any) -> None:
+def refuse_odd_text(value: Any, depth: int = 0) -> None:
     """Only of plain values is it known what `str` and `repr` give."""
+    if depth > 20:
+        raise Unsupported("the text of something deep")
     if isinstance(value, list | tuple | set | frozenset):
         for item in value:
-            refuse_odd_text(item)
+            refuse_odd_text(item, depth + 1)
     elif isinstance(value, dict):
         for key, item in value.items():
-            refuse_odd_text(key)
-            refuse_odd_text(item)
+            refuse_odd_text(key, depth + 1)
+            refuse_odd_text(item, depth + 1)
     elif not (value is None or isinstance(value, int | float | str) or world.has_plain_text(value)):
         raise Unsupported(f"the text of a {type(value).__name__}")

@@ -40,6 +40,8 @@ def run(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
                 return expressions.evaluate(scope, node.body)
             outcome = statements.execute(scope, node.body)
             return outcome.value if isinstance(outcome, statements.Returned) else None
+    except RecursionError:
+        raise Unsupported("calls nested too deeply") from None
     finally:
         budget.depth += 1
 

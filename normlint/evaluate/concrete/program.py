@@ -217,7 +217,7 @@ class Program:
 
     def imported(self, path: str) -> Any:
         """What an import binds. Inside a `try` that handles it, what isn't installed raises ImportError."""
-        if self._file(path) is not None:
+        if not world.is_same(path) and self._file(path) is not None:
             return Deferred(path)
         found = world.imported(path)
         optional = isinstance(found, Unknown) and self.guarded and not path.startswith(".")
@@ -229,8 +229,8 @@ class Program:
         """The file of the package that a path names, and the name in it; "" for the file itself."""
         if self.find is None or path.split(".", maxsplit=1)[0] in world.PACKAGES:
             return None
-        owner, _, name = path.rpartition(".")
-        above = owner if owner.strip(".") else f"{owner}."
+        owner, dot, name = path.rpartition(".")
+        above = owner if owner.strip(".") else owner + dot
         for module, inside in ((above, name), (path, "")):
             found = self._other(module) if module else None
             if found is not None:

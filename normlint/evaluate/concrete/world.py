@@ -110,6 +110,11 @@ def imported(path: str) -> Any:
     return Unknown(f"import of {path}")
 
 
+def is_same(path: str) -> bool:
+    """Whether it is a decorator that changes nothing that is computed."""
+    return path.rpartition(".")[2] in _ELSEWHERE
+
+
 def is_installed(path: str) -> bool:
     """Whether the package of an absolute path is there; it isn't imported."""
     try:

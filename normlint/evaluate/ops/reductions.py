@@ -20,7 +20,9 @@ from normlint.evaluate.monomial import (
     Scalar,
     Size,
     Stat,
+    bears_stat,
     raised,
+    stats_of,
 )
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
@@ -63,10 +65,20 @@ def _single_axis(value: Product, rank: int | None) -> Axes:
     return (int(axis) - rank if rank is not None and axis >= 0 else int(axis),)
 
 
-def _split(mono: Mono) -> tuple[Mono, Mono]:
-    """(what varies, what comes out of the reduction): numbers and sizes are the same for every element."""
+def _split(mono: Mono, axes: Axes) -> tuple[Mono, Mono]:
+    """(what varies, what comes out of the reduction): numbers, sizes and kept statistics don't vary along the axes."""
     plain = tuple(f for f in mono.factors if isinstance(f.atom, Size | Scalar))
-    return Mono(1.0, tuple(f for f in mono.factors if f not in plain)), Mono(mono.coef, plain)
+    varies = tuple(f for f in mono.factors if f not in plain)
+    kept = tuple(f for f in varies if _is_constant(f, axes))
+    if kept and len(kept) < len(varies) and all(f.power == 1 for f in varies if f not in kept):
+        plain, varies = plain + kept, tuple(f for f in varies if f not in kept)
+    return Mono(1.0, varies), Mono(mono.coef, plain)
+
+
+def _is_constant(factor: Factor, axes: Axes) -> bool:
+    """A statistic that was taken along these axes, which it keeps."""
+    stats = list(stats_of(Mono(1.0, (factor,))))
+    return bool(stats) and bears_stat(factor.atom) and all(s.axes == axes and s.keepdim for s in stats)
 
 
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
@@ -75,7 +87,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
     axes = axes_of(given.value if given else None, axes_rank)
-    inner, outside = _split(x.mono)
+    inner, outside = _split(x.mono, axes)
     accumulate = call.dtype(x.dtype)
     stat = Stat(
         inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,

@@ -26,7 +26,7 @@ SPACES: Final = {
 }  # fmt: skip
 _ATEN: Final = "torch.ops.aten."
 # numpy's names, which torch's own parser takes for these.
-_NUMPY: Final = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
+NUMPY: Final = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
 _FIRST: Final = frozenset(("A", "a", "x", "self", "tensor", "base"))  # what else the first tensor is called
 # What isn't torch's, in the same form.
 _OTHERS: Final = """
@@ -191,7 +191,7 @@ def _tried(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...])
     if args.keywords:
         args = _renamed(params, args)
     found = fit(params, args)
-    score = 100 * (len(found.unexpected) + len(found.twice) + len(found.missing) + found.surplus)
+    score = 100 * (len(found.unexpected) + len(found.twice) + found.surplus) + 50 * len(found.missing)
     types = {p.name: p.types for p in params}
     score += sum(_mismatch(types[name], letters[value]) for name, value in found.values.items())
     star = next((p.types for p in params if p.star == "*"), "")
@@ -218,7 +218,7 @@ def _differing(one: Bound[int], other: Bound[int], letters: tuple[str, ...]) -> 
 def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
     """Keywords as the overload calls them: torch's own parser takes numpy's, aten has `self` for the tensor."""
     names = {p.name for p in params}
-    aliases = _NUMPY if any(p.types for p in params) else {}
+    aliases = NUMPY if any(p.types for p in params) else {}
     keywords = {key if key in names else aliases.get(key, key): value for key, value in args.keywords.items()}
     first = (keywords.pop("self"),) if "self" in keywords and "self" not in names else ()
     return Args((*first, *args.positional), keywords, args.rest, args.more, args.loose)
@@ -226,8 +226,8 @@ def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
 
 def _made(params: tuple[Param, ...], found: Fit[V]) -> Bound[V]:
     values, unknown = found.values, found.unknown
-    if names := {p.name for p in params if p.name in _NUMPY or p.name in _FIRST}:
-        called = {name: _NUMPY.get(name, name) for name in names}
+    if names := {p.name for p in params if p.name in NUMPY or p.name in _FIRST}:
+        called = {name: NUMPY.get(name, name) for name in names}
         called |= {name: "input" for name in names if name == params[0].name and name in _FIRST}
         values = {called.get(name, name): value for name, value in values.items()}
         unknown = frozenset(called.get(name, name) for name in unknown)

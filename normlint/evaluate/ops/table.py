@@ -42,6 +42,7 @@ class Bound:
     span: Span
     values: dict[str, Given]
     rest: tuple[Given, ...] = ()
+    unexpected: tuple[str, ...] = ()  # keywords that it doesn't take
 
     def get(self, *names: str) -> Value | None:
         """What the first of these parameters that was given holds."""
@@ -135,7 +136,7 @@ def bind(name: str, key: str, span: Span, args: Arguments) -> Bound:
     """Match the arguments of a call of the row `name` with the parameters of torch's."""
     found = signatures.bind(key, args, letter)
     unknown = {name: Given(Opaque(f"unknown {name}"), span) for name in found.unknown if name not in found.values}
-    return Bound(name, span, {**found.values, **unknown}, found.star)
+    return Bound(name, span, {**found.values, **unknown}, found.star, found.unexpected)
 
 
 def letter(given: Given) -> str:

@@ -20,7 +20,7 @@ from normlint.evaluate.value import (
 )
 
 _INIT = {
-    "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "random", "randn": "random",
+    "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "data", "randn": "random",
     "ones_like": "ones", "zeros_like": "zeros", "empty_like": "empty", "randn_like": "random", "full_like": "full",
     "Tensor": "empty", "FloatTensor": "empty",
 }  # fmt: skip
@@ -49,8 +49,11 @@ def _dtype(call: Bound) -> DType:
     return cast.dtype if isinstance(cast, Dtype) else other.dtype if other else DType.FP32
 
 
-def _made(call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str) -> Product:
-    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call))
+def _made(
+    call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str, first: Product | None = None
+) -> Product:
+    value = first.mono if first is not None and not first.tensor else None
+    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call), value)
     return replace(of_atom(atom, _dtype(call), call.span), shape=None if shape is None else Exact(shape))
 
 
@@ -69,7 +72,7 @@ def full(ctx: Context, call: Bound) -> Value | None:
     fill = call.product("fill_value")
     value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
     size = call.values.get("size")
-    return _made(call, value, _sizes((size,)) if size else None, "full")
+    return _made(call, value, _sizes((size,)) if size else None, "full", fill)
 
 
 @op("ones_like zeros_like empty_like randn_like full_like")
@@ -100,7 +103,7 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
         return _made(call, "data", None, "tensor")
     number = data.number
     init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
-    return _made(call, init, (), "tensor")
+    return _made(call, init, (), "tensor", data)
 
 
 @op("Parameter Buffer UninitializedParameter")
@@ -113,7 +116,17 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
     shape = shape_of(data)
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
-    return of_atom(Param("", role, init, shape, call.span, placed(shape)), DType.PARAM, call.span)
+    atom = Param("", role, init, shape, call.span, placed(shape), first=_first(data))
+    return of_atom(atom, DType.PARAM, call.span)
+
+
+def _first(data: Value | None) -> Mono | None:
+    """What a tensor of ones has been multiplied with."""
+    factors = data.mono.factors if isinstance(data, Product) else ()
+    made = [f for f in factors if isinstance(f.atom, Param) and f.atom.init == "ones" and f.power == 1]
+    if len(made) != 1 or not isinstance(data, Product):
+        return None
+    return Mono(data.mono.coef, tuple(f for f in factors if f is not made[0]))
 
 
 def guessed(name: str) -> Product | None:

@@ -20,6 +20,10 @@ _BY_NAME = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\)")
 
 def upwards(tree: Tree) -> str:
     """The cast to fp32 that the text uses most, `.float()` where it has none."""
+    return tree.once(upwards, lambda: _upwards(tree))
+
+
+def _upwards(tree: Tree) -> str:
     bound = {alias.asname or alias.name for node in tree.root.body for alias in _aliases(node)}
     found = Counter(m[0] for m in _UP.finditer(tree.text) if "(" in m[0] and _resolves(m, bound))
     return max(found, key=lambda cast: found[cast], default=".float()")
@@ -146,6 +150,10 @@ def _fresh(tree: Tree, function: Function) -> str:
 
 
 def _by_name(tree: Tree, name: str) -> str:
+    return tree.once((_by_name, name), lambda: _found_by_name(tree, name))
+
+
+def _found_by_name(tree: Tree, name: str) -> str:
     own = re.search(rf"\.(?:to|type)\((?:dtype\s*=\s*)?{re.escape(name)}\)", tree.text)
     if own:
         return own[0]
@@ -154,7 +162,7 @@ def _by_name(tree: Tree, name: str) -> str:
 
 
 def _from_tensor(tree: Tree, name: str) -> str:
-    own = _BACK.search(tree.text)
+    own = tree.once(_BACK, lambda: _BACK.search(tree.text))
     if own is None or own[1]:
         return f".type_as({name})"
     return f".to({own[2] or ''}{name}.dtype)"

@@ -176,6 +176,15 @@ def biased(span: Span, tree: Tree) -> Fix | None:
     return _biased(word, call.last(word))
 
 
+def not_one_less(span: Span, tree: Tree) -> Fix | None:
+    """`n - 1` as `n`."""
+    node = tree.at(span, ast.BinOp)
+    if node is None or not isinstance(node.op, ast.Sub) or isinstance(node.left, ast.BinOp):
+        return None
+    edit = Edit(Span(*tree.with_parentheses(node)), tree.source(node.left))
+    return Fix("Divide by D, not by D − 1", (edit,), Applicability.UNSAFE)
+
+
 def _biased(word: str, edits: tuple[Edit, ...]) -> Fix:
     return Fix(f"Divide by D, not by D − 1: `{word}`", edits, Applicability.UNSAFE)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Final
 
-MOST: Final = 1_000_000  # nodes that are looked at for all repairs of a unit
+MOST: Final = 500_000  # nodes that are looked at for all repairs of a unit
 STEP: Final = 20  # nodes that a step of evaluation counts as, where a text is read again; a letter of it as one
 CALL: Final = 60  # and a question that takes some thought
 _SHARED: Final = 10  # nodes of a list that has been made before count as one

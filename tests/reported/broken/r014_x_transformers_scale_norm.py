@@ -1,5 +1,5 @@
 # report: lucidrains/x-transformers#246
-# codes: NRM104
+# codes: NRM104|NRM406
 # why: beside an L2 norm, ScaleNorm's gain starts at dim ** -0.5 where dim ** 0.5 belongs
 # run: ScaleNorm(24)
 # reference: rms(x, 0.0)

@@ -1,6 +1,6 @@
 # report: bkitano/llama-from-scratch#4
 # codes: NRM103
-# also: NRM301
+# also: NRM301 NRM304
 # why: one norm over tokens and features together
 # run: RMSNorm((5, 24))
 # reference: rms(x, 0.0)

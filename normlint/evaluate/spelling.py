@@ -1,0 +1,97 @@
+"""Names that torch doesn't have: what is meant by them is what is read, and it is noted.
+
+torch changes: a function is taken for a misspelling only where one of torch's has nearly the same name, and where
+nothing but torch can be what it is asked of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from normlint.evaluate.ops import OPS, signatures
+from normlint.evaluate.value import Method, Path, Value
+from normlint.text.finding import Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+    from normlint.evaluate.ops import Arguments, Bound
+
+NOTE: Final = "unknown name"
+_NEAR: Final = 0.8  # of difflib: var and vart, mean and meen, but not sum and std
+# What else has tensors or arrays with methods of the same names.
+_OTHERS: Final = frozenset(
+    "cupy dask flax jax keras mindspore mlx numpy oneflow paddle tensorflow tinygrad xarray pandas polars".split()
+)
+
+
+def meant(m: Machine, func: Value, span: Span) -> Value:
+    """The function that is meant, where torch has none of this name."""
+    if isinstance(func, Path):
+        return _function(m, func, span)
+    if isinstance(func, Method) and func.receiver.tensor and _is_torch(m):
+        name = _nearest(func.name, "Tensor")
+        if name:
+            m.ctx.note(NOTE, Span(span.end - len(func.name), span.end), f"a tensor has no `{func.name}`{_hint(name)}")
+            return Method(func.receiver, name)
+    return func
+
+
+def _function(m: Machine, func: Path, span: Span) -> Path:
+    owner, _, name = func.dotted.rpartition(".")
+    space = signatures.SPACES.get(owner, "") if owner.count(".") < 3 else ""
+    if not space or m.module.source(span).rpartition(".")[2] != name:
+        return func
+    better = _nearest(name, space)
+    if not better:
+        return func
+    m.ctx.note(NOTE, Span(span.end - len(name), span.end), f"torch has no `{owner}.{name}`{_hint(better)}")
+    return Path(f"{owner}.{better}")
+
+
+def _nearest(name: str, space: str) -> str:
+    """A function of torch's that is followed and has nearly this name; empty if torch has the name itself."""
+    public = signatures.public(space)
+    bare = name.rstrip("_")
+    if name in public or bare in public or name.startswith("_") or not name.islower() or len(name) < 3:
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, sorted(public & OPS.keys()), 1, _NEAR)), "")
+
+
+def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -> Arguments:
+    """The arguments with the keywords that are meant, where the function doesn't take what is written.
+
+    Where nothing is near, or the function may be another library's, any parameter may be meant.
+    """
+    keywords = {name: given for name, given in args.keywords.items() if name not in bound.unexpected}
+    space = key.partition(".")[0]
+    if space not in signatures.SPACES.values() or (space == "Tensor" and not _is_torch(m)):
+        return args._replace(keywords=keywords, more=True)
+    from difflib import get_close_matches
+
+    more = args.more
+    names = {p.name for params in signatures.overloads(key) for p in params if not p.places and not p.star}
+    names |= {word for word, name in signatures.NUMPY.items() if name in names and name in ("dim", "keepdim")}
+    for wrong in bound.unexpected:
+        given = args.keywords[wrong]
+        near = next(iter(get_close_matches(wrong, sorted(names - keywords.keys()), 1, 0.7)), "")
+        at = m.module.text.rfind(wrong, span.start, given.span.start)
+        place = Span(at, at + len(wrong)) if at >= 0 else given.span
+        m.ctx.note(NOTE, place, f"`{key.rpartition('.')[2]}` takes no `{wrong}`{_hint(near)}")
+        more = more or not near
+        if near:
+            keywords[near] = given
+    return args._replace(keywords=keywords, more=more)
+
+
+def _hint(name: str) -> str:
+    return f": is `{name}` meant?" if name else ""
+
+
+def _is_torch(m: Machine) -> bool:
+    """Whether a tensor of this text is torch's: it imports torch, and no other library whose arrays look like it."""
+    roots = {path.partition(".")[0] for path in m.module.imports.values()}
+    owner = m.frame.owner
+    others = _OTHERS - {"numpy"} if owner is not None and owner.is_module() else _OTHERS
+    return "torch" in roots and roots.isdisjoint(others)

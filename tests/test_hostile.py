@@ -1,0 +1,82 @@
+"""Hostile texts end, give no internal error, and take no more steps than they may.
+
+The small ones of each builder are read here; `benchmarks/hostile.py` measures all of them, up to 100 KB each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.report import Report, Unread
+from normlint.engine.stored import restored, stored
+from normlint.evaluate.context import MAX_SPENT, MAX_STEPS
+from normlint.evaluate.module import Module
+from normlint.faces.render import View
+from normlint.faces.shows import norms_text
+from normlint.text.source import Place
+from tests.hostile import Hostile, hostile, small
+from tests.hostile.builder import MOST, NORM, function
+
+SMALL = list(small())
+SOME = 300  # of them
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Module]]:
+    """Every module that is evaluated."""
+    made: list[Module] = []
+    begin = Module.__init__
+
+    def noted(self: Module, *args: object, **others: object) -> None:
+        begin(self, *args, **others)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(Module, "__init__", noted)
+    yield made
+    assert all(module.spent <= 2 * MAX_SPENT + MAX_STEPS for module in made)
+
+
+def test_there_are_many_and_none_is_large() -> None:
+    every = list(hostile())
+    assert len(SMALL) >= SOME
+    assert len({one.name for one in every}) > 3 * SOME
+    assert all(len(one.data) <= MOST for one in every)
+
+
+@pytest.mark.parametrize("one", SMALL, ids=[one.name for one in SMALL])
+def test_a_hostile_text_ends_in_order(one: Hostile, modules: list[Module]) -> None:
+    report = check_bytes(one.name, one.data, Demand())
+    assert [error for error in report.errors if error.message.startswith("internal error")] == []
+    assert len(report.norms) <= one.data.count(b"\n") + one.data.count(b";") + one.data.count(b",") + 8
+    assert len(modules) < 200
+
+
+LARGE = {
+    "terms": "x = " + "x + " * 400 + "x",
+    "calls on calls": "x = x" + ".abs()" * 200,
+    "branches": "if x: pass\n" + "\n".join("    elif x: pass" for _ in range(300)),
+}
+
+
+@pytest.mark.parametrize("line", LARGE.values(), ids=LARGE)
+def test_a_function_that_is_too_large_is_told(line: str) -> None:
+    text = function([line, f"return {NORM}"], name="large") + f"\n\ndef rms_norm(x):\n    return {NORM}\n"
+    report = check_bytes("a.py", text.encode(), Demand())
+    assert [norm.qualname for norm in report.norms if norm.qualname == "rms_norm"] == ["rms_norm"]
+    assert report.unread == (Unread("a.py", Place(None, 6, 5), "large"),)
+    assert report.errors == ()
+    assert "a.py:6:5: too large to be read: large\n" in norms_text(report, View())
+
+
+def test_a_run_that_is_too_long_is_told() -> None:
+    text = function([*["x = torch.sin(x + 1) * 2"] * 3000, f"return {NORM}"], name="rms_norm")
+    assert [one.qualname for one in check_bytes("a.py", text.encode(), Demand()).unread] == ["rms_norm"]
+
+
+def test_what_is_unread_is_kept_with_the_norms() -> None:
+    report = Report(unread=(Unread("a.py", Place(None, 6, 5), "large"), Unread("a.py", Place(2, 1, 1), "<module>")))
+    assert restored("a.py", stored(report)) == report
+    assert restored("a.py", stored(report), norms=False) == Report()

@@ -92,7 +92,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if row(name) in OPS:
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
-            return shaping.outside(m.ctx, method_key(name), args, span, value)
+            return shaping.outside(m.ctx, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
@@ -100,7 +100,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if operation := op_name(dotted):
                 return _operate(m, operation, key_of(dotted) or "", args, span)
             value = modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-            return shaping.outside(m.ctx, key_of(dotted), args, span, value)
+            return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):

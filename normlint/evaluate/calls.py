@@ -122,7 +122,8 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
         bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
     value = OPS[bound.name](m.ctx, bound)
     if value is None:
-        products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
+        passed = (v for g in args.positional for v in (g.value.items if isinstance(g.value, Tup) else (g.value,)))
+        products = tuple(v for v in passed if isinstance(v, Product))
         unread = algebra.opaque(bound.name, (), span, pure=False)
         value = algebra.apply(bound.name, products, span) if products else unread
     return shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)

@@ -123,7 +123,9 @@ def plain(rng: random.Random, shape: Shape) -> str | None:
             f"torch.stack([h, h], dim={at})", f"h.unbind({at})[0]", f"h.select({at}, 0)", "torch.where(h > 0, h, 0.0)",
             "h.expand_as(h)", f"h.expand(17, {', '.join(['-1'] * rank)})", f"h.sum({at}).unsqueeze({at})",
             f"h.narrow({at}, 0, 1)", f"h.unflatten(-1, (1, {shape[-1]}))", f"h.split(1, {at})[0]", "h.view_as(h)",
-            "x.float()", "torch.lerp(h, h, 0.5)", f"h.squeeze({at})", "torch.ones_like(h) * h", f"h.chunk(2, {at})[0]",
+            "x.float()", "torch.lerp(h, h, 0.5)", "F.glu(torch.cat([h, h], -1))", "h.diff(dim=-1)", "h.erf()",
+            "torch.atan2(h, x)",
+            f"h.squeeze({at})", "torch.ones_like(h) * h", f"h.chunk(2, {at})[0]",
             f"h * h.norm(dim={at}, keepdim=True)", f"h.view(*h.shape[:-1], 1, {shape[-1]})", "h.view(h.shape)",
             f"h * torch.ones({', '.join(map(str, shape))})", "h.clamp(min=0.0)",
         ]
@@ -185,10 +187,10 @@ def claims(ctx: Context, value: Product, shape: Shape) -> Iterator[tuple[Mono, i
                 yield ctx.shapes.find(length), shape[i]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_what_is_claimed_of_a_shape_is_what_torch_shows(seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(25):
+    for _ in range(15):
         text, shapes = program(rng)
         ctx, value = evaluated(text)
         seen: dict[Mono, int] = {}
@@ -201,7 +203,7 @@ def test_what_is_claimed_of_a_shape_is_what_torch_shows(seed: int) -> None:
 
 def test_most_of_it_is_known_where_the_input_is() -> None:
     rng, known, total = random.Random(1), 0, 0
-    while total < 2000:
+    while total < 600:
         text, _ = program(rng)
         if "n0" not in text:
             continue

@@ -43,7 +43,7 @@ def test_what_is_no_power_of_the_mean_square_is_silent(product: str) -> None:
         ("an exponent that is learned", "x * (ms + eps) ** -weight"),
         ("an exponent that is not known", "x * torch.pow(ms + eps, k)"),
         ("an exponent beyond reason", "x * (ms + eps) ** -100"),
-        ("an opposite sign under the root", "x / torch.sqrt(ms.rsub(1e-6))"),
+        ("an opposite sign under the root", "x / torch.sqrt(torch.rsub(ms, 1e-6))"),
         ("a ceiling", "x / torch.sqrt(ms.clamp(max=10.0))"),
         ("a floor that varies", "x / torch.fmax(ms.sqrt(), weight)"),
         ("a maximum of one tensor", "x / torch.max(ms.sqrt())"),
@@ -193,7 +193,7 @@ def test_the_value_of_eps_is_known_where_the_text_fixes_it(
         ("the gain through a function", "y * torch.sigmoid(weight)", " → times(sigmoid)"),
         ("a gate", "y * weight * F.silu(gate)", " → scale(weight) → times(silu)"),
         ("a small number beside the gain is no offset", "y * (weight + 0.1)", " → times(plus)"),
-        ("an argument as a factor", "y * gate", " → scale(gate)"),
+        ("an argument as a factor", "y * gate", " → times(input)"),
         ("a number as a factor", "y * 3", " → count(a number^1)"),
         (
             "the two by addcmul with a factor",

@@ -97,7 +97,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if row(name) in OPS:
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
-            return shaping.outside(m.ctx, method_key(name), args, span, value)
+            return shaping.outside(m.ctx, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
             tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
             if tensors and dotted.startswith("numpy."):
@@ -106,7 +106,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if combined is None and (operation := op_name(dotted)):
                 return _operate(m, operation, key_of(dotted) or "", args, span)
             value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-            return shaping.outside(m.ctx, key_of(dotted), args, span, value)
+            return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):
@@ -139,7 +139,8 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
         bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
     value = OPS[bound.name](m.ctx, bound)
     if value is None:
-        products = tuple(g.value for g in args.positional if isinstance(g.value, Product))
+        passed = (v for g in args.positional for v in (g.value.items if isinstance(g.value, Tup) else (g.value,)))
+        products = tuple(v for v in passed if isinstance(v, Product))
         unread = algebra.opaque(bound.name, (), span, pure=False)
         value = algebra.apply(bound.name, products, span) if products else unread
     return shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)

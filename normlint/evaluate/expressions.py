@@ -107,7 +107,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     m.flow(a, a.span)
     m.flow(b, b.span)
     if op == "@":
-        return contractions.at_sign(m.ctx, a, b, span)
+        return together(m.ctx, op, a, b, contractions.at_sign(m.ctx, a, b, span))
     result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
     return together(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from normlint.evaluate import syntax as s
@@ -43,12 +44,20 @@ def heed(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> None:
     for param in node.params:
         if param.name in tensors:
             note = m.module.source(param.annotation.span) if param.annotation else ""
-            shapes = set(_typed(note) or _told(head, param.name) or (_input(head) if len(tensors) == 1 else ()))
-            if len(shapes) == 1:
-                _tell(m.ctx, tensors[param.name], shapes.pop(), node.span.start)
+            told = _read(head, param.name, note, len(tensors) == 1)
+            if told is not None:
+                _tell(m.ctx, tensors[param.name], told, node.span.start)
 
 
-def _head(m: Machine, node: s.Function, ref: FunctionRef) -> list[str]:
+@lru_cache(maxsize=512)
+def _read(head: str, name: str, note: str, alone: bool) -> tuple[str, ...] | None:
+    """The one shape that is said of a parameter."""
+    lines = head.splitlines() if any(c in head for c in "([") and any(c in head for c in "#\"'") else []
+    shapes = set(_typed(note) or _told(lines, name) or (_input(lines) if alone else ()))
+    return shapes.pop() if len(shapes) == 1 else None
+
+
+def _head(m: Machine, node: s.Function, ref: FunctionRef) -> str:
     """The lines from the name to the first statement, which may be a docstring; then the docstring of the class."""
     first = node.body[0]
     end = first.span.end if _is_text(first) else first.span.start
@@ -57,7 +66,7 @@ def _head(m: Machine, node: s.Function, ref: FunctionRef) -> list[str]:
     for stmt in above:
         if _is_text(stmt):
             head += "\n" + m.module.source(Span(stmt.span.start, min(stmt.span.end, stmt.span.start + MOST_TEXT)))
-    return head.splitlines() if any(c in head for c in "([") and ("#" in head or '"' in head or "'" in head) else []
+    return head
 
 
 def _is_text(stmt: s.Stmt) -> bool:

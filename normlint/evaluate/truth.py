@@ -17,7 +17,6 @@ from normlint.evaluate.monomial import (
     Scalar,
     Size,
 )
-from normlint.evaluate.objects import Env
 from normlint.evaluate.value import (
     Constant,
     Defined,
@@ -32,6 +31,7 @@ from normlint.evaluate.value import (
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
+    from normlint.evaluate.objects import Env
 
 
 MOST_WORDS: Final = 1000  # characters that a value is described in

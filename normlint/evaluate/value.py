@@ -29,6 +29,10 @@ class Product:
         """The same value, met elsewhere."""
         return Product(self.mono, self.dtype, self.tensor, self.layout, self.shape, self.alias, span)
 
+    def of_shape(self, dims: Dims) -> Product:
+        """The same value, with the shape that is told."""
+        return Product(self.mono, self.dtype, self.tensor, self.layout, dims, self.alias, self.span)
+
     @property
     def number(self) -> float | None:
         """The value of a constant."""

@@ -20,6 +20,7 @@ from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
 from normlint.norm.owner import keeps_statistic, owner_of
+from normlint.norm.placing import placing
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
 from normlint.norm.worthy import is_base
@@ -123,7 +124,10 @@ def _best(context: Context) -> Iterator[_Found]:
         made = flow if _richness(c) > _richness(old.computation) else old.made
         if _rank(c) > _rank(old.computation):
             best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made, context.decisions)
-    yield from best.values()
+    for one in best.values():
+        c = one.computation
+        told = placing(c.statistic, c.centre, c.gains, context)
+        yield replace(one, computation=replace(c, placing=told))
 
 
 def _as_called(entry: Entry, found: _Found) -> _Found:

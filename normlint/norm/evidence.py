@@ -68,6 +68,7 @@ def _standardises(c: Computation, named: bool, gain: bool) -> bool:
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     axes = c.statistic.axes
+    named = named or _told_by_gain(c)
     if axes == ALL or axes is None or isinstance(axes, str):
         return True
     if axes == (-1,):
@@ -78,6 +79,13 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if first or axes[0] < -4:
         return named and gain
     return named or gain or c.kind == "l2"
+
+
+def _told_by_gain(c: Computation) -> bool:
+    """An RMS norm along other axes than its learned gain of shape (D,): nobody means that, whatever its name."""
+    learned = bool(c.gains) and all(g.param.role == "parameter" for g in c.gains)
+    axes = c.statistic.axes if isinstance(c.statistic.axes, tuple) else ()
+    return learned and c.kind == "rms" and c.power == -HALF and _gain_is_last(c) and (-1 in axes or len(axes) == 1)
 
 
 def _gain_is_last(c: Computation) -> bool:

@@ -73,13 +73,14 @@ class Placing:
     over_last: bool | None = None  # the one reduced axis is the last one
     along_gain: bool | None = None  # the gain lies along a reduced axis
     over_tokens: bool = False  # it leaves out the last axis, whose length is that of features, and takes the tokens
+    apart: bool = False  # the centre is the mean along other axes than the statistic's
     fits: bool | None = None  # the statistic broadcasts as one that keeps its axis would
     centre_fits: bool | None = None
 
     @property
     def shown(self) -> str:
         """The shape, to be read in a message."""
-        return f"({', '.join(self.names)})" if self.names and "?" not in self.names else "(B, L, D)"
+        return f"({', '.join(self.names)})" if self.names else "(B, L, D)"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, Dims, Shapes, is_symbol
-from normlint.evaluate.monomial import Mono, Scalar, Stat
+from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Stat
 from normlint.norm.norm import Gain, Placing
 
 MOST_AXES = 5  # of an unknown rank, that are looked at from either end
@@ -35,6 +35,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         None if single is None else shapes.meets(over, single, -1),
         None if single is None or None in told or not told else all(told),
         _over_tokens(shapes, over, stat.axes),
+        centre is not None and _apart(shapes, over, stat, centre),
         _set_against(shapes, stat),
         _set_against(shapes, centre) if centre is not None else None,
     )
@@ -49,10 +50,16 @@ def of_features(length: Mono, stat: Stat, shapes: Shapes) -> bool | None:
 
 def _along(shapes: Shapes, over: Dims, axes: tuple[int, ...], gain: Gain) -> bool | None:
     """Whether the gain lies along a reduced axis."""
-    lengths = [n for n in gain.param.shape or () if n != ONE_LONG]
+    lengths = [n for n in gain.param.shape or _told(shapes, gain) if not shapes.equal(n, ONE_LONG)]
     if len(lengths) != 1 or lengths[0] is None:
         return None
     return _on_axis(shapes, over, axes, lengths[0])
+
+
+def _told(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
+    """The shape of a gain that comes in, as a docstring or an annotation has it."""
+    dims = shapes.held.get((Mono(1.0, (Factor(gain.param, ONCE),)), ()))
+    return (shapes.lengths(dims) if dims is not None else None) or ()
 
 
 def _on_axis(shapes: Shapes, over: Dims, axes: tuple[int, ...], length: Mono) -> bool | None:
@@ -75,7 +82,7 @@ def _names(shapes: Shapes, dims: Dims) -> tuple[str, ...]:
     if lengths is None:
         return ()
     found = tuple(_name(shapes, length) for length in lengths)
-    return found if all(found) else {2: ("N", "D"), 3: ("B", "L", "D"), 4: ("?",) * 4}.get(len(found), ())
+    return found if all(found) else {2: ("N", "D"), 3: ("B", "L", "D")}.get(len(found), ())
 
 
 def _name(shapes: Shapes, length: Mono | None) -> str:
@@ -92,6 +99,15 @@ def _name(shapes: Shapes, length: Mono | None) -> str:
 
 _TOKENS = re.compile(r"[tlsn]|(?:.*_)?(?:seq|len|length|tok|tokens?|time|steps?|patches)(?:_.*)?|.*(?:seq|len)", re.I)
 _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
+
+
+def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
+    """Whether both reduce one axis each, but not the same one."""
+    if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
+        return False
+    if len(stat.axes) != 1 or len(centre.axes) != 1:
+        return False
+    return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
 
 
 def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:

@@ -36,7 +36,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
-from normlint.norm.placing import of_features, placing, settled
+from normlint.norm.placing import of_features, settled
 from normlint.text.frozen import dataclass
 
 
@@ -183,7 +183,7 @@ def _around(
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
-        tuple(context.notes), flow.span, _unread(root, gains, others), placing(stat, centre, gains, context),
+        tuple(context.notes), flow.span, _unread(root, gains, others),
     )  # fmt: skip
 
 

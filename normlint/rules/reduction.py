@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.evaluate.monomial import ALL, Input, Mono, Stat
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
@@ -195,7 +195,19 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     comes in as a parameter is left to its callers.
     """
     yield from _over_tokens(norm)
-    for c in norm.computations if norm.owner.intent in ("rms", "layer", "norm", "l2") else ():
+    yield from _beside_argument(norm)
+    for c in norm.computations:
+        if c.placing.apart and c.centre is not None:
+            message = (
+                f"the mean is taken over axis {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
+            )
+            last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
+            off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
+            yield Problem(off.span, message, partial(repair.along_gain, norm) if last else None)
+            continue
+        plain = norm.owner.intent == "" and c.kind != "layer" and all(g.param.role == "parameter" for g in c.gains)
+        if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
+            continue
         if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
         stat = next((t for t in (c.statistic, c.centre) if t is not None and _misses_features(t)), None)
@@ -218,6 +230,17 @@ def _misses_features(stat: Stat) -> bool:
     if len(stat.axes) == 1:
         return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
     return True
+
+
+def _beside_argument(norm: Norm) -> Iterator[Problem]:
+    """`rms_norm(x, weight)`, by its name: a gain that comes in and is multiplied as it is lies along the last axis."""
+    for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
+        stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
+        scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
+        far = stat.axes == (-2,) or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
+            message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
+            yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
 def _over_tokens(norm: Norm) -> Iterator[Problem]:

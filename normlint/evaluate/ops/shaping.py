@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from normlint.evaluate.context import Context
@@ -26,21 +25,21 @@ from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
 from normlint.text.finding import Span
+from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
 SHAPERS: Final[dict[str, Shaper]] = {}
-POINTWISE: Final = frozenset(
-    (
-        "float double half bfloat16 int long bool to type type_as detach stop_gradient cuda cpu pin_memory "
-        "sqrt rsqrt reciprocal square pow float_power mul multiply div divide true_divide add sub subtract rsub neg "
-        "negative abs absolute fabs clamp clip clamp_min maximum fmax addcmul exp log sigmoid tanh relu silu gelu "
-        "softplus requires_grad_ nan_to_num sin cos log2 log1p sign normalize contiguous clone alias where lerp eq ne "
-        "lt le gt ge logical_and logical_or minimum fmin remainder fmod atan2 hypot Parameter Buffer asarray as_tensor "
-        "softmax log_softmax cumsum cumprod flip roll dropout masked_fill tril triu leaky_relu elu selu mish relu6 "
-        "hardswish hardsigmoid logsigmoid erf ceil floor frac trunc isnan isinf logical_not exp2 expm1 sinh cosh "
-        "layer_norm rms_norm group_norm batch_norm instance_norm"
-    ).split()
+# Operations that keep the shape, or join those of their operands: whole classes, but for a few that make another one.
+_KEEP = ("scaling", "sum", "power", "degree 1", "degree 0", "pointwise", "same", "cast")
+_OTHERS = frozenset(
+    "outer ger kron diff cumulative_trapezoid gradient glu one_hot isin bucketize searchsorted cummax cummin frexp "
+    "native_dropout view_as_real view_as_complex view_as_real_copy view_as_complex_copy".split()
 )
+_BESIDES = (
+    "flip masked_fill roll tril triu where normalize layer_norm rms_norm group_norm batch_norm instance_norm Parameter "
+    "Buffer requires_grad_"
+)
+POINTWISE: Final = frozenset(" ".join([*(CLASSES[name] for name in _KEEP), _BESIDES]).split()) - _OTHERS
 # Of these the first tensor alone says what the shape is.
 _FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
 
@@ -62,7 +61,7 @@ def shaped(ctx: Context, call: Bound, value: Value) -> Value:
     if not isinstance(value, Product) or not value.tensor:
         return value
     dims = _dims(ctx, call, value)
-    return replace(value, shape=ctx.shapes.free() if dims is None or depth(dims) > DEEPEST else dims)
+    return value.of_shape(ctx.shapes.free() if dims is None or depth(dims) > DEEPEST else dims)
 
 
 def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
@@ -76,10 +75,10 @@ def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
     return _pointwise(ctx, call) if call.name in POINTWISE else None
 
 
-def outside(ctx: Context, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
+def outside(ctx: Context, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
     """The result of an operation that has no row."""
-    name = key.rpartition(".")[2] if key else ""
-    return shaped(ctx, bind(name, key or "", span, args), value) if name in SHAPERS or name in POINTWISE else value
+    known = key and (name in SHAPERS or name in POINTWISE)
+    return shaped(ctx, bind(name, key or "", span, args), value) if known else value
 
 
 def _pointwise(ctx: Context, call: Bound) -> Dims | None:
@@ -128,7 +127,7 @@ def together(ctx: Context, op: str, left: Product, right: Product, value: Value)
     small, large = sorted((left, right), key=lambda one: one.tensor and not _is_gain(one))
     dims = joined(ctx, ctx.dims(large), small) if small.tensor else ctx.dims(large)
     _note(ctx, left, right)
-    return replace(value, shape=dims if depth(dims) <= DEEPEST else ctx.shapes.free())
+    return value.of_shape(dims if depth(dims) <= DEEPEST else ctx.shapes.free())
 
 
 def _note(ctx: Context, left: Product, right: Product) -> None:

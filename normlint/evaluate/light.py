@@ -19,7 +19,6 @@ _DEEPEST: Final = 5  # calls within calls
 _MOST: Final = 16  # origins of one value; what is made of more is something of its own
 
 
-
 def _words(*classes: str) -> frozenset[str]:
     return frozenset(word for name in classes for word in CLASSES[name].split())
 
@@ -100,15 +99,21 @@ class Seen:
 class Text:
     """What a function may see of its text: nothing, for one that is read by itself."""
 
-    def attribute(self, name: str) -> Value:
+    def attribute(self, name: str) -> Value:  # noqa: ARG002
         """What any function of the text has put there."""
         return NOTHING
 
-    def name(self, name: str) -> Value | None:
+    def name(self, name: str) -> Value | None:  # noqa: ARG002
         """What the text binds outside of functions."""
         return None
 
-    def call(self, called: Called, args: Sequence[Value], named: Mapping[str, Value], depth: int) -> Value | None:
+    def call(
+        self,
+        called: Called,  # noqa: ARG002
+        args: Sequence[Value],  # noqa: ARG002
+        named: Mapping[str, Value],  # noqa: ARG002
+        depth: int,  # noqa: ARG002
+    ) -> Value | None:
         """What a function of the text gives back; None where there is none."""
         return None
 
@@ -376,7 +381,11 @@ class _Walk:
                 shared = self.text.attribute(name)
                 label = Value(frozenset((f".{name}",)), made=(("self", name),))
                 return join((known or label, shared))
-            return Value(made=(name,)) if base.id in _LIBRARIES else Value(frozenset((f"{base.id}.{name}",)), made=((base.id, name),))
+            return (
+                Value(made=(name,))
+                if base.id in _LIBRARIES
+                else Value(frozenset((f"{base.id}.{name}",)), made=((base.id, name),))
+            )
         value = self.expr(base)
         if name in _SAME:
             return value
@@ -395,7 +404,7 @@ class _Walk:
         """Anything else: made of its parts."""
         return join([self.expr(inner) for inner in ast.iter_child_nodes(node) if isinstance(inner, ast.expr)])
 
-    def nothing(self, node: ast.expr) -> Value:
+    def nothing(self, _: ast.expr) -> Value:
         return NOTHING
 
     def several(self, node: Any) -> Value:
@@ -527,6 +536,8 @@ class _Walk:
             self.seen.read.add(name)
             value = join((self.text.attribute(name), self.env.get(f".{name}", NOTHING)))
             given = self.local(Called("self", name, False), args, named)
+            if given is None and above and name == "forward":  # of torch's own norm, perhaps
+                self.seen.met = True
             if given is not None or not value.made:
                 return given if given is not None else self.unknown(node, args, named)
             return self.apply(value, node, args, named)
@@ -563,12 +574,22 @@ class _Walk:
                 results.append(self.op(made.name, node, [made.value, *args], named))
             elif isinstance(made, Nested):
                 if self.depth < _DEEPEST:
-                    env = made.env | bound(made.node.args, args, named)
+                    env = made.env | bound(made.node.args, args, self.defaults(made) | named)
                     results.append(result_of(made.node, env, self.text, self.seen, self.depth + 1))
             else:
                 given = self.local(Called(*made, False), args, named)
                 results.append(self.unknown(node, args, named, made[1]) if given is None else given)
         return join(results) if results else self.unknown(node, [func, *args], named)
+
+    def defaults(self, made: Nested) -> dict[str, Value]:
+        """What the last parameters are unless they are given."""
+        args = made.node.args
+        walk = _Walk(self.text, dict(made.env), self.seen, self.depth + 1)
+        pairs = [
+            *zip(args.args[::-1], args.defaults[::-1], strict=False),
+            *zip(args.kwonlyargs, args.kw_defaults, strict=False),
+        ]
+        return {one.arg: walk.expr(default) for one, default in pairs if default is not None}
 
     def local(self, called: Called, args: list[Value], named: dict[str, Value]) -> Value | None:
         called = called._replace(given=_may_meet((*args, *named.values())))
@@ -624,8 +645,6 @@ class _Walk:
         value = mix([v for v in (*args, *named.values()) if v.stats and _pure(v)])
         label = frozenset((f"{name}@{node.lineno}:{node.col_offset}",))
         return Value(label, value.stats, value.how | ROOTED if value.stats and name in _POWERS else value.how)
-
-
 
 
 def _reduced(value: Value) -> bool:

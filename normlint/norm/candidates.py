@@ -151,7 +151,7 @@ class _Reading:
     @cached_property
     def _loose(self) -> _Unit:
         """All statements that define nothing, as one."""
-        return _Unit(Span(-1, -1), "", next(p for p in self.pieces if p.kind not in ("class", "def")))
+        return _Unit(Span(-1, -1), "", next(p for p in self.pieces if p.kind in _LOOSE))
 
     def source(self, unit: _Unit) -> str:
         """Its text."""
@@ -223,7 +223,9 @@ class _Reading:
     def _gives(self, unit: _Unit, seen: Seen) -> None:
         """Where a statistic of what a caller has comes back from it, who names it is read, or read again."""
         result = seen.result
-        known = not result.stats.isdisjoint(result.bare) or any("@" not in label and label[0] != "#" for label in result.stats)
+        known = not result.stats.isdisjoint(result.bare) or any(
+            "@" not in label and label[0] != "#" for label in result.stats
+        )
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
             self._waiting += [other for other in self._naming(unit) if other not in self._waiting]
@@ -269,10 +271,10 @@ class _Reading:
                 self.attrs[name] = join((before, value))
                 if self.attrs[name] != before:
                     self._known.clear()
-                    self._waiting += self._reading(f".{name}", unit)
+                    self._waiting += self._reading(f".{name}")
         self._gives(unit, seen)
 
-    def _reading(self, word: str, unit: _Unit) -> Iterator[_Unit]:
+    def _reading(self, word: str) -> Iterator[_Unit]:
         """Units with an attribute."""
         for at in mentions(self.text, word[1:], Span(0, len(self.text))):
             other = self.unit_at(at)
@@ -301,7 +303,7 @@ class _Reading:
                 continue
             if dotted:
                 owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:]
-                if self.text[at - 2] != ")" and owner != ["self"] and owner != ["cls"] and not classes.issuperset(owner):
+                if self.text[at - 2] != ")" and owner not in (["self"], ["cls"]) and not classes.issuperset(owner):
                     continue
             other = self.unit_at(at)
             if other is not None and other != unit and other not in found:

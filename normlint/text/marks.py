@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 REDUCING: Final = (*MEANS.split(), *LENGTHS.split(), *FUSED.split())
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 
+
 def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False, more: str = "(?!)") -> str:
     """A bracket after one of the words; `whole`: and not after a longer one; `bare`: nor after `self.`; or `more`."""
     words = tuple(words)
@@ -48,6 +49,9 @@ _BARE_REDUCTION: Final = _called(REDUCING, bare=True, more=_SQUARED)
 _WORDS: Final = "|".join(sorted(REDUCING, key=len, reverse=True))
 # `from torch import mean as m`, `m = torch.mean`, `getattr(x, "std")`: named, and not called there.
 RENAMED: Final = re.compile(rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in REDUCING)})(\w+)")
+# A subclass of one of torch's norms, which calls what it derives from.
+_DERIVED: Final = re.compile(r"nn\.(?:Layer|RMS)Norm\s*[,)]")
+_ABOVE: Final = re.compile(r"super\([^()]*\)\.forward\(")
 _UNCALLED: Final = rf"\.(?:{_WORDS})\b(?![ \t]*\()"
 _LIBRARY: Final = re.compile(r"\b(?:torch|linalg|functional|F|np|numpy)\.\w+$")
 _BY_NAME: Final = rf"getattr\([^()]*,\s*[\"'](?:{_WORDS})[\"']"
@@ -73,6 +77,8 @@ def _handed_on(text: str) -> Iterator[int]:
     for match in _compiled(_UNCALLED).finditer(text):
         if _LIBRARY.search(text, max(match.start() - 12, 0), match.end()):
             yield match.start()
+    if _DERIVED.search(text):
+        yield from (match.start() for match in _ABOVE.finditer(text))
     if "getattr(" in text:
         yield from (match.start() for match in _compiled(_BY_NAME).finditer(text))
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.evaluate import light
-from normlint.evaluate.light import Called, Seen, Value, join
+from normlint.evaluate import light, origins
+from normlint.evaluate.ops import OPS
+from normlint.evaluate.origins import Called, Seen, Value, join
 from normlint.norm.names import intent
 from normlint.text.depth import too_deep
 from normlint.text.finding import Span
@@ -87,7 +88,7 @@ def _read(text: str) -> _Read | None:
     """None: not Python by itself."""
     try:
         body = None if too_deep(text) else _parsed(text)
-        return None if body is None else _Read(body, light.seen(body, light.Text(), binds=":=" in text))
+        return None if body is None else _Read(body, light.seen(body, origins.Text(), binds=":=" in text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -134,7 +135,9 @@ class _Reading:
 
     def units(self, piece: Piece) -> tuple[_Unit, ...]:
         if piece not in self._units:
-            if piece.kind == "class":
+            if piece.kind == "import":
+                found: tuple[_Unit, ...] = ()
+            elif piece.kind == "class":
                 found = tuple(_Unit(m.span, m.name, piece) for m in methods(self.text, piece.span))
             else:
                 found = (_Unit(piece.span, piece.names[0], piece) if piece.kind == "def" else self._loose,)
@@ -151,7 +154,7 @@ class _Reading:
     @cached_property
     def _loose(self) -> _Unit:
         """All statements that define nothing, as one."""
-        return _Unit(Span(-1, -1), "", next(p for p in self.pieces if p.kind in _LOOSE))
+        return _Unit(Span(-1, -1), "", next((p for p in self.pieces if p.kind in _LOOSE), self.pieces[0]))
 
     def source(self, unit: _Unit) -> str:
         """Its text."""
@@ -187,7 +190,7 @@ class _Reading:
         """Other names that ops are imported by."""
         imports = (p.span for p in self.pieces if p.kind in ("import", "compound"))
         pairs = (pair for span in imports for pair in _AS.findall(self.text, *span))
-        return {other: name for name, other in pairs if name in light.OPS}
+        return {other: name for name, other in pairs if name in OPS}
 
     @cached_property
     def _handing(self) -> set[str]:
@@ -266,7 +269,7 @@ class _Reading:
         if seen.met or (seen.weakly and named in ("rms", "norm", "layer", "l2")):
             self._arrived.add(unit)
         for name, value in seen.attrs.items():
-            before = self.attrs.get(name, light.NOTHING)
+            before = self.attrs.get(name, origins.NOTHING)
             if value.made or not value.stats <= before.stats:
                 self.attrs[name] = join((before, value))
                 if self.attrs[name] != before:
@@ -321,12 +324,12 @@ class _Reading:
         found = self.targets(called, piece)
         if not found:
             return None
-        given = light.mix((*args, *named.values()))
-        results = [Value(given.bare | {f"{called.name}()"}, given.stats, given.how | light.ROOTED)]
+        given = origins.mix((*args, *named.values()))
+        results = [Value(given.bare | {f"{called.name}()"}, given.stats, given.how | origins.ROOTED)]
         for unit in found:
             function = self._function(unit) if called.given or unit.span in self._givers else None
             if function is not None:
-                env = light.bound(function.args, args, named)
+                env = origins.bound(function.args, args, named)
                 results.append(self._followed(unit, function, env, depth) if called.given else self._given(unit, env))
         return join(results)
 
@@ -336,23 +339,23 @@ class _Reading:
             self._whole.add(unit.piece)
         return read and light.function_of(read.body)
 
-    def _given(self, unit: _Unit, env: light.Env) -> Value:
+    def _given(self, unit: _Unit, env: origins.Env) -> Value:
         """The statistic that comes back, of what the caller has passed."""
         result = self._givers[unit.span]
-        stats = light.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
-        bare = light.mix([env.get(label, Value(frozenset((label,)))) for label in result.bare])
-        strong = light.STRONG if stats.how & light.SQUARED else 0
+        stats = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
+        bare = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.bare])
+        strong = origins.STRONG if stats.how & origins.SQUARED else 0
         return Value(bare.bare, stats.bare | stats.stats | bare.stats, result.how | stats.how | bare.how | strong)
 
-    def _followed(self, unit: _Unit, function: ast.AST, env: light.Env, depth: int) -> Value:
+    def _followed(self, unit: _Unit, function: ast.AST, env: origins.Env, depth: int) -> Value:
         key = unit.span, tuple(env.items())
         if key in self._known:
             return self._known[key]
         self._calls += 1
         if self._calls > _MOST_CALLS:
             self._arrived.add(unit)
-            return light.mix(env.values())
-        self._known[key] = light.NOTHING
+            return origins.mix(env.values())
+        self._known[key] = origins.NOTHING
         into = Seen()
         value = self._known[key] = light.result_of(function, env, _Here(self, unit.piece), into, depth)
         if into.met:
@@ -370,7 +373,7 @@ class _Reading:
             return None
         key = "global", name
         if key not in self._known:
-            self._known[key] = light.NOTHING
+            self._known[key] = origins.NOTHING
             for piece in found:
                 read = _read(self.text[slice(*piece.span)])
                 if read is not None:
@@ -425,7 +428,7 @@ class _Reading:
                     found[piece] = None if None in sets else frozenset().union(*[s for s in sets if s])
 
 
-class _Here(light.Text):
+class _Here(origins.Text):
     """The text, as a function in one of its pieces sees it."""
 
     def __init__(self, reading: _Reading, piece: Piece) -> None:
@@ -433,7 +436,7 @@ class _Here(light.Text):
         self._piece = piece
 
     def attribute(self, name: str) -> Value:
-        return self._reading.attrs.get(name, light.NOTHING)
+        return self._reading.attrs.get(name, origins.NOTHING)
 
     def name(self, name: str) -> Value | None:
         return self._reading.global_(name)

@@ -214,8 +214,8 @@ class _Walk(Expressions):
             case ast.Tuple(elts=several) | ast.List(elts=several):
                 same = isinstance(node, ast.Tuple | ast.List) and len(node.elts) == len(several)
                 for number, one in enumerate(several):
-                    inner = node.elts[number] if same and isinstance(node, ast.Tuple | ast.List) else None
-                    self.bind(one, self.expr(inner) if inner is not None else item_of(value, number), inner)
+                    given = node.elts[number] if same and isinstance(node, ast.Tuple | ast.List) else None
+                    self.bind(one, self.expr(given) if given is not None else item_of(value, number), given)
 
     # --- calls of what is nested
 

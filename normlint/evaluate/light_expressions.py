@@ -11,9 +11,9 @@ from normlint.evaluate.origins import (
     CONTRACTING,
     DEEPEST,
     FOREIGN,
-    FUSED,
+    FUSED_NORMS,
     KEEPING,
-    LENGTHS,
+    LENGTH_OPS,
     LIBRARIES,
     MULTIPLIES,
     NONE,
@@ -283,7 +283,7 @@ class Expressions:
             elif isinstance(made, Nested):
                 results.append(self.followed(made, args, named))
             else:
-                given = self.local(Called(*made, False), args, named)
+                given = self.local(Called(made[0], made[1], False), args, named)
                 results.append(self.unknown(node, args, named, made[1]) if given is None else given)
         return join(results) if results else self.unknown(node, [func, *args], named)
 
@@ -293,7 +293,7 @@ class Expressions:
         return self.text.call(called, args, named, self.depth + 1) if self.depth < DEEPEST else None
 
     def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
-        if name in FUSED:
+        if name in FUSED_NORMS:
             self.seen.met = True
         if name in REDUCING:
             return self.reduced(name, node, args, named)
@@ -319,7 +319,7 @@ class Expressions:
         if not value.bare and not value.stats:
             return NOTHING
         strong = STRONG if value.how & SQUARED or name in SQUARING else 0
-        how = value.how & ~SQUARED | strong | ROOTED * (name in LENGTHS)
+        how = value.how & ~SQUARED | strong | ROOTED * (name in LENGTH_OPS)
         if name == "normalize":
             self.seen.met = True
             return Value(value.bare, value.bare | value.stats, how)
@@ -338,8 +338,11 @@ class Expressions:
 
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
         """A value of its own, and a function of every statistic that was given."""
-        value = mix([v for v in (*args, *named.values()) if v.stats and pure(v)])
-        label = frozenset((f"{name}@{node.lineno}:{node.col_offset}",))
+        every = [v for v in (*args, *named.values()) if v.bare or v.stats]
+        kept = [v for v in every if v.stats and pure(v)]
+        value = mix(kept)
+        mark = "#" if kept and len(kept) == len(every) else f"{name}@"
+        label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))
         return Value(label, value.stats, value.how | ROOTED if value.stats and name in POWERS else value.how)
 
 

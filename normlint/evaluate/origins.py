@@ -19,10 +19,10 @@ def _words(*classes: str) -> frozenset[str]:
     return frozenset(word for name in classes for word in CLASSES[name].split())
 
 
-FUSED: Final = frozenset(FUSED.split())
+FUSED_NORMS: Final = frozenset(FUSED.split())
 REDUCING: Final = _words("statistic")
-LENGTHS: Final = frozenset(LENGTHS.split())
-SQUARING: Final = LENGTHS | {"var", "var_mean", "einsum", "vecdot"}
+LENGTH_OPS: Final = frozenset(LENGTHS.split())
+SQUARING: Final = LENGTH_OPS | {"var", "var_mean", "einsum", "vecdot"}
 CONTRACTING: Final = _words("contraction")
 MULTIPLIES: Final = _words("scaling") | {"addcmul", "addcdiv", "lerp"}
 SUMS: Final = _words("sum", "degree 1", "selection") | {"max", "min", "clamp", "clip"}

@@ -226,7 +226,14 @@ class Expressions:
         if isinstance(func, ast.Attribute):
             if library(func.value, FOREIGN):
                 return self.unknown(node, args, named)
-            return self.out(node, self.op(func.attr, node, args, named))
+            inner = func.value
+            overload = (
+                isinstance(inner, ast.Attribute)
+                and isinstance(inner.value, ast.Attribute)
+                and inner.value.attr == "aten"
+            )
+            name = inner.attr if overload and isinstance(inner, ast.Attribute) else func.attr
+            return self.out(node, self.op(name.rstrip("_"), node, args, named))
         if isinstance(func, ast.Name) and func.id == "getattr" and len(node.args) > 1:
             key = node.args[1]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):

@@ -20,7 +20,7 @@ def _words(*classes: str) -> frozenset[str]:
 
 
 FUSED_NORMS: Final = frozenset(FUSED.split())
-REDUCING: Final = _words("statistic")
+REDUCING: Final = _words("statistic") | {"cumsum"} | {word for word in _words("reduction") if "avg_pool" in word}
 LENGTH_OPS: Final = frozenset(LENGTHS.split())
 SQUARING: Final = LENGTH_OPS | {"var", "var_mean", "einsum", "vecdot"}
 CONTRACTING: Final = _words("contraction")

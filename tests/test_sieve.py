@@ -22,6 +22,11 @@ NORMS = (
     "x / torch.einsum('bd,bd->b', x, x) ** 0.5",
     "x * torch.exp(-0.5 * torch.log(x.square().mean(-1)))",
     "x / torch.linalg.vector_norm(x)",
+    "x / x.square().mean(-1, True)",
+    "torch.div(x, np.average(abs(x)))",
+    "m = torch.mean\ny = x / m(x * x)",
+    'y = x / getattr(x, "std")(-1)',
+    "from torch import mean as m\ny = x / m(x * x)",
     "x / np.sqrt(np.average(x * x))",
     "x / torch.linalg.vecdot(x, x).sqrt()",
     "x / math.sqrt (x.nansum (x * x))",
@@ -42,10 +47,7 @@ WITHOUT = {
     "": "nothing",
     "x = 1": "neither",
     "@decorator\ndef f(): pass": "a decorator",
-    "print(sum(x))": "a sum alone",
     "a / b": "a division alone",
-    "x / x.mean()": "a mean without a root",
-    "torch.div(x, np.average(x))": "an average without a root",
     "(x - mu) / (var + eps).sqrt()": "a root without a reduction",
     "means = sqrt(x)": "a name that begins like a reduction",
     "demean(x).sqrt()": "a name that ends like a reduction",
@@ -54,7 +56,7 @@ WITHOUT = {
 
 
 @pytest.mark.parametrize("text", WITHOUT, ids=WITHOUT.values())
-def test_a_text_without_both_marks_does_not(text: str) -> None:
+def test_a_text_without_a_reduction_does_not(text: str) -> None:
     assert not may_hold_norm(text)
     assert not may_hold_norm(text.encode())
 
@@ -114,7 +116,7 @@ def test_a_notebook_passes_with(text: str) -> None:
     assert may_hold_norm(text)
 
 
-@pytest.mark.parametrize("source", ["x = 1\n", "x.mean(-1)\n", "demean(x).sqrt()\n", ["x\n", "a.sqrt()\n"]])
+@pytest.mark.parametrize("source", ["x = 1\n", "demean(x).sqrt()\n", ["x\n", "a.sqrt()\n"]])
 def test_a_notebook_without_a_norm_does_not(source: str | list[str]) -> None:
     assert not may_hold_norm(notebook(source).encode())
     assert not may_hold_norm(notebook(source))

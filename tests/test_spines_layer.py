@@ -25,7 +25,6 @@ def kinds(text: str) -> list[str]:
             "two statistics that are not of one input",
             f"{MU}c = x - mu\nvar = x.square().mean(-1, keepdim=True) - y.mean(-1, keepdim=True) ** 2{SCALED}",
         ),
-        ("a layer norm that torch computes", "return F.layer_norm(x, (x.shape[-1],), weight)"),
         ("a variance of a number", "var = torch.var(3.0)\nreturn x * torch.rsqrt(var + eps) * weight"),
         ("a deviation of a number", "return x / torch.std(3.0) * weight"),
         ("both of a number", "var, mu = torch.var_mean(3.0)\nreturn (x - mu) / var * weight"),

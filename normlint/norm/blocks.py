@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from normlint.norm.candidates import Candidates, Functions, candidates
-from normlint.norm.worthy import bases_of, mentions
+from normlint.norm.candidates import Candidates, Functions, bases_of, candidates, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import Marks

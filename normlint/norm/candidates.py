@@ -1,61 +1,455 @@
-"""Which statements at the top of a unit are worth evaluating, and in which of their functions that may begin."""
+"""Which statements at the top of a unit are worth evaluating, and in which of their functions a norm may come about.
+
+The light reading tells it: of the functions that hold a reduction, and of those that what these give back gets to.
+"""
 
 from __future__ import annotations
 
-from normlint.norm.arrivals import arrivals
-from normlint.norm.renamed import renamed
-from normlint.norm.worthy import functions_in, is_gained, is_named, mentions, worthy
-from normlint.text.marks import Marks
-from normlint.text.pieces import Piece
+import ast
+import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple
 
-_LOOSE = ("plain", "compound")
+from normlint.evaluate import light, origins
+from normlint.evaluate.ops import OPS
+from normlint.evaluate.origins import Called, Seen, Value, join
+from normlint.norm.names import intent
+from normlint.text.depth import too_deep
+from normlint.text.finding import Span
+from normlint.text.marks import Marks
+from normlint.text.pieces import Piece, methods
+
 Functions = frozenset[str] | None  # by name; None: any
 Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts; None: not looked for yet
+_MOST_CALLS: Final = 200  # followed in one text
+_LOOSE: Final = ("plain", "compound")
+_BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
+_CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
+_WORD: Final = re.compile(r"\w+")
+_AS: Final = re.compile(r"\b(\w+) as (\w+)")
+_TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
+_HANDS_ON: Final = re.compile(r"=[^=\n]*(?:\blambda\b|\bpartial\(|\b[\w.]+\s*$)")
+_QUOTES: Final = "\"'"
 
 
-def candidates(text: str, pieces: tuple[Piece, ...], marks: Marks) -> dict[Piece, Functions]:
-    """Pieces that hold a reduction and a root, in the order of the text, and where in them the two may meet."""
-    some = worthy(text, pieces, marks)
-    defined = {piece.names[0]: piece for piece in pieces if piece.kind in ("def", "class")} if some else {}
-    hidden = {name for p in pieces if some and p.kind == "compound" for name in _computing(text, p, marks)}
-    found = {piece: _functions(text, piece, defined, hidden, marks) for piece in some}
-    kept = {piece: functions for piece, functions in found.items() if functions is None or functions}
-    others = renamed(text, pieces, kept)
-    if others:
-        using = (p for p in pieces if any(True for name in others for _ in mentions(text, name, p.span)))
-        kept.update(dict.fromkeys((p for p in using if p.kind != "import" and p not in kept), None))
-    for piece in _callers(text, pieces, kept):
-        functions = None if others or piece.kind == "def" else _functions(text, piece, defined, hidden, marks)
-        if functions is None or functions:
-            kept[piece] = functions
-    return {piece: kept[piece] for piece in pieces if piece in kept}
+def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> dict[Piece, Functions]:
+    """Pieces that may hold a norm, in the order of the text, and where in them."""
+    return _Reading(text, pieces, marks).candidates() if marks.seeds else {}
 
 
-def _callers(text: str, pieces: tuple[Piece, ...], known: dict[Piece, Functions]) -> list[Piece]:
-    """Functions that name one of those known, and those that name these; all loose statements if one does."""
-    found: list[Piece] = []
-    names = {name for piece in known for name in _functions_of(text, piece)}
-    others = [piece for piece in pieces if piece.kind != "import" and piece not in known]
-    while names:
-        new = [p for p in others if any(True for name in names for _ in mentions(text, name, p.span))]
-        found += new
-        others = [piece for piece in others if piece not in new]
-        names = {name for piece in new for name in _functions_of(text, piece)}
-    if any(piece.kind in _LOOSE for piece in found):
-        found += [piece for piece in others if piece.kind in _LOOSE]
-    return found
+def mentions(text: str, name: str, span: Span) -> Iterator[int]:
+    """Where a name stands in a stretch of text, alone and not as a string."""
+    at = text.find(name, *span)
+    while at >= 0:
+        end = at + len(name)
+        before, after = text[at - 1 : at], text[end : end + 1]
+        if not (_is_part(before) or _is_part(after)):
+            yield at
+        at = text.find(name, end, span.end)
 
 
-def _functions_of(text: str, piece: Piece) -> tuple[str, ...] | list[str]:
-    return piece.names if piece.kind == "def" else functions_in(text, piece) if piece.kind == "compound" else ()
+def bases_of(text: str, span: Span) -> set[str]:
+    """The words in the brackets of class statements."""
+    return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
 
 
-def _computing(text: str, piece: Piece, marks: Marks) -> list[str]:
-    """The functions under an `if` or a `try` that may hold a reduction or a root."""
-    return functions_in(text, piece) if marks.reduces(piece.span) or marks.roots(piece.span) else []
+def is_base(text: str, name: str) -> bool:
+    """Another class of the text derives from this one."""
+    if text.count(name) < 2:
+        return False
+    return re.search(rf"^[ \t]*class[ \t]+\w+\(.*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
 
 
-def _functions(text: str, piece: Piece, defined: dict[str, Piece], hidden: set[str], marks: Marks) -> Functions:
-    if any(map(is_named, piece.names)) or not hidden.isdisjoint(marks.words(piece.span)):
+def _is_part(char: str) -> bool:
+    return bool(char) and (char.isalnum() or char == "_" or char in _QUOTES)
+
+
+class _Unit(NamedTuple):
+    """A function at the top or in a class, or a statement that is neither."""
+
+    span: Span
+    name: str
+    piece: Piece
+
+
+class _Read(NamedTuple):
+    """A unit's statements, and what they show by themselves."""
+
+    body: list[ast.stmt]
+    seen: Seen
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> _Read | None:
+    """None: not Python by itself."""
+    try:
+        body = None if too_deep(text) else _parsed(text)
+        return None if body is None else _Read(body, light.seen(body, origins.Text(), binds=":=" in text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return arrivals(text, piece, defined, marks, rootless=is_gained(text, piece, marks))
+
+
+def _parsed(text: str) -> list[ast.stmt]:
+    """The statements; decorators of what came next may hang on to the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            try:
+                return ast.parse(f"if 1:\n{text}" if text[:1] in " \t" else text).body
+            except SyntaxError:
+                text = _TAIL.sub("\n", text)
+        return ast.parse(f"if 1:\n{text}").body
+
+
+class _Reading:
+    """The functions of a text, read as far as statistics get in it."""
+
+    def __init__(self, text: str, pieces: Sequence[Piece], marks: Marks) -> None:
+        self.text = text
+        self.pieces = pieces
+        self._starts = [piece.span.start for piece in pieces]
+        self._units: dict[Piece, tuple[_Unit, ...]] = {}
+        self._marks = marks
+        self._waiting: list[_Unit] = []
+        self._made: set[str] = set()  # names of loose statements with a reduction
+        self._special: set[Span] = set()  # units that were read
+        self._givers: dict[Span, Value] = {}  # of those of them that give a statistic back, what they give
+        self.attrs: dict[str, Value] = {}
+        self._arrived: set[_Unit] = set()
+        self._whole: set[Piece] = set()
+        self._known: dict[object, Value] = {}
+        self._calls = 0
+        self.index: dict[str, list[Piece]] = {}
+        for piece in pieces:
+            for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
+                self.index.setdefault(name, []).append(piece)
+
+    # --- what there is
+
+    def piece_at(self, at: int) -> Piece:
+        return self.pieces[max(bisect_right(self._starts, at) - 1, 0)]
+
+    def units(self, piece: Piece) -> tuple[_Unit, ...]:
+        if piece not in self._units:
+            if piece.kind == "import":
+                found: tuple[_Unit, ...] = ()
+            elif piece.kind == "class":
+                found = tuple(_Unit(m.span, m.name, piece) for m in methods(self.text, piece.span))
+            else:
+                found = (_Unit(piece.span, piece.names[0], piece) if piece.kind == "def" else self._loose,)
+            self._units[piece] = found
+        return self._units[piece]
+
+    def unit_at(self, at: int) -> _Unit | None:
+        """None: in a class, but in none of its methods."""
+        units = self.units(self.piece_at(at))
+        if self.piece_at(at).kind in _LOOSE:
+            return self._loose
+        return next((unit for unit in units if unit.span.start <= at < unit.span.end), None)
+
+    @cached_property
+    def _loose(self) -> _Unit:
+        """All statements that define nothing, as one."""
+        return _Unit(Span(-1, -1), "", next((p for p in self.pieces if p.kind in _LOOSE), self.pieces[0]))
+
+    def source(self, unit: _Unit) -> str:
+        """Its text."""
+        if unit.span.start >= 0:
+            return self.text[slice(*unit.span)]
+        return "".join(self.text[slice(*p.span)] for p in self.pieces if p.kind in _LOOSE)
+
+    @cached_property
+    def _lines(self) -> dict[str, set[str]]:
+        """Class name → the classes of the text above it, with itself."""
+        classes = {p.names[0]: p for p in self.pieces if p.kind == "class"}
+        direct = {name: bases_of(self.text, p.span) & classes.keys() for name, p in classes.items()}
+        return {name: reached({name}, direct) for name in classes}
+
+    def related(self, name: str) -> list[Piece]:
+        """The classes above and below one, and itself."""
+        line = self._lines.get(name, set())
+        below = {other for other, above in self._lines.items() if name in above}
+        return [p for other in line | below for p in self.index[other] if p.kind == "class"]
+
+    def targets(self, called: Called, piece: Piece) -> list[_Unit]:
+        """The functions of the text that a call in a piece may mean."""
+        if not called.own:
+            found = [p for p in self.index.get(called.name, ()) if p.kind == "def"]
+            return [unit for p in found for unit in self.units(p)]
+        owner = piece.names[0] if called.own == "self" and piece.kind == "class" else called.own
+        if owner not in self.index:
+            return []
+        return [u for p in self.related(owner) for u in self.units(p) if u.name == called.name]
+
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        """Other names that ops are imported by."""
+        imports = (p.span for p in self.pieces if p.kind in ("import", "compound"))
+        pairs = (pair for span in imports for pair in _AS.findall(self.text, *span))
+        return {other: name for name, other in pairs if name in OPS}
+
+    @cached_property
+    def _handing(self) -> set[str]:
+        """Names that loose statements give to what may be a function."""
+        plain = [p for p in self.pieces if p.kind == "plain" and p.names]
+        return {name for p in plain if _HANDS_ON.search(self.text, *p.span) for name in p.names} | self._made
+
+    # --- reading
+
+    def candidates(self) -> dict[Piece, Functions]:
+        for at in self._marks.seeds:
+            unit = self.unit_at(at)
+            piece = self.piece_at(at)
+            if unit is None or (piece.kind == "compound" and _CLASS.search(self.text, *piece.span)):
+                self._whole.add(piece)
+            elif unit.span not in self._special:
+                self._special.add(unit.span)
+                self._waiting.append(unit)
+            if piece.kind in _LOOSE:
+                self._made.update(self._names(piece))
+        for name in self._made:
+            self._waiting += [unit for unit in self._using(name) if unit not in self._waiting]
+        for unit in list(self._waiting):
+            read = _read(self.source(unit))
+            if read is not None:
+                self._gives(unit, read.seen)
+        for _ in range(_MOST_CALLS):
+            if self._waiting:
+                self._process(self._waiting.pop())
+        self._arrived.update(self._waiting)
+        return self._found()
+
+    def _gives(self, unit: _Unit, seen: Seen) -> None:
+        """Where a statistic of what a caller has comes back from it, who names it is read, or read again."""
+        result = seen.result
+        known = not result.stats.isdisjoint(result.bare) or any(
+            "@" not in label and label[0] != "#" for label in result.stats
+        )
+        if known and unit.span not in self._givers:
+            self._givers[unit.span] = result
+            self._waiting += [other for other in self._naming(unit) if other not in self._waiting]
+
+    def _process(self, unit: _Unit) -> None:
+        self._special.add(unit.span)
+        read = _read(self.source(unit))
+        if read is None:
+            self._whole.add(unit.piece)
+            return
+        seen = read.seen
+        if self._asks(seen, unit):
+            seen = self._with_text(read, unit) or seen
+        self._note(unit, seen)
+
+    def _asks(self, seen: Seen, unit: _Unit) -> bool:
+        """Something of the text's own matters in it."""
+        if not self.attrs.keys().isdisjoint(seen.read):
+            return True
+        for called in seen.called:
+            found = self.targets(called, unit.piece)
+            if found and (called.given or any(u.span in self._givers for u in found)):
+                return True
+            if not called.own and (called.name in self._renamed or called.name in self._handing):
+                return True
+        return False
+
+    def _with_text(self, read: _Read, unit: _Unit) -> Seen | None:
+        try:
+            return light.seen(read.body, _Here(self, unit.piece), binds=read.seen.binds)
+        except RecursionError:
+            self._arrived.add(unit)
+            return None
+
+    def _note(self, unit: _Unit, seen: Seen) -> None:
+        """What a walk has shown; who may be concerned is read, or read again."""
+        named = intent(f"{unit.piece.names[0] if unit.piece.names else ''}.{unit.name}")
+        if seen.met or (seen.weakly and named in ("rms", "norm", "layer", "l2")):
+            self._arrived.add(unit)
+        for name, value in seen.attrs.items():
+            before = self.attrs.get(name, origins.NOTHING)
+            if value.made or not value.stats <= before.stats:
+                self.attrs[name] = join((before, value))
+                if self.attrs[name] != before:
+                    self._known.clear()
+                    self._waiting += self._reading(f".{name}")
+        self._gives(unit, seen)
+
+    def _reading(self, word: str) -> Iterator[_Unit]:
+        """Units with an attribute."""
+        for at in mentions(self.text, word[1:], Span(0, len(self.text))):
+            other = self.unit_at(at)
+            if self.text[at - 1] == "." and other is not None and other not in self._waiting:
+                yield other
+
+    def _names(self, piece: Piece) -> Sequence[str]:
+        return _FUNCTION.findall(self.text, *piece.span) if piece.kind == "compound" else piece.names
+
+    def _using(self, name: str) -> Iterator[_Unit]:
+        """Units that name what a loose statement binds."""
+        for at in mentions(self.text, name, Span(0, len(self.text))):
+            unit = self.unit_at(at)
+            if unit is not None and self.text[at - 1 : at] != ".":
+                yield unit
+
+    def _naming(self, unit: _Unit) -> Iterator[_Unit]:
+        """Units that name one, as what it is: a function, or a method of related classes."""
+        if not unit.name:
+            return
+        classes = {p.names[0] for p in self.related(unit.piece.names[0])} if unit.piece.kind == "class" else set()
+        found = set()
+        for at in mentions(self.text, unit.name, Span(0, len(self.text))):
+            dotted = self.text[at - 1 : at] == "."
+            if dotted != bool(classes):
+                continue
+            if dotted:
+                owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:]
+                if self.text[at - 2] != ")" and owner not in (["self"], ["cls"]) and not classes.issuperset(owner):
+                    continue
+            other = self.unit_at(at)
+            if other is not None and other != unit and other not in found:
+                if classes and owner[0] in ("self", "cls") and not classes.issuperset(other.piece.names[:1]):
+                    continue
+                found.add(other)
+                yield other
+
+    # --- what is handed on
+
+    def call(
+        self, called: Called, args: Sequence[Value], named: Mapping[str, Value], depth: int, piece: Piece
+    ) -> Value | None:
+        """What a function of the text gives back; it is followed where a statistic may meet its input in it."""
+        found = self.targets(called, piece)
+        if not found:
+            return None
+        given = origins.mix((*args, *named.values()))
+        results = [Value(given.bare | {f"{called.name}()"}, given.stats, given.how | origins.ROOTED)]
+        for unit in found:
+            function = self._function(unit) if called.given or unit.span in self._givers else None
+            if function is not None:
+                env = origins.bound(function.args, args, named)
+                results.append(self._followed(unit, function, env, depth) if called.given else self._given(unit, env))
+        return join(results)
+
+    def _function(self, unit: _Unit) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        read = _read(self.source(unit))
+        if read is None:
+            self._whole.add(unit.piece)
+        return read and light.function_of(read.body)
+
+    def _given(self, unit: _Unit, env: origins.Env) -> Value:
+        """The statistic that comes back, of what the caller has passed."""
+        result = self._givers[unit.span]
+        stats = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
+        bare = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.bare])
+        strong = origins.STRONG if stats.how & origins.SQUARED else 0
+        return Value(bare.bare, stats.bare | stats.stats | bare.stats, result.how | stats.how | bare.how | strong)
+
+    def _followed(self, unit: _Unit, function: ast.AST, env: origins.Env, depth: int) -> Value:
+        key = unit.span, tuple(env.items())
+        if key in self._known:
+            return self._known[key]
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            self._arrived.add(unit)
+            return origins.mix(env.values())
+        self._known[key] = origins.NOTHING
+        into = Seen()
+        value = self._known[key] = light.result_of(function, env, _Here(self, unit.piece), into, depth)
+        if into.met:
+            self._arrived.add(unit)
+        if into.attrs:
+            self._note(unit, into)
+        return value
+
+    def global_(self, name: str) -> Value | None:
+        """What a loose statement binds, if that is a function; an import by another name."""
+        if name in self._renamed:
+            return Value(made=(self._renamed[name],))
+        found = [p for p in self.index.get(name, ()) if p.kind in _LOOSE]
+        if not found:
+            return None
+        key = "global", name
+        if key not in self._known:
+            self._known[key] = origins.NOTHING
+            for piece in found:
+                read = _read(self.text[slice(*piece.span)])
+                if read is not None:
+                    self._known[key] = light.global_of(read.body, name, _Here(self, piece))
+        return self._known[key] if self._known[key].made else None
+
+    # --- what comes of it
+
+    def _found(self) -> dict[Piece, Functions]:
+        reached_, waiting = set(self._arrived), list(self._arrived)
+        while waiting:
+            unit = waiting.pop()
+            names = self._made if not unit.name else self._aliases(unit)
+            new = {*self._naming(unit), *(u for name in names for u in self._using(name))} - reached_
+            reached_ |= new
+            waiting += new
+        found: dict[Piece, Functions] = dict.fromkeys(self._whole)
+        loose = False
+        for unit in reached_:
+            loose = loose or unit.piece.kind in _LOOSE
+            if unit.piece.kind == "class" and unit.piece not in self._whole:
+                found[unit.piece] = (found.get(unit.piece) or frozenset()) | {unit.name}
+            else:
+                found[unit.piece] = None
+        if loose or any(p.kind in _LOOSE for p in found):
+            found.update((p, None) for p in self.pieces if p.kind in _LOOSE)
+        if any(p.kind == "class" for p in found):
+            self._inherit(found)
+        return {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
+
+    def _aliases(self, unit: _Unit) -> set[str]:
+        """Names that loose statements give to a function, and to what they make of it."""
+        names: set[str] = set()
+        waiting = [unit.name] if unit.piece.kind == "def" else []
+        while waiting:
+            name = waiting.pop()
+            for at in mentions(self.text, name, Span(0, len(self.text))):
+                piece = self.piece_at(at)
+                if piece.kind == "plain" and name not in piece.names:
+                    waiting += set(piece.names) - names
+                    names.update(piece.names)
+        return names
+
+    def _inherit(self, found: dict[Piece, Functions]) -> None:
+        """What a class has from above may come about in it."""
+        own = dict(found)
+        for piece in self.pieces:
+            if piece.kind == "class":
+                above = [p for name in self._lines[piece.names[0]] for p in self.index[name] if p in own]
+                if above:
+                    sets = [own[p] for p in above]
+                    found[piece] = None if None in sets else frozenset().union(*[s for s in sets if s])
+
+
+class _Here(origins.Text):
+    """The text, as a function in one of its pieces sees it."""
+
+    def __init__(self, reading: _Reading, piece: Piece) -> None:
+        self._reading = reading
+        self._piece = piece
+
+    def attribute(self, name: str) -> Value:
+        return self._reading.attrs.get(name, origins.NOTHING)
+
+    def name(self, name: str) -> Value | None:
+        return self._reading.global_(name)
+
+    def call(self, called: Called, args: Sequence[Value], named: Mapping[str, Value], depth: int) -> Value | None:
+        return self._reading.call(called, args, named, depth, self._piece)
+
+
+def reached(found: set[str], named: Mapping[str, set[str]]) -> set[str]:
+    """With what these name, and what those name."""
+    every, waiting = set(found), list(found)
+    while waiting:
+        new = named.get(waiting.pop(), set()) - every
+        every |= new
+        waiting += new
+    return every

@@ -16,6 +16,7 @@ from normlint.evaluate.monomial import ONCE, Input, Mono, Param
 from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Value
 from normlint.norm.blocks import reinitialises
+from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
@@ -23,7 +24,6 @@ from normlint.norm.owner import keeps_statistic, owner_of
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation
 from normlint.norm.spine import spine
-from normlint.norm.worthy import is_base
 from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import reductions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 from normlint.evaluate import syntax as s
@@ -20,10 +20,8 @@ from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Functions, candidates
-from normlint.norm.worthy import is_base, is_named, naming
-from normlint.text.finding import Span
-from normlint.text.marks import RENAMED, Marks
+from normlint.norm.candidates import Functions, candidates, is_base
+from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
@@ -39,14 +37,14 @@ def entries(module: Module) -> Iterator[Entry]:
     if not found:
         return
     machine = Machine(module, Context({}))
-    names = _Named(module, marks)
+    names = _Named(module)
     for piece in found:
         try:
             block = module.block(piece)
         except SyntaxError:
             continue
         for node in definitions(block):
-            yield from _entries_of(machine, node, marks, names, found[piece])
+            yield from _entries_of(machine, node, names, found[piece])
     yield from _top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
@@ -60,9 +58,7 @@ def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
     return found
 
 
-def _entries_of(
-    machine: Machine, node: s.Function | s.Class, marks: Marks, names: _Named, where: Functions
-) -> Iterator[Entry]:
+def _entries_of(machine: Machine, node: s.Function | s.Class, names: _Named, where: Functions) -> Iterator[Entry]:
     module = machine.module
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
@@ -75,11 +71,11 @@ def _entries_of(
         if isinstance(inner, s.Class):
             nested = machine.define(inner, machine.globals, f"{node.name}.")
             if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
-                yield from _methods(module, nested.ref, marks, names, None)
+                yield from _methods(module, nested.ref, None)
     if isinstance(ref, FunctionRef):
         return
     if isinstance(ref, ClassRef):
-        yield from _methods(module, ref, marks, names, where)
+        yield from _methods(module, ref, where)
 
 
 def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
@@ -103,7 +99,7 @@ def _recast(machine: Machine, node: s.Function) -> bool:
     return False
 
 
-def _methods(module: Module, cls: ClassRef, marks: Marks, names: _Named, where: Functions) -> Iterator[Entry]:
+def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]:
     """The methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
     have = {m.name for m in methods}
@@ -111,18 +107,8 @@ def _methods(module: Module, cls: ClassRef, marks: Marks, names: _Named, where: 
         inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
         methods += [f for f in inherited if f.name not in have]
         have |= {m.name for m in inherited}
-    named = {m.name: _names(module, m) - {m.name} for m in methods}
-    called = set().union(*named.values()) if named else set()
-    reaching = naming({m.name for m in methods if marks.reduces(m.span)} | names.reducing, named)
-    if not is_named(cls.qualname):
-        owned = "Parameter(" in module.source(cls.node.span)
-        roots, rooted = (marks.may_root, names.possibly_rooted) if owned else (marks.roots, names.rooted)
-        # What the constructor roots, or makes of a function that does, any method may give back.
-        made = (f for f in cls.node.body if isinstance(f, s.Function) and f.name == "__init__")
-        if not any(roots(init.span) or marks.words(init.span) & rooted for init in made):
-            reaching &= naming({m.name for m in methods if roots(m.span)} | rooted, named)
-    if where is not None and not _handed_on(module, cls, where):
-        reaching &= naming(where, named)
+    called = set().union(*(_names(module, m) - {m.name} for m in methods))
+    reaching = have if where is None or _handed_on(module, cls, where) else set(where)
     reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
     for method in methods:
         extended = f"super().{method.name}(" in module.text and is_base(module.text, cls.node.name)
@@ -144,16 +130,13 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
 
 
 class _Named:
-    """Names of the unit's own, also of lambdas and of imports, by what their definitions hold or name in turn."""
+    """Where the unit names its functions."""
 
-    def __init__(self, module: Module, marks: Marks) -> None:
-        self._marks = marks
+    def __init__(self, module: Module) -> None:
         self._text = module.text
         self._every = module.pieces
         self._starts = [piece.span.start for piece in module.pieces]
         self._called: dict[str, bool] = {}
-        self._pieces = [p for p in module.pieces if p.kind in ("def", "plain", "compound")]
-        self._renamed = {match[1] for match in RENAMED.finditer(module.text)}
 
     def is_called(self, name: str) -> bool:
         """Somebody else in the text names the function, or it is private and its callers are elsewhere."""
@@ -173,25 +156,6 @@ class _Named:
         for match in _USE.finditer(self._text):
             found.setdefault(match[0], []).append(match.start())
         return found
-
-    @cached_property
-    def _words(self) -> dict[str, frozenset[str]]:
-        return {name: self._marks.words(p.span) for p in self._pieces for name in p.names}
-
-    def _holding(self, holds: Callable[[Span], bool]) -> set[str]:
-        return naming(self._renamed.union(n for p in self._pieces if holds(p.span) for n in p.names), self._words)
-
-    @cached_property
-    def reducing(self) -> set[str]:
-        return self._holding(self._marks.reduces)
-
-    @cached_property
-    def rooted(self) -> set[str]:
-        return self._holding(self._marks.roots)
-
-    @cached_property
-    def possibly_rooted(self) -> set[str]:
-        return self._holding(self._marks.may_root)
 
 
 def _names(module: Module, method: s.Function) -> set[str]:

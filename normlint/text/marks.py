@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from functools import cached_property, lru_cache
 
-from normlint.text.operations import FUSED, LENGTHS, MEANS, POWERS, PRODUCTS, ROOTS
+from normlint.text.operations import FUSED, LENGTHS, MEANS, PRODUCTS
 
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 
     from normlint.text.finding import Span
 
-_ROOTED: Final = (*LENGTHS.split(), *FUSED.split())
-REDUCING: Final = (*MEANS.split(), *_ROOTED)
+REDUCING: Final = (*MEANS.split(), *LENGTHS.split(), *FUSED.split())
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
-# Each run of blanks follows something of its own: two that meet cost the square of their length.
-_FRACTION: Final = r"(?:[-+(]\s*)*(?:\d*\.\d*[1-9]|\d+[eE]|1\s*/|[^\W\d])"
-_RECKONED: Final = r"(?:[-+(]\s*)*\d+\s*[-+*/]"  # 2/4, 1 - 1.5
-_POWER: Final = r"\*\*(?:(?<=[\w)\]}]\*\*)|(?<=[\w)\]}]\s\*\*)|(?<=\s\s\*\*)(?=[ =.\d(+-]))=?\s*"
 
 
 def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False, more: str = "(?!)") -> str:
@@ -51,43 +46,41 @@ _SQUARED: Final = "".join(  # torch.dot(x, x)
 )
 _REDUCTION: Final = _called(REDUCING, more=_SQUARED)
 _BARE_REDUCTION: Final = _called(REDUCING, bare=True, more=_SQUARED)
-_ROOTS: Final = (
-    "sqrt",
-    "reciprocal",
-    r"std(?<!\wstd)",
-    _called((word for word in _ROOTED if word.endswith("norm")), bare=True),
-    _called(("normalize",), whole=False),
-    rf"{_POWER}(?:{_FRACTION}|(?:[-+]\s*)*\(\s*{_RECKONED})",
-    rf"pow_?\s*\(\s*(?:[^()]*,\s*)?(?:{_FRACTION}|{_RECKONED})",
-    r"float_power_?\s*\(",
-)
-_POSSIBLE_ROOTS: Final = (
-    r"sqrt\s*\(",
-    _POWER + r"[-+]*[\w.(]",
-    _called(
-        (f"{word}{end}" for word in (*_ROOTED, *POWERS.split()) for end in ("", "_")),
-        whole=False,
-    ),
-)
-
-_BY_NAME: Final = (*REDUCING, *ROOTS.split(), "pow")
-_RENAMING: Final = rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in _BY_NAME)})"
-RENAMED: Final = re.compile(rf"{_RENAMING}(\w+)")  # `from torch import rsqrt as r`
-_EITHER_ROOT: Final = ("sqrt", *_POSSIBLE_ROOTS, *_ROOTS[1:])
+_WORDS: Final = "|".join(sorted(REDUCING, key=len, reverse=True))
+# `from torch import mean as m`, `m = torch.mean`, `getattr(x, "std")`: named, and not called there.
+RENAMED: Final = re.compile(rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in REDUCING)})(\w+)")
+# A subclass of one of torch's norms, which calls what it derives from.
+_DERIVED: Final = re.compile(r"nn\.(?:Layer|RMS)Norm\s*[,)]")
+_ABOVE: Final = re.compile(r"super\([^()]*\)\.forward\(")
+_UNCALLED: Final = rf"\.(?:{_WORDS})\b(?![ \t]*\()"
+_LIBRARY: Final = re.compile(r"\b(?:torch|linalg|functional|F|np|numpy)\.\w+$")
+_BY_NAME: Final = rf"getattr\([^()]*,\s*[\"'](?:{_WORDS})[\"']"
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
 _ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
 _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
 
 
 def may_hold_norm(data: bytes | str) -> bool:
-    """Is there a mark of a reduction, and one of a root? It may say yes wrongly; it must never say no wrongly."""
+    """Is there a mark of a reduction? It may say yes wrongly; it must never say no wrongly."""
     if isinstance(data, str) and data[:1] == "{":
         data = data.encode("utf-8", "surrogatepass")
     if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
         data = _ESCAPE.sub(_unescaped, data)
     if _reduces(data):
-        return any(_search(root, data) for root in _EITHER_ROOT) or _search(_RENAMING, data)
-    return _search(_RENAMING, data)
+        return True
+    text = data.decode("latin-1") if isinstance(data, bytes) else data
+    return bool(RENAMED.search(text) or any(_handed_on(text)))
+
+
+def _handed_on(text: str) -> Iterator[int]:
+    """Where a reduction is named, and not called."""
+    for match in _compiled(_UNCALLED).finditer(text):
+        if _LIBRARY.search(text, max(match.start() - 12, 0), match.end()):
+            yield match.start()
+    if _DERIVED.search(text):
+        yield from (match.start() for match in _ABOVE.finditer(text))
+    if "getattr(" in text:
+        yield from (match.start() for match in _compiled(_BY_NAME).finditer(text))
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
@@ -102,11 +95,6 @@ def any_reduction(text: str, span: Span) -> bool:
 def reductions(text: str, span: Span) -> list[int]:
     """Where the reductions in a stretch of the text are: their brackets."""
     return [match.start() for match in _compiled(_REDUCTION).finditer(text, *span)]
-
-
-def reduces(text: str) -> bool:
-    """Is there a reduction that isn't a method of `self`?"""
-    return _search(_BARE_REDUCTION, text)
 
 
 def _reduces(data: bytes | str) -> bool:
@@ -165,20 +153,24 @@ class Marks:
 
         return [at for opened, closed in quoted(self._text) if closed < len(self._text) for at in (opened, closed)]
 
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """Other names that reductions are imported by."""
+        found = RENAMED.finditer(self._text)
+        return {match[1]: self._text[: match.start()].rpartition(" ")[2].strip("(,") for match in found}
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """Where reductions are called, or named."""
+        every = [*self.reductions, *self._outside(_handed_on(self._text))]
+        for name in self.renamed:
+            every += [match.start() for match in re.finditer(rf"\b{name}\(", self._text)]
+        return sorted(every)
+
     def reduces(self, span: Span) -> bool:
         """A reduction."""
         at = bisect_left(self.reductions, span[0])
         return at < len(self.reductions) and self.reductions[at] < span[1]
-
-    def roots(self, span: Span) -> bool:
-        """A root, an inverse, a fractional power."""
-        from normlint.text.spared import is_spared
-
-        return any(not is_spared(self._text, at) for at in self._all(_ROOTS, span))
-
-    def may_root(self, span: Span) -> bool:
-        """A root, or what stands for one in a norm that takes none."""
-        return any(True for _ in self._all(_POSSIBLE_ROOTS, span))
 
     def words(self, span: Span) -> frozenset[str]:
         """All names in a stretch, also those in strings and comments."""
@@ -187,10 +179,6 @@ class Marks:
         if span not in self._words:
             self._words[span] = frozenset(WORD.findall(self._text, *span))
         return self._words[span]
-
-    def _all(self, patterns: Iterable[str], span: Span) -> Iterator[int]:
-        every = (match.start() for pattern in patterns for match in _compiled(pattern).finditer(self._text, *span))
-        return self._outside(every)
 
     def _outside(self, positions: Iterable[int]) -> Iterator[int]:
         return (at for at in positions if bisect_left(self._docs, at) % 2 == 0)

@@ -1,0 +1,364 @@
+"""The light reading of expressions and calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from normlint.evaluate.ops import OPS
+from normlint.evaluate.origins import (
+    CONTRACTING,
+    DEEPEST,
+    FOREIGN,
+    FUSED_NORMS,
+    KEEPING,
+    LENGTH_OPS,
+    LIBRARIES,
+    MULTIPLIES,
+    NONE,
+    NOTHING,
+    PARTIAL,
+    POWERS,
+    REDUCING,
+    ROOTED,
+    SAME,
+    SIZES,
+    SQUARED,
+    SQUARING,
+    STRONG,
+    SUMS,
+    Called,
+    Env,
+    Method,
+    Nested,
+    Seen,
+    Text,
+    Value,
+    item_of,
+    join,
+    library,
+    may_meet,
+    mix,
+    pure,
+    reduced,
+)
+
+
+class Expressions:
+    """Expressions; what binds names, and functions by themselves, is of the walk over statements."""
+
+    def __init__(self, text: Text, env: Env, into: Seen, depth: int) -> None:
+        self.text = text
+        self.env = env
+        self.seen = into
+        self.depth = depth
+        self.result = NOTHING
+
+    def bind(self, target: ast.expr, value: Value, node: ast.expr | None) -> None:
+        raise NotImplementedError
+
+    def function(self, node: Any, outer: Env) -> Value:
+        raise NotImplementedError
+
+    def followed(self, made: Nested, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+        raise NotImplementedError
+
+    # --- names
+
+    def name(self, node: ast.Name) -> Value:
+        found = self.env.get(node.id)
+        if found is not None:
+            return found
+        if node.id in LIBRARIES:
+            return NOTHING
+        found = self.text.name(node.id)
+        if found is not None:
+            return found
+        made: tuple[Any, ...] = (node.id,) if node.id in REDUCING or node.id in OPS else (("", node.id),)
+        return Value(frozenset((node.id,)), made=made)
+
+    def attribute(self, node: ast.Attribute) -> Value:
+        base, name = node.value, node.attr
+        if name in SIZES:
+            return NOTHING
+        if isinstance(base, ast.Name) and base.id not in self.env:
+            if base.id in ("self", "cls"):
+                self.seen.read.add(name)
+                known = self.env.get(f".{name}")
+                shared = self.text.attribute(name)
+                label = Value(frozenset((f".{name}",)), made=(("self", name),))
+                return join((known or label, shared))
+            return (
+                Value(made=(name,))
+                if base.id in LIBRARIES
+                else Value(frozenset((f"{base.id}.{name}",)), made=((base.id, name),))
+            )
+        value = self.expr(base)
+        if name in SAME:
+            return value
+        if not value.bare and not value.stats:
+            return Value(frozenset((f"*.{name}",)), made=(name,)) if not library(base) else Value(made=(name,))
+        part = item_of(value, name)
+        return part._replace(made=(Method(name, value),)) if name in REDUCING else part
+
+    # --- expressions
+
+    def expr(self, node: ast.expr) -> Value:
+        handler = _EXPR.get(type(node))
+        return handler(self, node) if handler is not None else self.all_of(node)
+
+    def all_of(self, node: ast.AST) -> Value:
+        """Anything else: made of its parts."""
+        return join([self.expr(inner) for inner in ast.iter_child_nodes(node) if isinstance(inner, ast.expr)])
+
+    def nothing(self, _: ast.expr) -> Value:
+        return NOTHING
+
+    def several(self, node: Any) -> Value:
+        return join([self.expr(one) for one in node.elts])
+
+    def values(self, node: Any) -> Value:
+        return join([self.expr(one) for one in node.values])
+
+    def inner(self, node: Any) -> Value:
+        return self.expr(node.value)
+
+    def unary(self, node: ast.UnaryOp) -> Value:
+        return self.expr(node.operand)
+
+    def told(self, node: ast.expr) -> Value:
+        """A comparison, a string: its parts are evaluated for what they bind."""
+        if self.seen.binds:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.NamedExpr):
+                    self.walrus(inner)
+        return NOTHING
+
+    def if_exp(self, node: ast.IfExp) -> Value:
+        self.expr(node.test)
+        return join((self.expr(node.body), self.expr(node.orelse)))
+
+    def walrus(self, node: ast.NamedExpr) -> Value:
+        value = self.expr(node.value)
+        self.bind(node.target, value, node.value)
+        return value
+
+    def lambda_(self, node: ast.Lambda) -> Value:
+        depth, self.depth = self.depth, max(self.depth, 1)
+        self.function(node, self.env)
+        self.depth = depth
+        return Value(made=(Nested(node, self.env),))
+
+    def comprehension(self, node: Any) -> Value:
+        before = self.env
+        self.env = dict(before)
+        for part in node.generators:
+            self.bind(part.target, self.expr(part.iter), None)
+            for test in part.ifs:
+                self.expr(test)
+        value = self.expr(node.elt) if not isinstance(node, ast.DictComp) else self.expr(node.value)
+        self.env = before
+        return value
+
+    def subscript(self, node: ast.Subscript) -> Value:
+        value = self.expr(node.value)
+        key = node.slice
+        if isinstance(key, ast.Constant) and isinstance(key.value, int | str):
+            return item_of(value, key.value)
+        if isinstance(key, ast.Name) and not value.bare and not value.stats:
+            return self.expr(key)
+        return value._replace(made=()) if value.made and value.bare else value
+
+    def bin_op(self, node: ast.BinOp) -> Value:
+        left, right = self.expr(node.left), self.expr(node.right)
+        if isinstance(node.op, ast.MatMult):
+            return self.contracted(node, (left, right))
+        return self.binary(node.op, left, right)
+
+    def binary(self, op: ast.operator, left: Value, right: Value) -> Value:
+        if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv):
+            return self.product(left, right, divide=isinstance(op, ast.Div | ast.FloorDiv))
+        if isinstance(op, ast.Pow):
+            return self.power(left)
+        return self.sum(left, right)
+
+    def product(self, left: Value, right: Value, *, divide: bool) -> Value:
+        if (left.stats and not left.stats.isdisjoint(right.bare)) or (
+            right.stats and not right.stats.isdisjoint(left.bare)
+        ):
+            self.meet(left, right)
+        value = mix((left, right))
+        if divide:
+            return value._replace(how=value.how | ROOTED) if right.stats else value
+        return value if left.bare.isdisjoint(right.bare) else value._replace(how=value.how | SQUARED)
+
+    def meet(self, left: Value, right: Value) -> None:
+        """The product of what a statistic was taken of with it."""
+        how = left.how * bool(left.stats) | right.how * bool(right.stats)
+        if how & (STRONG | ROOTED):
+            self.seen.met = True
+        self.seen.weakly = True
+
+    def power(self, value: Value) -> Value:
+        """A square, or a root."""
+        how = value.how | (SQUARED if value.bare else 0) | (ROOTED if value.stats else 0)
+        return value._replace(how=how, made=())
+
+    def sum(self, left: Value, right: Value) -> Value:
+        """X − mean(x) is x still."""
+        if left.stats and reduced(left) and left.stats & right.bare:
+            return mix((left._replace(stats=left.stats - right.bare), right))
+        if right.stats and reduced(right) and right.stats & left.bare:
+            return mix((left, right._replace(stats=right.stats - left.bare)))
+        return mix((left, right))
+
+    # --- calls
+
+    def call(self, node: ast.Call) -> Value:
+        func = node.func
+        args = [self.expr(a) for a in node.args]
+        if node.args and isinstance(node.args[-1], ast.Starred):
+            args += args[-1:] * 4
+        named = {k.arg or "**": self.expr(k.value) for k in node.keywords}
+        if isinstance(func, ast.Attribute) and not library(func.value):
+            return self.method(node, func, args, named)
+        if isinstance(func, ast.Attribute):
+            if library(func.value, FOREIGN):
+                return self.unknown(node, args, named)
+            inner = func.value
+            overload = (
+                isinstance(inner, ast.Attribute)
+                and isinstance(inner.value, ast.Attribute)
+                and inner.value.attr == "aten"
+            )
+            name = inner.attr if overload and isinstance(inner, ast.Attribute) else func.attr
+            return self.out(node, self.op(name.rstrip("_"), node, args, named))
+        if isinstance(func, ast.Name) and func.id == "getattr" and len(node.args) > 1:
+            key = node.args[1]
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                return self.attribute(ast.Attribute(node.args[0], key.value, ast.Load()))
+        made = self.expr(func)
+        return self.out(node, self.apply(made, node, args, named))
+
+    def method(self, node: ast.Call, func: ast.Attribute, args: list[Value], named: dict[str, Value]) -> Value:
+        base, name = func.value, func.attr
+        if name in SIZES:
+            return NOTHING
+        own = isinstance(base, ast.Name) and base.id in ("self", "cls")
+        above = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
+        if own or above:
+            self.seen.read.add(name)
+            value = join((self.text.attribute(name), self.env.get(f".{name}", NOTHING)))
+            given = self.local(Called("self", name, False), args, named)
+            if given is None and above and name == "forward":  # of torch's own norm, perhaps
+                self.seen.met = True
+            if given is not None or not value.made:
+                return given if given is not None else self.unknown(node, args, named)
+            return self.apply(value, node, args, named)
+        if isinstance(base, ast.Name) and base.id not in self.env:
+            given = self.local(Called(base.id, name, False), args, named)
+            if given is not None:
+                return given
+            if any(v is not NOTHING for v in (*args, *named.values())):  # a module of functions, as far as one can tell
+                return self.out(node, self.op(name, node, args, named))
+        receiver = self.expr(base)
+        stripped = name[:-1] if name.endswith("_") and not name.endswith("__") else name
+        if name in ("append", "add", "update", "setdefault", "extend", "insert") and (args or named):
+            given = join((*args, *named.values()))
+            if given.stats or given.made:
+                self.bind(base, join((receiver, given)), None)
+        value = self.op(stripped, node, [receiver, *args], named)
+        if stripped != name and isinstance(base, ast.Name | ast.Attribute):
+            self.bind(base, value, None)
+        return value
+
+    def out(self, node: ast.Call, value: Value) -> Value:
+        for keyword in node.keywords:
+            if keyword.arg == "out":
+                self.bind(keyword.value, value, None)
+        return value
+
+    def apply(self, func: Value, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
+        """A call of what a name or an expression holds."""
+        results = []
+        for made in func.made:
+            if isinstance(made, str):
+                results.append(self.op(made, node, args, named))
+            elif isinstance(made, Method):
+                results.append(self.op(made.name, node, [made.value, *args], named))
+            elif isinstance(made, Nested):
+                results.append(self.followed(made, args, named))
+            else:
+                given = self.local(Called(made[0], made[1], False), args, named)
+                results.append(self.unknown(node, args, named, made[1]) if given is None else given)
+        return join(results) if results else self.unknown(node, [func, *args], named)
+
+    def local(self, called: Called, args: list[Value], named: dict[str, Value]) -> Value | None:
+        called = called._replace(given=may_meet((*args, *named.values())))
+        self.seen.called.add(called)
+        return self.text.call(called, args, named, self.depth + 1) if self.depth < DEEPEST else None
+
+    def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
+        if name in FUSED_NORMS:
+            self.seen.met = True
+        if name in REDUCING:
+            return self.reduced(name, node, args, named)
+        if name in PARTIAL and args and any(v.made for v in args):
+            return join(args)._replace(bare=NONE)
+        every = (*args, *named.values())
+        if name in MULTIPLIES:
+            value = mix(every)
+            for number, one in enumerate(every):
+                for two in every[number + 1 :]:
+                    self.product(one, two, divide=name.endswith("div") or "divide" in name)
+            return value._replace(how=value.how | ROOTED) if value.stats and "div" in name else value
+        if name in CONTRACTING:
+            return self.contracted(node, every)
+        if name in KEEPING:
+            value = mix(every) if name in SUMS else mix((*(args or every)[:1], *(v for v in every if v.stats)))
+            return self.power(value) if name in POWERS else value
+        return self.unknown(node, args, named, name)
+
+    def reduced(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
+        """A statistic, which may have one of its own in turn: its label begins with #."""
+        value = mix((*args, *named.values()))
+        if not value.bare and not value.stats:
+            return NOTHING
+        strong = STRONG if value.how & SQUARED or name in SQUARING else 0
+        how = value.how & ~SQUARED | strong | ROOTED * (name in LENGTH_OPS)
+        if name == "normalize":
+            self.seen.met = True
+            return Value(value.bare, value.bare | value.stats, how)
+        return Value(frozenset((f"#{node.lineno}:{node.col_offset}",)), value.bare | value.stats, how)
+
+    def contracted(self, node: ast.AST, every: Sequence[Value]) -> Value:
+        """Sums of products: of something with itself, a statistic."""
+        label = frozenset((f"#{node.lineno}:{node.col_offset}",))  # type: ignore[attr-defined]
+        stats, how = mix([v for v in every if v.stats and pure(v)]), 0
+        for number, one in enumerate(every):
+            for two in every[number + 1 :]:
+                self.product(one, two, divide=False)
+                if shared := one.bare & two.bare:
+                    stats, how = stats._replace(stats=stats.stats | shared), STRONG
+        return Value(label, stats.stats, stats.how | how)
+
+    def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
+        """A value of its own, and a function of every statistic that was given."""
+        every = [v for v in (*args, *named.values()) if v.bare or v.stats]
+        kept = [v for v in every if v.stats and pure(v)]
+        value = mix(kept)
+        mark = "#" if kept and len(kept) == len(every) else f"{name}@"
+        label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))
+        return Value(label, value.stats, value.how | ROOTED if value.stats and name in POWERS else value.how)
+
+
+_W = Expressions
+_EXPR: dict[type[ast.AST], Callable[[Expressions, Any], Value]] = {
+    ast.Name: _W.name, ast.Attribute: _W.attribute, ast.Call: _W.call, ast.BinOp: _W.bin_op,
+    ast.UnaryOp: _W.unary, ast.Tuple: _W.several, ast.List: _W.several, ast.Set: _W.several, ast.Dict: _W.values,
+    ast.BoolOp: _W.values, ast.Starred: _W.inner, ast.Await: _W.inner, ast.Slice: _W.told,
+    ast.Constant: _W.nothing, ast.Compare: _W.told, ast.JoinedStr: _W.told, ast.IfExp: _W.if_exp,
+    ast.NamedExpr: _W.walrus, ast.Lambda: _W.lambda_, ast.Subscript: _W.subscript, ast.ListComp: _W.comprehension,
+    ast.SetComp: _W.comprehension, ast.GeneratorExp: _W.comprehension, ast.DictComp: _W.comprehension,
+}  # fmt: skip

@@ -1,0 +1,188 @@
+"""What the light reading knows of a value, and the classes of operations that it tells apart."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from normlint.text.operations import CLASSES, FUSED, LENGTHS
+
+Labels: TypeAlias = "frozenset[str]"
+NONE: Final[Labels] = frozenset()
+SQUARED, STRONG, ROOTED = 1, 2, 4  # what is bare, a square or the like; a statistic of one; a root of a statistic
+DEEPEST: Final = 5  # calls within calls
+MOST: Final = 16  # origins of one value; what is made of more is something of its own
+
+
+def _words(*classes: str) -> frozenset[str]:
+    return frozenset(word for name in classes for word in CLASSES[name].split())
+
+
+FUSED_NORMS: Final = frozenset(FUSED.split())
+REDUCING: Final = _words("statistic") | {"cumsum"} | {word for word in _words("reduction") if "avg_pool" in word}
+LENGTH_OPS: Final = frozenset(LENGTHS.split())
+SQUARING: Final = LENGTH_OPS | {"var", "var_mean", "einsum", "vecdot"}
+CONTRACTING: Final = _words("contraction")
+MULTIPLIES: Final = _words("scaling") | {"addcmul", "addcdiv", "lerp"}
+SUMS: Final = _words("sum", "degree 1", "selection") | {"max", "min", "clamp", "clip"}
+KEEPING: Final = _words("layout", "same", "cast", "power") | {"clamp_min", "clamp_max"} | SUMS
+POWERS: Final = _words("power") | {"exp", "abs", "absolute", "fabs"}
+SIZES: Final = _words("question") | {"shape", "ndim", "device", "dtype", "names"}
+SAME: Final = frozenset(("T", "mT", "H", "data", "real", "values"))
+LIBRARIES: Final = frozenset(("torch", "np", "numpy", "math", "nn", "F", "jnp", "einops"))
+FOREIGN: Final = frozenset(("np", "numpy", "jnp"))
+PARTIAL: Final = frozenset(("partial", "compile", "vmap", "wraps", "jit", "script", "checkpoint"))
+
+
+class Value(NamedTuple):
+    """`bare`: what it is made of, element by element; `stats`: what a reduction in it was taken of.
+
+    `how`: as bits, what is known of both. `made`: if it is a function, what it computes.
+    """
+
+    bare: Labels = NONE
+    stats: Labels = NONE
+    how: int = 0
+    made: tuple[Any, ...] = ()
+
+
+NOTHING: Final = Value()
+Env: TypeAlias = "dict[str, Value]"
+
+
+class Called(NamedTuple):
+    """A function of the text that may be called: `own`: a method of `self`; `given`: with a statistic."""
+
+    own: str
+    name: str
+    given: bool
+
+
+class Nested:
+    """A function in another, or a lambda, with the names it sees."""
+
+    __slots__ = ("env", "node")
+
+    def __init__(self, node: Any, env: Env) -> None:
+        self.node = node
+        self.env = env
+
+
+class Method:
+    """An op of a value, handed on without being called."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Value) -> None:
+        self.name = name
+        self.value = value
+
+
+class Seen:
+    """What a walk over a function has shown."""
+
+    def __init__(self, binds: bool = True) -> None:
+        self.binds = binds  # a walrus stands in the text
+        self.met = False
+        self.weakly = False  # with a mean of itself, not of squares
+        self.result = NOTHING
+        self.attrs: Env = {}  # of self, that hold a statistic or a function
+        self.read: set[str] = set()  # attributes of self
+        self.called: set[Called] = set()
+
+
+class Text:
+    """What a function may see of its text: nothing, for one that is read by itself."""
+
+    def attribute(self, name: str) -> Value:  # noqa: ARG002
+        """What any function of the text has put there."""
+        return NOTHING
+
+    def name(self, name: str) -> Value | None:  # noqa: ARG002
+        """What the text binds outside of functions."""
+        return None
+
+    def call(
+        self,
+        called: Called,  # noqa: ARG002
+        args: Sequence[Value],  # noqa: ARG002
+        named: Mapping[str, Value],  # noqa: ARG002
+        depth: int,  # noqa: ARG002
+    ) -> Value | None:
+        """What a function of the text gives back; None where there is none."""
+        return None
+
+
+def mix(values: Iterable[Value]) -> Value:
+    """What is made of all of them."""
+    kept = [v for v in values if v.bare or v.stats]
+    if len(kept) < 2:
+        return Value(*kept[0][:3]) if kept else NOTHING
+    first, *others = kept
+    bare = first.bare.union(*[v.bare for v in others])
+    stats = first.stats.union(*[v.stats for v in others])
+    how = first.how
+    for v in others:
+        how |= v.how
+    if len(bare) > MOST:
+        bare = frozenset((f"~{hash(bare)}",))
+    return Value(bare, stats if len(stats) <= MOST else frozenset(sorted(stats)[:MOST]), how)
+
+
+def join(values: Iterable[Value]) -> Value:
+    """What may be any of them, or holds all."""
+    kept = [v for v in values if v is not NOTHING]
+    if len(kept) < 2:
+        return kept[0] if kept else NOTHING
+    made = tuple(dict.fromkeys(m for v in kept for m in v.made))[:4] if any(v.made for v in kept) else ()
+    mixed = mix(kept)
+    return mixed._replace(made=made) if made else mixed
+
+
+def bound(node: ast.arguments, args: Sequence[Value], named: Mapping[str, Value]) -> Env:
+    """The parameters of a call; those that aren't given stand for themselves."""
+    params = [*node.posonlyargs, *node.args]
+    env: Env = {}
+    if params and params[0].arg in ("self", "cls"):
+        args = args[1:] if len(args) == len(params) else args
+        params = params[1:]
+    for one in (*params, *node.kwonlyargs):
+        env[one.arg] = named.get(one.arg) or Value(frozenset((one.arg,)))
+    env.update((one.arg, value) for one, value in zip(params, args, strict=False))
+    rest = [*args[len(params) :], *(v for k, v in named.items() if k not in env)]
+    for star in (node.vararg, node.kwarg):
+        if star is not None:
+            env[star.arg] = join([Value(frozenset((star.arg,))), *rest])
+    return env
+
+
+def reduced(value: Value) -> bool:
+    """Nothing but statistics."""
+    return all(label[0] == "#" for label in value.bare)
+
+
+def pure(value: Value) -> bool:
+    """A statistic and numbers, as far as one can tell."""
+    return value.bare.isdisjoint(value.stats) and not any("@" in label or "(" in label for label in value.bare)
+
+
+def may_meet(values: Sequence[Value]) -> bool:
+    """A statistic is handed over, and what it may be of: in another argument, or by `self`."""
+    stats = NONE.union(*[v.stats for v in values])
+    if not stats:
+        return False
+    return any(not stats.isdisjoint(v.bare) for v in values) or any(label[0] == "." for label in stats)
+
+
+def item_of(value: Value, key: object) -> Value:
+    """An item or an attribute: something of its own, made as the whole is."""
+    if not value.bare or len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):
+        return value._replace(made=()) if value.made else value
+    return value._replace(bare=frozenset([f"{label}[{key}]" for label in value.bare]), made=())
+
+
+def library(node: ast.expr, names: frozenset[str] = LIBRARIES) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in names

@@ -62,6 +62,13 @@ def test_an_eps_that_is_not_passed_is_not_zero() -> None:
         ("a gain that isn't passed", None, "return F.rms_norm(x, D, None, self.eps)", {"NRM505"}),
         ("a bias that isn't passed", BIASED, "return F.layer_norm(x, D, self.weight, None, self.eps)", {"NRM505"}),
         ("the whole shape", None, "return F.rms_norm(x, x.shape, self.weight, self.eps)", {"NRM101"}),
+        (
+            "an eps that is lost on one path",
+            None,
+            "if self.fast:\n    return F.rms_norm(x, D, self.weight, 1e-6)\n"
+            "return F.rms_norm(x, D, self.weight, self.eps)",
+            {"NRM304"},
+        ),
         ("an output that stays fp32", None, "return F.rms_norm(x.float(), D, self.weight, self.eps)", {"NRM203"}),
         ("a gain that starts at two", None, "return F.rms_norm(x, D, 1 + self.weight, self.eps)", {"NRM406"}),
         (

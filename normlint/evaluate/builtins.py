@@ -112,6 +112,8 @@ def _range(m: Machine, env: Env, node: s.Call) -> Value:
     if args and len(numbers) == len(args) and abs(max(numbers, key=abs)) < 64:
         return Tup(tuple(number(float(i)) for i in range(*map(int, numbers))))
     first = args[0] if args else None
+    if len(args) == 1 and isinstance(first, Product) and describe(first) in m.ctx.asked:
+        return AxesOf(every=True)
     from_end = isinstance(first, Product) and len(args) > 1 and (first.mono.coef < 0 or first.number == -1)
     return AxesOf() if from_end else Opaque("range")
 

@@ -109,7 +109,9 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class AxesOf:
-    """Axes that the text computes from a shape: the last len(normalized_shape)."""
+    """Axes that the text computes from a shape: the last len(normalized_shape), or every one."""
+
+    every: bool = False
 
 
 @dataclass(frozen=True, slots=True)

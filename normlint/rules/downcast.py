@@ -91,7 +91,6 @@ def _returned_wide(c: Computation) -> bool:
     "NRM205",
     name="half-precision-statistic",
     fix=Applicability.SAFE,
-    unless=("NRM201", "NRM202"),
     about=("dtype",),
     dtypes=HALVES,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.registry import FP16, Problem, rule
 from normlint.rules.repair import eps as repair
@@ -247,11 +248,19 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
+    An eps that one path uses and another doesn't is reported where it is lost, without a fix.
+
     Fix safety: safe, for whoever passes an eps gets it.
     """
     if norm.owner.unused_eps is not None and norm.meant:
         unused = norm.owner.unused_eps
         yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
+        return
+    given = {e.at for c in norm.computations for e in c.eps if e.name and e.at != NOWHERE}
+    for c in norm.computations if given and norm.meant else ():
+        if c.eps and all(e.value is not None and e.at not in given for e in c.eps):
+            place = c.eps[0].at if c.eps[0].at != NOWHERE else c.statistic.span
+            yield Problem(place, f"on this path eps is {c.eps[0].value:g}, whatever was given")
 
 
 @rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE, dtypes=FP16)

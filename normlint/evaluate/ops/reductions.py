@@ -42,8 +42,8 @@ def axes_of(value: Value | None, rank: int | None) -> Axes:
     match value:
         case None | Constant(value=None):
             return ALL
-        case AxesOf():
-            return TRAILING
+        case AxesOf(every=every):
+            return ALL if every else TRAILING
         case Tup(items=()):
             return ALL
         case Tup(items=items):

@@ -241,9 +241,9 @@ def test_a_norm_beside_a_broken_one_is_not_told() -> None:
 
 
 BLANKS = {
-    "a power": "mean(x)\nx**" + " " * 5_000 + "]",
-    "a power of a line far below": "mean(x)\nx**" + "\n" * 5_000 + "]",
-    "stars in a comment": "mean(x)  #  **" + " " * 5_000 + "**",
+    "a reduction without its bracket": "x = mean" + " " * 5_000 + "]",
+    "a reduction far above": "x = mean" + "\n" * 5_000 + "]",
+    "a renamed import": "from torch import mean" + " " * 5_000 + "as",
 }
 
 

@@ -95,7 +95,7 @@ def test_a_product_keeps_the_order_of_the_code_and_every_step() -> None:
         ("the steps", mono(X), mono(X).stepped(Step("cast", HERE))),
         ("the dtypes of a statistic", mono(SQUARE), mono(Stat(mono((X, 2)), "mean", (-1,), True, square=DType.FP32))),
         ("the spelling of a statistic", mono(SQUARE), mono(Stat(mono((X, 2)), "mean", (-1,), True, spelled="einsum"))),
-        ("how a parameter was made", mono(Param("w", "parameter")), mono(Param("w", "buffer", "ones"))),
+        ("how a parameter was made", mono(Param("w", "parameter")), mono(Param("w", "parameter", "ones"))),
         ("a default", mono(Scalar("eps", 1e-5)), mono(Scalar("eps", 1e-6))),
         ("the place of a sum", mono(Plus(mono(X), mono(), span=HERE)), mono(Plus(mono(X), mono(), span=THERE))),
     ),

@@ -18,6 +18,7 @@ from normlint.evaluate.origins import (
     MULTIPLIES,
     NONE,
     NOTHING,
+    OPERATORS,
     PARTIAL,
     POWERS,
     REDUCING,
@@ -28,6 +29,7 @@ from normlint.evaluate.origins import (
     SQUARING,
     STRONG,
     SUMS,
+    TOGETHER,
     Called,
     Env,
     Method,
@@ -39,6 +41,7 @@ from normlint.evaluate.origins import (
     join,
     library,
     may_meet,
+    meant,
     mix,
     pure,
     reduced,
@@ -263,6 +266,7 @@ class Expressions:
             if any(v is not NOTHING for v in (*args, *named.values())):  # a module of functions, as far as one can tell
                 return self.out(node, self.op(name, node, args, named))
         receiver = self.expr(base)
+        name = OPERATORS.get(name, name)
         stripped = name[:-1] if name.endswith("_") and not name.endswith("__") else name
         if name in ("append", "add", "update", "setdefault", "extend", "insert") and (args or named):
             given = join((*args, *named.values()))
@@ -318,7 +322,8 @@ class Expressions:
         if name in KEEPING:
             value = mix(every) if name in SUMS else mix((*(args or every)[:1], *(v for v in every if v.stats)))
             return self.power(value) if name in POWERS else value
-        return self.unknown(node, args, named, name)
+        near = meant(name)
+        return self.op(near, node, args, named) if near else self.unknown(node, args, named, name)
 
     def reduced(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
         """A statistic, which may have one of its own in turn: its label begins with #."""
@@ -346,6 +351,9 @@ class Expressions:
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
         """A value of its own, and a function of every statistic that was given."""
         every = [v for v in (*args, *named.values()) if v.bare or v.stats]
+        whole = mix(every) if name in TOGETHER else NOTHING
+        if whole.how & (ROOTED | STRONG) and not whole.bare.isdisjoint(whole.stats):
+            self.seen.met = True
         kept = [v for v in every if v.stats and pure(v)]
         value = mix(kept)
         mark = "#" if kept and len(kept) == len(every) else f"{name}@"

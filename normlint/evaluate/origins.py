@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from normlint.text.operations import CLASSES, FUSED, LENGTHS
@@ -32,7 +33,23 @@ SIZES: Final = _words("question") | {"shape", "ndim", "device", "dtype", "names"
 SAME: Final = frozenset(("T", "mT", "H", "data", "real", "values"))
 LIBRARIES: Final = frozenset(("torch", "np", "numpy", "math", "nn", "F", "jnp", "einops"))
 FOREIGN: Final = frozenset(("np", "numpy", "jnp"))
+TOGETHER: Final = frozenset(("prod", "zip", "map"))  # of Python: what they are given may meet in what they give
+OPERATORS: Final = {
+    f"__{r}{name}__": name for name in ("mul", "truediv", "add", "sub", "pow") for r in ("", "r", "i")
+} | {f"__{r}truediv__": "div" for r in ("", "r", "i")}
+_KNOWN: Final = _words(*CLASSES)
+_NEAR: Final = sorted(_words("statistic", "power"))
 PARTIAL: Final = frozenset(("partial", "compile", "vmap", "wraps", "jit", "script", "checkpoint"))
+
+
+@lru_cache(maxsize=4096)
+def meant(name: str) -> str:
+    """The statistic or power that a name which torch doesn't have is nearly the name of; empty if there is none."""
+    if name in _KNOWN or len(name) < 3 or not name.isalpha() or not name.islower():
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, _NEAR, 1, 0.8)), "")
 
 
 class Value(NamedTuple):

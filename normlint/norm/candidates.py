@@ -201,7 +201,7 @@ class _Reading:
     # --- reading
 
     def candidates(self) -> dict[Piece, Functions]:
-        for at in self._marks.seeds:
+        for at in self._marks.seeds if self.pieces else ():
             unit = self.unit_at(at)
             piece = self.piece_at(at)
             if unit is None or (piece.kind == "compound" and _CLASS.search(self.text, *piece.span)):

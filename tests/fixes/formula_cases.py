@@ -51,10 +51,6 @@ return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
         more=DECORATED.format(line="self.seen.add_(1)\n        "),
     ),
     "the weight of ones belongs to another norm, too": SHARED,
-    "a fused path takes the weight without 1 +": norm("""
-if self.fused:
-    return nn.functional.rms_norm(x, (8,), self.weight, self.eps)
-return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * (1 + self.weight)"""),
     "an RMS norm with a bias may be a layer norm after all": norm("""
 var = h.var(-1, keepdim=True, unbiased=False)
 return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias"""),

@@ -195,8 +195,10 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     iterable = m.eval(env, node.iterable)
+    if isinstance(iterable, AxesOf) and not iterable.every:
+        return iterable
     if isinstance(iterable, AxesOf):
-        return Opaque("list") if iterable.every else iterable
+        iterable = Opaque("range")
     if isinstance(iterable, Tup) and 0 < len(iterable.items) <= 8:
         return tup(tuple(_element(m, env, node, i) for i in iterable.items))
     inner = Env(parent=env)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate.ops import OPS, signatures
-from normlint.evaluate.value import Method, Path, Value
+from normlint.evaluate.value import Method, Path, Product, Value
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
     refused = [name for name in args.keywords if {name, signatures.NUMPY.get(name)} & set(bound.unexpected)]
     keywords = {name: given for name, given in args.keywords.items() if name not in refused}
     space = key.partition(".")[0]
-    if space not in signatures.SPACES.values() or (space == "Tensor" and not _is_torch(m)):
+    if space not in signatures.SPACES.values() or (space == "Tensor" and not (_of_tensor(args) and _is_torch(m))):
         return args._replace(keywords=keywords, more=True)
     from difflib import get_close_matches
 
@@ -84,6 +84,11 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
         if near:
             keywords[near] = given
     return args._replace(keywords=keywords, more=more)
+
+
+def _of_tensor(args: Arguments) -> bool:
+    """Whether a method is a tensor's: `ops.mean(x)` gives the tensor to some object that has one of the same name."""
+    return not any(isinstance(g.value, Product) and g.value.tensor for g in args.positional[1:])
 
 
 def _hint(name: str) -> str:

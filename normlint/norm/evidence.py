@@ -36,7 +36,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         and AGAINST.search(f"{owner.name} {describe(c.input)[:40]}")
     ):
         return False
-    if _standardises(c, named, gain):
+    if _standardises(c, named, gain, owner):
         return False
     if c.power != -HALF and not (named or gain):
         return False
@@ -58,12 +58,11 @@ def _protected(c: Computation) -> bool:
     return c.protected and rooted and c.returned and not c.others and (c.power == HALF or c.degree == 1)
 
 
-def _standardises(c: Computation, named: bool, gain: bool) -> bool:
+def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:
     """(x − mean) / std of data, not of features."""
-    if gain or c.kind != "layer":
+    if gain or c.kind != "layer" or c.statistic.biased or c.over_last:
         return False
-    unbiased = not c.statistic.biased
-    return unbiased and not named and not c.over_last
+    return not named or (c.over_everything and owner.intent == "norm")  # adv_norm(adv): named for what it does to data
 
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:

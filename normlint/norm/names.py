@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _OTHER = re.compile(
-    r"batch_?norm|instance_?norm|group_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
+    r"batch_?norm|instance_?norm|group_?norm|graph_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
     r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm",
     re.IGNORECASE,
 )

@@ -113,4 +113,35 @@ def layer_norm(features, eps=1e-5):
     features["e"] = x / torch.sqrt(x.var(dim=-1, keepdim=True, unbiased=False) + eps)
     return features
 """,
+    "advantages over the whole batch, in a function that has norm in its name": """
+def adv_norm(adv):
+    return (adv - adv.mean()) / (adv.std() + 1e-8)
+""",
+    "a norm over the nodes of a graph, with a learned share of the mean": """
+class GraphNorm(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.bias = nn.Parameter(torch.zeros(d))
+        self.mean_scale = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x):
+        mean = x.mean(0, keepdim=True)
+        out = x - mean * self.mean_scale
+        var = out.float().pow(2).mean(0, keepdim=True).to(x.dtype)
+        return self.weight * out / (var + self.eps).sqrt() + self.bias
+""",
+    "a backend that has methods named like a tensor's, with keywords of its own": """
+class RMSNorm(nn.Module):
+    def __init__(self, d, ops):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(d))
+        self.ops = ops
+
+    def forward(self, x):
+        self.ops.mean(x, axes=3)
+        s = x.float().pow(2).mean(-1, keepdim=True)
+        return (x * torch.rsqrt(s + 1e-6)).to(x.dtype) * self.w
+""",
 }

@@ -105,6 +105,12 @@ def _tuple(m: Machine, env: Env, node: s.Call) -> Value:
     return args[0] if args else Tup(())
 
 
+def _list(m: Machine, env: Env, node: s.Call) -> Value:
+    """A list may be changed later: of one that counts axes nothing is known."""
+    value = _tuple(m, env, node)
+    return Opaque("list") if isinstance(value, AxesOf) else value
+
+
 def _range(m: Machine, env: Env, node: s.Call) -> Value:
     """Constant ranges are tuples; a range that counts from the end names the last axes."""
     args = _args(m, env, node)
@@ -113,7 +119,7 @@ def _range(m: Machine, env: Env, node: s.Call) -> Value:
         return Tup(tuple(number(float(i)) for i in range(*map(int, numbers))))
     first = args[0] if args else None
     if len(args) == 1 and isinstance(first, Product) and describe(first) in m.ctx.asked:
-        return AxesOf(every=True)
+        return AxesOf(m.ctx.asked[describe(first)])
     from_end = isinstance(first, Product) and len(args) > 1 and (first.mono.coef < 0 or first.number == -1)
     return AxesOf() if from_end else Opaque("range")
 
@@ -207,7 +213,7 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.max": _extreme,
     "builtins.min": _extreme,
     "builtins.tuple": _tuple,
-    "builtins.list": _tuple,
+    "builtins.list": _list,
     "builtins.range": _range,
     "builtins.dict": _dict,
     "builtins.getattr": _getattr,

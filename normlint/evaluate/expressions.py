@@ -195,7 +195,7 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     iterable = m.eval(env, node.iterable)
-    if isinstance(iterable, AxesOf) and not iterable.every:
+    if isinstance(iterable, AxesOf) and iterable.of is None:
         return iterable
     if isinstance(iterable, AxesOf):
         iterable = Opaque("range")

@@ -109,9 +109,9 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class AxesOf:
-    """Axes that the text computes from a shape: the last len(normalized_shape), or every one."""
+    """Axes that the text computes from a shape: the last len(normalized_shape), or every one `of` a tensor."""
 
-    every: bool = False
+    of: Product | None = None
 
 
 @dataclass(frozen=True, slots=True)

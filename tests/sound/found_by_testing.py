@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "as many axes as the gain has": """
+def rms_norm(x, weight, eps=1e-5):
+    h = x.float()
+    first = tuple(range(weight.ndim))
+    p = h.movedim(-1, 0)
+    return (p * (p.square().mean(first, keepdim=True) + eps).rsqrt()).movedim(0, -1).to(x.dtype) * weight
+""",
+    "a list of axes that loses some": """
+def rms_norm(x, weight, eps=1e-5):
+    h = x.float()
+    d = list(range(x.ndim))
+    d.pop(0)
+    d.pop(0)
+    return (h * (h.square().mean(d, keepdim=True) + eps).rsqrt()).to(x.dtype) * weight
+""",
     "a chain of in-place calls on the statistic": """
 def rms_norm(x, weight, eps=1e-6):
     h = x.float()

@@ -42,8 +42,8 @@ def axes_of(value: Value | None, rank: int | None) -> Axes:
     match value:
         case None | Constant(value=None):
             return ALL
-        case AxesOf(every=every):
-            return ALL if every else TRAILING
+        case AxesOf(of=of):
+            return TRAILING if of is None else None  # whether it is the tensor at hand, `reduce` knows
         case Tup(items=()):
             return ALL
         case Tup(items=items):
@@ -81,12 +81,22 @@ def _is_constant(factor: Factor, axes: Axes) -> bool:
     return bool(stats) and bears_stat(factor.atom) and all(s.axes == axes and s.keepdim for s in stats)
 
 
+def _is_every(value: Value, x: Product) -> bool:
+    """Every axis of x, or of what it was made of element by element."""
+    of = value.of if isinstance(value, AxesOf) else None
+    return (
+        of is not None
+        and of.layout == x.layout
+        and {f.atom for f in of.mono.factors} == {f.atom for f in x.mono.factors}
+    )
+
+
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
     """The mean or sum of x over the call's axes."""
     rank = ctx.rank(x)
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
-    axes = axes_of(given.value if given else None, axes_rank)
+    axes = ALL if given and _is_every(given.value, x) else axes_of(given.value if given else None, axes_rank)
     if not changes and is_reduced(x, axes):
         return replace(x, span=call.span)
     inner, outside = _split(x.mono, axes)

@@ -39,6 +39,7 @@ WRONG = {
     "numpy's names": ({"mean": "h.mean(axis=-1, keepdims=True)"}, []),
     "keywords that aren't known": ({"var": "h.var(-1, **kwargs)"}, []),
     "a name far from all of torch's": ({"root": "torch.fused_inverse_root(var + eps)"}, []),
+    "a vendor's own name": ({"mean": "torch.npu_mean(h, -1, True)"}, []),
     "a method of one's own": ({"var": "h.centred_second_moment(-1)"}, []),
 }
 

@@ -54,6 +54,8 @@ def _nearest(name: str, space: str) -> str:
     bare = name.rstrip("_")
     if name in public or bare in public or name.startswith("_") or not name.islower() or len(name) < 3:
         return ""
+    if name.partition("_")[2] in public:  # a vendor's own, such as npu_rms_norm
+        return ""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, sorted(public & OPS.keys()), 1, _NEAR)), "")

@@ -1,7 +1,6 @@
-"""Where evaluation begins: the methods and functions whose text reaches a reduction and a root.
+"""Where evaluation begins: the methods and functions in which, by the light reading, a statistic may meet its input.
 
-All of it is decided by the text, before anything is parsed: most of what reduces is no norm, and to evaluate it is what
-costs. A doubt is a yes.
+Most of what reduces is no norm, and evaluating it is what costs. A doubt is a yes.
 """
 
 from __future__ import annotations

@@ -11,9 +11,10 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Axes, Centred, Mono, Scalar, Stat, raised
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, of_atom
+from normlint.text import operations
 
 TWO = Fraction(2)
-FUSED = ("rms_norm", "layer_norm", "native_layer_norm")
+FUSED = tuple(operations.FUSED.split())
 
 
 @op("rms_norm")

@@ -381,7 +381,8 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
     sole = left.sole
     if sole is not None and sole.power == 1 and isinstance(sole.atom, Centred):
         return replace(left, span=span)  # what is centred stays as it is
-    result = _wrapped(left, Centred(left.mono, stat, span), span)
+    trail = next(f.steps for f in right.mono.factors if isinstance(f.atom, Stat))
+    result = _wrapped(left, Centred(left.mono, replace(stat, trail=trail), span), span)
     return replace(result, dtype=promoted((left, right)))
 
 

@@ -42,7 +42,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
-    return _over_features(c, named, gain)
+    return _over_features(c, owner, named, gain)
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
@@ -65,7 +65,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
     return not named or (c.over_everything and owner.intent == "norm")  # adv_norm(adv): named for what it does to data
 
 
-def _over_features(c: Computation, named: bool, gain: bool) -> bool:
+def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
     axes = c.statistic.axes
     named = named or _told_by_gain(c)
     if axes == ALL or axes is None or isinstance(axes, str):
@@ -73,7 +73,8 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if axes == (-1,):
         return True
     if len(axes) > 1:
-        return named and gain and (_gain_is_last(c) or not _spatial(axes))
+        meant = _gain_is_last(c) or c.placing.apart or (owner.intent == "rms" and -1 in axes)
+        return named and gain and (meant or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:
         return named and gain

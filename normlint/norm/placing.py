@@ -102,12 +102,13 @@ _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|feat
 
 
 def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
-    """Whether both reduce one axis each, but not the same one."""
+    """Whether they reduce other axes; (0,) and (-1,) are two of them, as no vector is meant."""
     if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
     if len(stat.axes) != 1 or len(centre.axes) != 1:
-        return False
-    return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
+        return set(stat.axes) != set(centre.axes) and max(*stat.axes, *centre.axes) < 0
+    ends = {*stat.axes, *centre.axes} == {0, -1} and shapes.rank(over) is None
+    return ends or shapes.meets(over, stat.axes[0], centre.axes[0]) is False
 
 
 def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:

@@ -266,13 +266,17 @@ def _sorted(rest: list[Factor]) -> tuple[tuple[Gain, ...], list[Factor], list[Fa
     return tuple(gains), sizes, others
 
 
+_UNKNOWN = float("nan")  # what a flag or a setting adds
+
+
 def _gain(f: Factor) -> Gain | None:
     if isinstance(f.atom, Param) and not f.atom.is_neutral:
         return Gain(f.atom, None, f.power, f.span)
-    if isinstance(f.atom, Offset) and len(f.atom.inner.factors) == 1:
+    if isinstance(f.atom, Offset | Plus) and len(f.atom.inner.factors) == 1:
         inner = f.atom.inner.factors[0].atom
-        if isinstance(inner, Param):
-            return Gain(inner, f.atom.constant, f.power, f.span)
+        constant = f.atom.constant if isinstance(f.atom, Offset) else _UNKNOWN if f.atom.eps.factors else None
+        if isinstance(inner, Param) and constant is not None:
+            return Gain(inner, constant, f.power, f.span)
     return None
 
 
@@ -287,7 +291,8 @@ def _counts(
     for f in sizes:  # x.numel() / B is a product of lengths
         known = None if beside else _of_features(f.atom, stat, lengths, shapes)
         less = isinstance(f.atom, Size | Scalar) and f.atom.less
-        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, f.operands))
+        length = isinstance(f.atom, Size)
+        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, length, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", ONCE, None, NOWHERE))
     return tuple(found)

@@ -66,9 +66,10 @@ def _detaching(c: Computation) -> Step | None:
     shared = {s.span for s in c.input_steps}
     if step is None and inner and inner[0].span not in shared:
         step = inner[0]
-    if step is None and c.statistic.no_grad and c.grad:
-        return Step("no_grad", c.statistic.span)
-    return step
+    if step is None and c.centre is not None:
+        step = next((s for s in c.centre.trail if s.op in ("detach", "item") and s.span not in shared), None)
+    alone = next((t for t in (c.statistic, c.centre) if t is not None and t.no_grad and c.grad), None)
+    return Step("no_grad", alone.span) if step is None and alone is not None else step
 
 
 @rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)
@@ -158,7 +159,7 @@ def _starts_right(norm: Norm, gain: Gain) -> bool:
 
 
 def _starts_wrong(g: Gain) -> str:
-    if g.param.role != "parameter":
+    if g.param.role != "parameter" or g.param.maker.startswith("torch.nn."):  # of torch's own norm: a model fills it
         return ""
     if g.offset == 1 and g.param.init == "ones":
         return "1 + a weight of ones: the gain starts at 2"

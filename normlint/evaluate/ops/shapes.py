@@ -14,6 +14,7 @@ from normlint.evaluate.monomial import (
     Param,
     Stat,
 )
+from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
@@ -53,8 +54,8 @@ def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
-    if _is_param(x):
-        return _placed(x, "last" if position == 0 else "other")
+    if is_param(x):
+        return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
 
 
@@ -64,11 +65,13 @@ def _restores(x: Product, position: int | None) -> bool:
     return not (position == 0 and axes == [(-1,)])
 
 
-def _is_param(x: Product) -> bool:
+def is_param(x: Product) -> bool:
+    """Nothing but parameters."""
     return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
-def _placed(x: Product, axis: str) -> Product:
+def placed(x: Product, axis: str) -> Product:
+    """A parameter along the last axis, or another."""
     return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
 
 
@@ -105,8 +108,8 @@ def _reshaped(x: Product, sizes: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(sizes) and _is_one(sizes[-1])
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
-    if _is_param(x):
-        return _placed(x, "other" if trailing_one and len(sizes) > 1 else "last")
+    if is_param(x):
+        return placed(x, "other" if trailing_one and len(sizes) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -121,6 +124,8 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
         return None
+    if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
+        return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -134,7 +139,7 @@ def transparent(ctx: Context, call: Bound) -> Value | None:
 def repeated(ctx: Context, call: Bound) -> Value | None:
     """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
     x = call.product("input")
-    return x if x and (_is_param(x) or algebra.is_statistic(x)) else None
+    return x if x and (is_param(x) or algebra.is_statistic(x)) else None
 
 
 @op("squeeze")
@@ -186,7 +191,7 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
@@ -212,7 +217,7 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
         return None
     left, _, right = str(pattern.value).partition("->")
     names, out = left.split(), right.split()
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
         return _moved(x, ("perm", *(names.index(n) for n in out)), call)

@@ -69,7 +69,7 @@ def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
     if param.shape is None:
         return param.init in _FIRST[:2]
     long = [size for size in param.shape if size is None or size != Mono(1.0)]
-    return param.init in _FIRST and (len(long) == 1 or (also_of_several and bool(long)))
+    return (param.init in _FIRST or param.first is not None) and (len(long) == 1 or (also_of_several and bool(long)))
 
 
 def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
@@ -154,8 +154,12 @@ def _handed_over(cls: ClassRef) -> frozenset[str]:
     methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
     making = (f for f in methods if f.name.startswith(("__init__", "reset", "init", "_init", "_reset")))
     calls = (n for f in making for n in walk(f.body) if isinstance(n, s.Call))
-    values = (a.value for call in calls for a in call.args)
+    values = (a.value for call in calls if not _registers(call) for a in call.args)
     return frozenset(v.name for v in values if isinstance(v, s.Attribute) and isinstance(v.base, s.Name))
+
+
+def _registers(call: s.Call) -> bool:
+    return isinstance(call.func, s.Attribute) and call.func.name == "register_parameter"
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:

@@ -155,6 +155,8 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
     Otherwise unsafe.
     """
     if any(c.returned for c in norm.computations):
-        for param in norm.owner.unused_params:
-            repair = partial(parameters_applied.applied, norm, norm.owner.unused_params)
-            yield Problem(param.span, f"`{param.name}` is a parameter that is never applied", repair)
+        unused = norm.owner.unused_params
+        for span in {param.span: None for param in unused}:
+            names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
+            said = "are parameters that are" if " and " in names else "is a parameter that is"
+            yield Problem(span, f"{names} {said} never applied", partial(parameters_applied.applied, norm, unused))

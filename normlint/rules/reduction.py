@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.monomial import ALL, Mono, Stat
-from normlint.norm.norm import Computation, Norm, is_argument
+from normlint.norm.norm import Computation, Gain, Norm, is_argument
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
 from normlint.text.finding import Applicability
@@ -224,6 +224,12 @@ def _along_features(c: Computation, i: int) -> bool:
     return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
+def _ends_in_features(gain: Gain) -> bool:
+    """A gain of shape (D,), (1, D) or (heads, 1, D)."""
+    ahead = gain.param.shape[:-1] if gain.param.shape else ()
+    return gain.param.axis == "last" and gain.param.role != "unknown" and (not ahead or Mono(1.0) in ahead)
+
+
 def _misses_features(stat: Stat) -> bool:
     if not isinstance(stat.axes, tuple) or stat.axes == (-1,):
         return False
@@ -324,7 +330,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         stat = c.statistic
-        last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
+        last = c.placing.over_tokens if not c.gains else all(map(_ends_in_features, c.gains))
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
             message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

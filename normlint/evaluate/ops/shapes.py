@@ -7,6 +7,7 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import (
+    ALL,
     Atom,
     Atoms,
     Layout,
@@ -15,6 +16,7 @@ from normlint.evaluate.monomial import (
     Stat,
 )
 from normlint.evaluate.ops import resizing
+from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
@@ -156,7 +158,8 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
         return replace(x, layout=x.layout[:-1])
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    return replace(x, mono=x.mono.map(_DropAxis())) if dim and axes == [(dim.number,)] else None
+    gone = axes_of(call.get("dim"), None)
+    return replace(x, mono=x.mono.map(_DropAxis())) if axes == [gone] and gone not in (None, ALL) else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

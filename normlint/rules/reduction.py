@@ -197,7 +197,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)
     for c in norm.computations:
-        if c.placing.apart and c.centre is not None:
+        if c.placing.apart and c.centre is not None and (c.gains or norm.owner.intent == "layer"):
             message = (
                 f"the mean is taken over axis {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             )

@@ -15,7 +15,7 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    named = owner.intent in _NORMS
+    named = owner.intent in _NORMS or (c.kind == "rms" and owner.makes(c))
     gain = c.scaled or _protected(c)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False

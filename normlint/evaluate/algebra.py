@@ -341,8 +341,8 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
     stats = [f for f in mono.factors if isinstance(f.atom, Stat)]
     if len(stats) != 1 or stats[0].power != 1 or len(mono.factors) > 2:
         return None
+    assert isinstance(stats[0].atom, Stat)
     stat = replace(stats[0].atom, steps=stats[0].steps)
-    assert isinstance(stat, Stat)
     if stat.inner != Mono(1.0, base.factors) or stat.inner.has_stat:
         return None
     counts = [f for f in mono.factors if f is not stats[0]]

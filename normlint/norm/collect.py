@@ -22,7 +22,7 @@ from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
 from normlint.norm.owner import keeps_statistic, owner_of
 from normlint.norm.placing import placing
-from normlint.norm.recognise import computation
+from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
 from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
@@ -150,7 +150,8 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
     if any(p.name.lower() in GAINS for p in params):
         return found  # that is the gain, and the other one a gate
     own = {Input(p.name) for p in params}
-    given = [f for f in found.flow.product.mono.factors if _argument(f.atom) in own and f.atom in c.others]
+    product = without_shift(found.flow.product.mono)[0]
+    given = [f for f in product.factors if _argument(f.atom) in own and f.atom in c.others]
     if len(given) != 1 or given[0].power != 1:
         return found
     atom, argument = given[0].atom, _argument(given[0].atom)

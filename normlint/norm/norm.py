@@ -134,11 +134,11 @@ class Computation:
 
     @property
     def complete(self) -> bool:
-        """The whole formula along one axis, kept from zero and given back: a norm, whatever it is called."""
+        """The whole formula along one axis, and given back: a norm, whatever it is called."""
         rooted = self.degree == 2 and self.power == -HALF and self.kind != "l2" and self.statistic.biased
         axes = self.statistic.axes
-        single = axes == TRAILING or (isinstance(axes, tuple) and len(axes) == 1 and axes[0] != 0)
-        return rooted and single and bool(self.eps) and self.returned and not self.partial
+        single = axes in (TRAILING, None) or (isinstance(axes, tuple) and len(axes) == 1 and axes[0] != 0)
+        return rooted and single and self.returned and not self.partial
 
     @property
     def over_everything(self) -> bool:
@@ -222,7 +222,7 @@ class Owner:
         """Nothing but a norm: a module whose forward gives back the whole formula, or a function with an RMS norm's."""
         if self.intent == "other" or not c.complete:
             return False
-        return self.module or c.fused or (c.kind == "rms" and c.protected)
+        return self.module or c.fused or self.unused_eps is not None or (c.kind == "rms" and bool(c.eps))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def owner_of(
 
 
 def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
-    """By the names of the function, the class, the helper that makes the norm, and torch's class; else by docstrings."""
+    """By the names of function, class, the helper that makes the norm and torch's class; else by a docstring."""
     bases = (path for cls in entry.cls.lineage() for path in cls.outside) if entry.cls else ()
     named = next((told for n in (qualname, name, maker, *bases) if (told := intent(n))), "")
     if named or entry.function is None or qualname != entry.qualname:

@@ -102,12 +102,15 @@ _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|feat
 
 
 def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
-    """Whether both reduce one axis each, but not the same one."""
+    """Whether the mean and the deviation from it are taken along other axes."""
     if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
-    if len(stat.axes) != 1 or len(centre.axes) != 1:
-        return False
-    return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
+    if len(stat.axes) == len(centre.axes) == 1:
+        told = shapes.meets(over, stat.axes[0], centre.axes[0])
+        batch = told is None and 0 in (*stat.axes, *centre.axes)  # who means the last axis doesn't call it 0 as well
+        return told is False or (batch and stat.axes != centre.axes)
+    one, two = (settled(t, shapes).axes for t in (stat, centre))
+    return len({a < 0 for a in (*(one or ()), *(two or ()))}) == 1 and set(one or ()) != set(two or ())
 
 
 def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:

@@ -237,7 +237,11 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
         scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
-        far = stat.axes == (-2,) or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        far = (
+            stat.axes == (-2,)
+            or (stat.axes == (0,) and stat.keepdim and stat.rank != 1)
+            or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        )
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
             message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))

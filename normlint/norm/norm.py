@@ -182,8 +182,9 @@ class Computation:
 
     @property
     def casts(self) -> bool:
-        """It casts by itself, for whatever dtype comes in."""
-        return any(s.op == "cast" for s in (*self.trail, *self.input_steps))
+        """An RMS norm, as its eps tells, that casts by itself, for whatever dtype comes in."""
+        told = self.protected or self.fused
+        return told and any(s.op == "cast" for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""

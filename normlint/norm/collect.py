@@ -144,7 +144,10 @@ def _as_called(entry: Entry, found: _Found) -> _Found:
 def _with_gain(entry: Entry, found: _Found) -> _Found:
     """A function that gives back the norm of an argument times another one: that is the gain, whatever its name."""
     c = found.computation
-    if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.over_last and c.eps):
+    channels = c.statistic.axes == (1,)
+    if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.eps):
+        return found
+    if not c.over_last and not channels:
         return found
     params = entry.function.node.params[1:]
     if any(p.name.lower() in GAINS for p in params):
@@ -156,7 +159,8 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
         return found
     atom, argument = given[0].atom, _argument(given[0].atom)
     offset = atom.constant if isinstance(atom, Offset) else None
-    gain = Gain(Param(argument.name if argument else "", "unknown"), offset, ONCE, given[0].span)
+    told = Param(argument.name if argument else "", "unknown", axis="other" if channels else "last")
+    gain = Gain(told, offset, ONCE, given[0].span)
     others = tuple(other for other in c.others if other != atom)
     unread = c.unread if any(isinstance(other, Input) for other in others) else c.unread - {"scale"}
     return replace(found, computation=replace(c, gains=(gain,), others=others, unread=unread))

@@ -16,7 +16,7 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
     whole = owner.makes(c) and (c.kind == "rms" or owner.unused_eps is not None)
-    named = owner.intent in _NORMS or whole or _centred_elsewhere(c)
+    named = owner.intent in _NORMS or whole or _features_told(c, owner)
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
@@ -61,9 +61,11 @@ def _protected(c: Computation, owner: Owner) -> bool:
     return kept and owner.module and c.kind != "l2" and c.power < 0
 
 
-def _centred_elsewhere(c: Computation) -> bool:
-    """The mean is that of the features, the deviation from it is averaged over everything."""
-    return c.over_everything and c.centre is not None and c.centre.axes != ALL
+def _features_told(c: Computation, owner: Owner) -> bool:
+    """Over everything, though the mean is that of the features, or a module divides by a length that it was given."""
+    apart = c.centre is not None and c.centre.axes != ALL
+    given = owner.module and c.kind == "rms" and any(n.of_features is None and n.power == HALF for n in c.counts)
+    return c.over_everything and (apart or given)
 
 
 def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:

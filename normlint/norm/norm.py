@@ -182,9 +182,9 @@ class Computation:
 
     @property
     def casts(self) -> bool:
-        """An RMS norm, as its eps tells, that casts by itself, for whatever dtype comes in."""
+        """A norm, as its eps tells, that casts back to whatever dtype came in."""
         told = self.protected or self.fused
-        return told and any(s.op == "cast" for s in (*self.trail, *self.input_steps))
+        return told and any(s.op == "cast" and s.dtype is DType.INPUT for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""
@@ -223,7 +223,8 @@ class Owner:
         """Nothing but a norm: a module whose forward gives back the whole formula, or a function with an RMS norm's."""
         if self.intent == "other" or not c.complete:
             return False
-        return self.module or c.fused or self.unused_eps is not None or (c.kind == "rms" and bool(c.eps))
+        kept = c.protected or (bool(c.eps) and not c.explicit_square)  # and no level that a recording is brought to
+        return self.module or c.fused or self.unused_eps is not None or (c.kind == "rms" and kept)
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,14 @@ def owner_of(
 
 
 def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
-    """By the names of function, class, the helper that makes the norm and torch's class; else by a docstring."""
-    bases = (path for cls in entry.cls.lineage() for path in cls.outside) if entry.cls else ()
-    named = next((told for n in (qualname, name, maker, *bases) if (told := intent(n))), "")
-    if named or entry.function is None or qualname != entry.qualname:
-        return named
-    described = (entry.function.node, *(entry.cls.lineage() if entry.cls else ()))
-    return next((told for d in described if (told := summary_intent(_docstring(d)))), "")
+    """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring."""
+    classes = tuple(entry.cls.lineage()) if entry.cls else ()
+    if own := intent(qualname) or intent(name):
+        return own
+    told = [intent(n) for n in (maker, *(path for cls in classes for path in cls.outside))]
+    if entry.function is not None and qualname == entry.qualname:
+        told += [summary_intent(_docstring(d)) for d in (entry.function.node, *classes)]
+    return next((t for t in told if t and t != "other"), "")
 
 
 def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:

@@ -237,7 +237,11 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
         scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
-        far = stat.axes == (-2,) or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        far = (
+            stat.axes == (-2,)
+            or (stat.axes == (0,) and stat.keepdim and stat.rank != 1)
+            or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        )
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
             message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
@@ -324,6 +328,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         stat = c.statistic
         last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
+        last = last or (bool(c.gains) and any(n.of_features is False for n in c.counts))  # √D of another axis
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
             message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

@@ -35,7 +35,7 @@ def norms(module: Module) -> tuple[Norm, ...]:
         return ()
     found: list[Norm] = []
     ran: set[Span] = set()
-    begun = sorted(entries(module), key=lambda e: e.spare)
+    begun = sorted((_used(module, entry) for entry in entries(module)), key=lambda e: e.spare)
     for entry in begun:
         if not entry.spare or _unseen(module, entry, ran):
             try:
@@ -45,6 +45,13 @@ def norms(module: Module) -> tuple[Norm, ...]:
     for span in module.deep:
         _tell_unread(module, begun, span)
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+def _used(module: Module, entry: Entry) -> Entry:
+    """The entry with what its callers tell of it."""
+    use = dict(module.uses).get(entry.cls.qualname) if entry.cls and module.uses else None
+    called = entry.function is not None and entry.qualname.endswith((".forward", ".__call__"))
+    return replace(entry, use=use) if use is not None and called else entry
 
 
 def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:

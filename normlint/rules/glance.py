@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from normlint.evaluate.module import Module
+from normlint.evaluate.module import Module, Uses
 from normlint.norm.blocks import blocks
 from normlint.norm.candidates import Candidates
+from normlint.norm.uses import asking, uses_of
 from normlint.rules import analysed
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
@@ -33,6 +34,7 @@ class Glance:
     findings: tuple[Finding, ...]
     norms: tuple[Seen, ...]
     unread: tuple[tuple[str, Span], ...] = ()
+    asks: frozenset[str] = frozenset()  # classes whose callers would tell more
 
 
 def glance(text: str, *, snippet: bool = False) -> Glance:
@@ -40,8 +42,11 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     norms: list[Seen] = []
     findings: list[Finding] = []
     unread: dict[str, Span] = {}
-    for block in blocks(with_line_feeds(text)):
+    text = with_line_feeds(text)
+    for block in blocks(text):
         seen = _glance(block.text, snippet, block.reinitialised, block.begin)
+        if seen.asks and (uses := uses_of(text, seen.asks)):
+            seen = _glance(block.text, snippet, block.reinitialised, block.begin, uses)
         findings += (
             replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
@@ -56,13 +61,15 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
 
 
 @lru_cache(maxsize=128)
-def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates) -> Glance:
+def _glance(
+    text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, uses: Uses = ()
+) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError
-    module = Module(text, snippet, reinitialised, begin)
+    module = Module(text, snippet, reinitialised, begin, uses=uses)
     analysis = analysed(module, fixes=False)
     if module.broken is not None:
         raise module.broken
     seen = (Seen(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper) for norm in analysis.norms)
-    return Glance(analysis.findings, tuple(seen), analysis.unread)
+    return Glance(analysis.findings, tuple(seen), analysis.unread, asking(analysis.norms))

@@ -24,7 +24,8 @@ from normlint.norm.norm import Computation, Norm
 from normlint.text.pieces import WORD
 
 _EXAMPLE: Final = re.compile(r"^[ \t]*(?:>>>|\.\.\.) ?(.*\S)[ \t]*$", re.MULTILINE)
-_MOST: Final = 8  # functions and classes that are run
+_MOST: Final = 24  # functions and classes that are run,
+_ENOUGH: Final = 20_000  # and expressions evaluated in them
 _BEFORE: Final = 16  # loose statements before the first one that names the class,
 _AFTER: Final = 48  # and from it on, that are run
 _LEAST: Final = 3  # axes that a tensor has which tell anything
@@ -69,6 +70,7 @@ def _seen(module: Module, names: AbstractSet[str]) -> Iterator[tuple[str, Use]]:
     for entry in _callers(module, names):
         run = Run(module, entry, {})
         run.path()
+        module.spent += run.context.steps
         shapes = run.context.shapes
         for called, x in run.context.handed:
             name = called.text.removeprefix("module ")
@@ -77,6 +79,8 @@ def _seen(module: Module, names: AbstractSet[str]) -> Iterator[tuple[str, Use]]:
                 last = shapes.axis(dims, -1)
                 wide = [i for i, length in enumerate(called.sizes) if last != ONE_LONG and shapes.equal(length, last)]
                 yield name, Use(shapes.rank(dims), shapes.least(dims), wide[0] if len(wide) == 1 else None)
+        if module.spent > _ENOUGH:
+            return
 
 
 def _callers(module: Module, names: AbstractSet[str]) -> Iterator[Entry]:

@@ -110,7 +110,10 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
         problems[code] = list(r.check(seen)) if r.check and seen is not None else []
     for code, found in problems.items():
         rule = RULES[code]
-        if any(problems.get(other) for other in rule.unless):
-            continue
+        echo = any(problems.get(other) for other in rule.unless)
         for p in found:
-            yield Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes), p.repair
+            if p.apart or not echo:
+                yield (
+                    Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes),
+                    p.repair,
+                )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from normlint.evaluate.module import Module, Uses
-from normlint.norm.blocks import blocks
+from normlint.norm.blocks import Block, blocks
 from normlint.norm.candidates import Candidates
 from normlint.norm.uses import asking, uses_of
 from normlint.rules import analysed
@@ -43,10 +43,12 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     findings: list[Finding] = []
     unread: dict[str, Span] = {}
     text = with_line_feeds(text)
-    for block in blocks(text):
-        seen = _glance(block.text, snippet, block.reinitialised, block.begin)
-        if seen.asks and (uses := uses_of(text, seen.asks)):
-            seen = _glance(block.text, snippet, block.reinitialised, block.begin, uses)
+    looked = [(block, _seen_in(block, snippet)) for block in blocks(text)]
+    asked = frozenset().union(*(seen.asks for _, seen in looked))
+    uses = uses_of(text, asked) if asked else ()
+    for block, first in looked:
+        told = tuple(use for use in uses if use[0] in first.asks)
+        seen = _seen_in(block, snippet, told) if told else first
         findings += (
             replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
@@ -60,10 +62,12 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     return Glance(found, tuple(norms[number] for number in order), tuple(unread.items()))
 
 
+def _seen_in(block: Block, snippet: bool, uses: Uses = ()) -> Glance:
+    return _glance(block.text, snippet, block.reinitialised, block.begin, uses)
+
+
 @lru_cache(maxsize=128)
-def _glance(
-    text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, uses: Uses = ()
-) -> Glance:
+def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, uses: Uses) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError

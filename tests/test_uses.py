@@ -123,6 +123,13 @@ def test_a_gain_along_the_reduced_axis_is_right_whoever_calls() -> None:
     assert "NRM103" not in found_in(HEAD + channels + caller("b, c, t = x.shape; return self.norm(x)"))
 
 
+def test_a_flag_makes_it_more_than_one_norm() -> None:
+    flagged = GAIN.replace("dim):", "dim, first=False):").replace(
+        "torch.ones(dim)", "torch.ones((dim, 1) if first else dim)"
+    )
+    assert "NRM103" not in found_in(HEAD + flagged + caller("b, c, t = x.shape; return self.norm(x)"))
+
+
 def test_calls_that_disagree_tell_the_fewest_axes() -> None:
     image = caller("b, c, h, w = x.shape; return self.norm(x)").replace("Block", "Image")
     [(name, use)] = uses_of(HEAD + GAIN + caller("b, t, d = x.shape; return self.norm(x)") + image, {"RMSNorm"})

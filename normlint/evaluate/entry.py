@@ -30,6 +30,7 @@ class Entry:
     vector: bool = False  # vmapped: its inputs have one axis
     spare: bool = False  # only of interest where no other entry gets there
     use: Use | None = None  # by its callers
+    wide: str = ""  # the number of its constructor that is the last length of what they pass
 
 
 def made_with(m: Machine, init: FunctionRef) -> Arguments:

@@ -142,12 +142,10 @@ class Run:
         shapes.learn_least(dims, use.least)
         if use.rank is not None:
             shapes.learn_rank(dims, use.rank)
-        init = of_instance(self._m, self._instance, "__init__", self._entry.span) if use.wide is not None else None
-        if isinstance(init, Defined) and isinstance(init.ref, FunctionRef) and use.wide is not None:
-            for param in init.ref.node.params[use.wide + 1 : use.wide + 2]:
-                last = shapes.axis(dims, -1)
-                shapes.unite(last, scalar(param.name).mono)
-                shapes.learn_features(last)
+        if self._entry.wide:
+            last = shapes.axis(dims, -1)
+            shapes.unite(last, scalar(self._entry.wide).mono)
+            shapes.learn_features(last)
 
     def _through(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
         """The statements from `at` on, with a checkpoint before each; what they give back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from normlint.evaluate import syntax as s
@@ -107,18 +107,18 @@ class _Lowering(Expressions):
         return s.With(self.at(node), items, self.block(node.body))
 
     def try_(self, node: ast.Try) -> s.Stmt:
-        handlers = tuple(self.block(h.body) for h in node.handlers)
+        handlers = tuple(
+            s.Handler(self.at(h), self.maybe(h.type), h.name or "", self.block(h.body)) for h in node.handlers
+        )
         blocks = self.block(node.body), handlers, self.block(node.orelse), self.block(node.finalbody)
-        catches = tuple((self.maybe(h.type), h.name or "") for h in node.handlers)
-        return s.Try(self.at(node), *blocks, catches if isinstance(node, ast.Try) else None)
+        return s.Try(self.at(node), *blocks, not isinstance(node, ast.Try))
 
     def match(self, node: ast.Match) -> s.Stmt:
-        cases = tuple((tuple(_captures(c.pattern)), self.block(c.body)) for c in node.cases)
-        patterns = tuple((self.pattern(c.pattern), self.maybe(c.guard)) for c in node.cases)
-        return s.Match(self.at(node), self.expr(node.subject), cases, patterns)
+        cases = tuple((self.pattern(c.pattern), self.maybe(c.guard), self.block(c.body)) for c in node.cases)
+        return s.Match(self.at(node), self.expr(node.subject), cases)
 
     def pattern(self, node: ast.pattern) -> s.Pattern:
-        """Of a pattern all but what a class or a mapping holds, which makes it one of a kind of its own."""
+        """A class with something in its brackets is a kind of its own."""
         kind, value = type(node).__name__.removeprefix("Match"), None
         match node:
             case ast.MatchValue(value=held) | ast.MatchClass(cls=held, patterns=[], kwd_patterns=[]):
@@ -127,11 +127,8 @@ class _Lowering(Expressions):
                 value = s.Literal(self.at(node), constant)
             case ast.MatchClass():
                 kind = "Attributes"
-        inner = getattr(node, "pattern", None)
-        parts = [inner] if inner is not None else getattr(node, "patterns", ())
-        return s.Pattern(
-            self.at(node), kind, value, getattr(node, "name", None), tuple(self.pattern(part) for part in parts)
-        )
+        parts = tuple(self.pattern(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.pattern))
+        return s.Pattern(self.at(node), kind, value, getattr(node, "name", None), parts)
 
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
@@ -173,14 +170,6 @@ class _Lowering(Expressions):
 
 def _generic(node: ast.stmt) -> str:
     return "type parameters" if getattr(node, "type_params", ()) else ""
-
-
-def _captures(pattern: ast.AST) -> Iterator[str]:
-    name = getattr(pattern, "name", None)
-    if isinstance(pattern, ast.MatchAs | ast.MatchStar) and name is not None:
-        yield name
-    for child in ast.iter_child_nodes(pattern):
-        yield from _captures(child)
 
 
 def _plain_import(node: ast.alias) -> tuple[str, str]:

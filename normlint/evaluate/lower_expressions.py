@@ -60,7 +60,7 @@ class Expressions:
             found = make(self, node)
         else:
             children = tuple(self.expr(c) for c in _nearest_expressions(node))
-            found = s.Other(self.at(node), children, None, type(node).__name__)
+            found = s.Other(self.at(node), children, type(node).__name__)
         self.depth -= 1
         return found
 
@@ -70,25 +70,20 @@ class Expressions:
         return s.Other(self.at(node), ())
 
     def joined(self, node: ast.JoinedStr) -> s.Expr:
-        children = tuple(self.expr(c) for c in _nearest_expressions(node))
-        return s.Other(self.at(node), children, self.parts(node))
-
-    def parts(self, node: ast.JoinedStr) -> s.Joined:
         return s.Joined(self.at(node), tuple(self.part(value) for value in node.values))
 
     def part(self, node: ast.expr) -> str | s.Field:
         if not isinstance(node, ast.FormattedValue):
             return str(getattr(node, "value", ""))
-        spec = self.parts(node.format_spec) if isinstance(node.format_spec, ast.JoinedStr) else None
         conversion = chr(node.conversion) if node.conversion > 0 else ""
-        return s.Field(self.at(node), self.expr(node.value), conversion, spec)
+        return s.Field(self.at(node), self.expr(node.value), conversion, self.maybe(node.format_spec))
 
     def name(self, node: ast.Name) -> s.Expr:
         return s.Name(self.at(node), node.id)
 
     def constant(self, node: ast.Constant) -> s.Expr:
         if isinstance(node.value, complex):
-            return s.Other(self.at(node), (), None, "complex number")
+            return s.Other(self.at(node), (), "complex number")
         return s.Literal(self.at(node), node.value)
 
     def attribute(self, node: ast.Attribute) -> s.Expr:
@@ -185,24 +180,14 @@ class Expressions:
         assert isinstance(target, s.Name)
         return s.Walrus(self.at(node), target, self.expr(node.value))
 
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> s.Expr:
-        span = self.inner(node) if isinstance(node, ast.GeneratorExp) else self.at(node)
-        element = self.expr(node.elt)
-        exact = self.comprehended(node, (element,))
-        if len(node.generators) > 1:
-            return s.Other(span, (), exact)
-        return s.Comprehension(span, element, exact.clauses[0].target, exact.clauses[0].iterable, exact)
-
-    def dict_comprehension(self, node: ast.DictComp) -> s.Expr:
-        children = tuple(self.expr(c) for c in _nearest_expressions(node))
-        return s.Other(self.at(node), children, self.comprehended(node, children[:2]))
-
-    def comprehended(self, node: Any, elements: tuple[s.Expr, ...]) -> s.Comprehended:
+    def comprehension(self, node: Any) -> s.Expr:
         kind = {"ListComp": "list", "SetComp": "set", "DictComp": "dict"}.get(type(node).__name__, "generator")
-        clauses = tuple(self.clause(c) for c in node.generators)
+        span = self.inner(node) if kind == "generator" else self.at(node)
+        elements = (node.key, node.value) if kind == "dict" else (node.elt,)
         if any(c.is_async for c in node.generators):
             kind = "async"
-        return s.Comprehended(self.at(node), kind, elements, clauses)
+        clauses = tuple(self.clause(c) for c in node.generators)
+        return s.Comprehension(span, kind, tuple(map(self.expr, elements)), clauses)
 
     def clause(self, node: ast.comprehension) -> s.Clause:
         target, iterable = self.expr(node.target), self.expr(node.iter)
@@ -235,9 +220,9 @@ class Expressions:
 
 def _nearest_expressions(node: ast.AST) -> Iterator[ast.expr]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FormattedValue | ast.Slice) or not isinstance(child, ast.expr):
+        if isinstance(child, ast.Slice) or not isinstance(child, ast.expr):
             yield from _nearest_expressions(child)
-        elif not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
+        else:
             yield child
 
 
@@ -257,5 +242,5 @@ _EXPR: dict[type[ast.expr], Callable[[Expressions, Any], s.Expr]] = {
     ast.IfExp: _E.if_expr, ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence,
     ast.Set: _E.sequence, ast.Dict: _E.mapping, ast.NamedExpr: _E.walrus, ast.ListComp: _E.comprehension,
     ast.SetComp: _E.comprehension, ast.GeneratorExp: _E.comprehension, ast.Lambda: _E.lambda_,
-    ast.JoinedStr: _E.joined, ast.DictComp: _E.dict_comprehension,
+    ast.JoinedStr: _E.joined, ast.DictComp: _E.comprehension,
 }  # fmt: skip

@@ -278,7 +278,7 @@ def _grad_mode(m: Machine, env: Env, path: Value, context: s.Expr) -> bool | Non
 def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
     """The body, or on another path its first handler."""
     failed = bool(stmt.handlers) and m.ctx.decide(f"except at {stmt.span.start}")
-    outcome = execute(m, env, stmt.handlers[0] if failed else stmt.body)
+    outcome = execute(m, env, stmt.handlers[0].body if failed else stmt.body)
     if outcome is None and not failed:
         outcome = execute(m, env, stmt.orelse)
     return execute(m, env, stmt.final) or outcome
@@ -287,9 +287,9 @@ def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
 def _match(m: Machine, env: Env, stmt: s.Match) -> Outcome:
     m.eval(env, stmt.subject)
     last = len(stmt.cases) - 1
-    for i, (names, body) in enumerate(stmt.cases):
+    for i, (pattern, _, body) in enumerate(stmt.cases):
         if i == last or m.ctx.decide(f"case {i} at {stmt.span.start}"):
-            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False, data=True) for n in names})
+            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False, data=True) for n in pattern.names})
             return execute(m, env, body)
     return None
 

@@ -10,7 +10,6 @@ from typing import Any
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, calls, classes, functions, statements
 from normlint.evaluate.concrete.values import (
-    CLASS,
     COMPREHENSION,
     FUNCTION,
     MODULE,
@@ -218,10 +217,6 @@ def index(scope: Scope, node: s.Subscript) -> Any:
 
 
 def _comprehension(scope: Scope, node: s.Comprehension) -> Any:
-    return _comprehended(scope, node.exact)
-
-
-def _comprehended(scope: Scope, node: s.Comprehended) -> Any:
     first = iter(evaluate(scope, node.clauses[0].iterable))
     inner = Scope(scope.program, COMPREHENSION, {}, scope.seen, scope.cell, declared=scope.declared)
     items = _items(inner, node, 0, first)
@@ -234,7 +229,7 @@ def _comprehended(scope: Scope, node: s.Comprehended) -> Any:
     return {"list": list, "set": set}[node.kind](item[0] for item in items)
 
 
-def _items(scope: Scope, node: s.Comprehended, depth: int, iterable: Any) -> Iterator[tuple[Any, ...]]:
+def _items(scope: Scope, node: s.Comprehension, depth: int, iterable: Any) -> Iterator[tuple[Any, ...]]:
     clause = node.clauses[depth]
     for item in iterable:
         scope.program.budget.step()
@@ -256,7 +251,7 @@ def _joined(scope: Scope, node: s.Joined) -> str:
 
 def _field(scope: Scope, node: s.Field) -> str:
     value = evaluate(scope, node.value)
-    spec = _joined(scope, node.format) if node.format else ""
+    spec = str(evaluate(scope, node.format)) if node.format else ""
     if _WIDE.search(spec):
         raise Unsupported("a wide format")
     attributes.refuse_odd_text(value)
@@ -268,10 +263,6 @@ _CONVERT: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def _other(scope: Scope, node: s.Other) -> Any:
-    if isinstance(node.exact, s.Joined):
-        return _joined(scope, node.exact)
-    if node.exact is not None:
-        return _comprehended(scope, node.exact)
     raise Unsupported({"Yield": "generators", "YieldFrom": "generators", "Await": "await"}.get(node.word, node.word))
 
 
@@ -309,7 +300,6 @@ _EVALUATE: dict[type[Any], Callable[[Any, Any], Any]] = {
     s.Walrus: _walrus,
     s.Comprehension: _comprehension,
     s.Lambda: functions.make,
+    s.Joined: _joined,
     s.Other: _other,
 }
-
-__all__ = ["CLASS", "binary", "evaluate", "index", "owner_of", "store_name", "unstarred"]

@@ -202,9 +202,9 @@ def _with(scope: Scope, stmt: s.With) -> Outcome:
 
 
 def _try(scope: Scope, stmt: s.Try) -> Outcome:
-    if stmt.catches is None:
+    if stmt.groups:
         raise Unsupported("except*")
-    guards = any(_catches_imports(test) for test, _ in stmt.catches)
+    guards = any(_catches_imports(handler.test) for handler in stmt.handlers)
     scope.program.guarded += guards
     try:
         outcome = _guarded(scope, stmt, guards)
@@ -233,14 +233,15 @@ def _guarded(scope: Scope, stmt: s.Try, guards: bool) -> Outcome:
 
 
 def _handled(scope: Scope, stmt: s.Try, error: Exception) -> Outcome:
-    for (test, name), block in zip(stmt.catches or (), stmt.handlers, strict=True):
+    for handler in stmt.handlers:
+        test, name = handler.test, handler.name
         if test is not None and not isinstance(error, _exceptions(expressions.evaluate(scope, test))):
             continue
         before, scope.caught = scope.caught, error
         if name:
             expressions.store_name(scope, name, Unknown("exception objects"))
         try:
-            return execute(scope, block)
+            return execute(scope, handler.body)
         finally:
             scope.caught = before
             if name:
@@ -268,7 +269,7 @@ def _catches_imports(test: s.Expr | None) -> bool:
 
 def _match(scope: Scope, stmt: s.Match) -> Outcome:
     subject = expressions.evaluate(scope, stmt.subject)
-    for (pattern, guard), (_, block) in zip(stmt.patterns, stmt.cases, strict=True):
+    for pattern, guard, block in stmt.cases:
         bound: dict[str, Any] = {}
         if not _fits(scope, pattern, subject, bound):
             continue

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from normlint.evaluate import algebra, containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute
+from normlint.evaluate.binding import spread
 from normlint.evaluate.context import Abandon
 from normlint.evaluate.dims import without
 from normlint.evaluate.objects import Env, FunctionRef, Instance
@@ -112,8 +113,8 @@ def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
 def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -> list[Value]:
     """The values for `len(items)` targets."""
     star = next((i for i, item in enumerate(items) if isinstance(item, s.Starred)), None)
-    if isinstance(value, Tup) and star is None and len(value.items) == len(items):
-        return list(value.items)
+    if isinstance(value, Tup) and (places := spread([i == star for i in range(len(items))], len(value.items))):
+        return [value.items[at] if isinstance(at, int) else Tup(value.items[at]) for at in places]
     if isinstance(value, Shape) and value.start is value.stop is None:
         return _lengths(m, value, items, star)
     if isinstance(value, Product) and value.tensor:
@@ -121,10 +122,6 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
         opaque = (algebra.opaque("item", (value.mono, i), span) for i in range(len(items)))
         part = [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
         return list(part)
-    if isinstance(value, Tup) and star is not None and len(value.items) >= len(items) - 1:
-        tail = len(items) - star - 1
-        end = len(value.items) - tail
-        return [*value.items[:star], Tup(value.items[star:end]), *value.items[end:]]
     return [algebra.opaque("item", (i,), item.span, pure=False, data=True) for i, item in enumerate(items)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -204,6 +204,13 @@ class Other(Expr):
 
     children: tuple[Expr, ...]
     word: str = field(default="", compare=False)
+
+
+# Operators by the names that Python's `operator` module, and the methods of a class, have for them.
+OPERATORS: Final = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
 
 
 # --- statements ------------------------------------------------------------------------------------------------------

@@ -68,16 +68,6 @@ class Program:
         self._bound: dict[Piece, set[str]] = {}
         self._wanted: dict[str, list[Piece]] = {}
 
-    # --- for callers
-
-    def function(self, name: str) -> Any:
-        """A function of the text, to be called."""
-        return self.value(name)
-
-    def instance(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """An instance of a class of the text; of a module's class it is a real module, whose forward is interpreted."""
-        return self.value(name)(*args, **kwargs)
-
     def run(self) -> dict[str, Any]:
         """Run the whole text, statement by statement, as Python does; gives back its names."""
         self._whole = True

@@ -212,7 +212,6 @@ class Stat:
     rank: int | None = field(default=None, compare=False)
     span: Span = field(default=NOWHERE, compare=False)
     inner_span: Span = field(default=NOWHERE, compare=False)
-    axes_span: Span = field(default=NOWHERE, compare=False)
     no_grad: bool = field(default=False, compare=False)
     over: Dims | None = field(default=None, compare=False)  # the shape of what is reduced
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from normlint.text.finding import Span
+from normlint.text.raw import BadSourceError
 from normlint.text.read import MOST_COMMAS, MOST_PYTHON, decode, kind_of, read
-from normlint.text.source import BadSourceError, Place, Segment, Source, Unit, split_lines
+from normlint.text.source import Place, Segment, Source, Unit, split_lines
 from normlint.text.units import units_of
 
 ROUND_TRIPS = {

@@ -12,8 +12,8 @@ from normlint.engine.settings import demand_key
 from normlint.engine.sift import passes
 from normlint.text.frozen import dataclass
 from normlint.text.marks import may_hold_norm
-from normlint.text.raw import read_bytes
-from normlint.text.source import NOTEBOOK, BadSourceError, Source, Unit
+from normlint.text.raw import NOTEBOOK, BadSourceError, read_bytes
+from normlint.text.source import Source, Unit
 from normlint.text.syntax import check_syntax
 
 if TYPE_CHECKING:

@@ -170,7 +170,7 @@ class Field(Node):
 
     value: Expr
     conversion: str
-    format: Joined | None
+    format: Expr | None
 
 
 @dataclass(frozen=True, slots=True)

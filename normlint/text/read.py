@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Final
 
 from normlint.text.raw import NOTEBOOK, PYTHON, SUFFIXES, BadSourceError, megabytes, read_bytes
@@ -33,10 +34,9 @@ def decode(path: str, data: bytes) -> Source:
     text = _decoded(data[len(_BOM) :] if bom else data, encoding)
     if kind == PYTHON:
         refuse_huge(text)
-    source = Source(path, text, kind, encoding, bom)
-    if encoding != "utf-8" and not _round_trips(source, data):
-        source = Source(path, text, kind, encoding, bom, faithful=False)
-    return _with_cells(source) if kind == NOTEBOOK else source
+    source = Source(path, text, kind, encoding, bom, cells=_cells(text) if kind == NOTEBOOK else ())
+    faithful = encoding == "utf-8" or _round_trips(source, data)
+    return source if faithful else replace(source, faithful=False)
 
 
 def refuse_huge(text: str) -> None:
@@ -45,11 +45,10 @@ def refuse_huge(text: str) -> None:
         raise BadSourceError(f"too large to be analysed ({megabytes(len(text))} of Python; exclude it)")
 
 
-def _with_cells(source: Source) -> Source:
+def _cells(text: str) -> tuple[tuple[int, str], ...]:
     from normlint.text.notebooks import code_cells
 
-    cells = code_cells(source.text)
-    return Source(source.path, source.text, NOTEBOOK, source.encoding, source.bom, source.faithful, cells)
+    return code_cells(text)
 
 
 def _python_encoding(data: bytes) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from normlint.text.source import MARKDOWN, NOTEBOOK, Source, Unit
+from normlint.text.raw import MARKDOWN, NOTEBOOK
+from normlint.text.source import Source, Unit
 
 
 def units_of(source: Source) -> tuple[Unit, ...]:

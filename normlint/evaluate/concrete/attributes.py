@@ -66,8 +66,9 @@ def _special(value: Any, name: str) -> Any:
 def of_object(value: Any, name: str) -> Any:
     """An attribute of an object with a class of the text or of torch, of a class, or of what `super()` gives."""
     if isinstance(value, super):
-        lineage = value.__self_class__.__mro__
-        return _of_lineage(value, lineage[lineage.index(value.__thisclass__) + 1 :], name, "super()")
+        above: Any = value
+        lineage = above.__self_class__.__mro__
+        return _of_lineage(value, lineage[lineage.index(above.__thisclass__) + 1 :], name, "super()")
     if isinstance(value, type):
         return _of_lineage(value, value.__mro__, name, value.__name__)
     if world.may_read(value, name):

@@ -274,23 +274,8 @@ def _left_out(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Va
 
 
 EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
-    s.Name: _name,
-    s.Literal: _literal,
-    s.Attribute: _attribute,
-    s.Call: _call,
-    s.Binary: _binary,
-    s.Unary: _unary,
-    s.Compare: _test,
-    s.Logic: _logic,
-    s.IfExpr: _if_expr,
-    s.Subscript: subscripts.subscript,
-    s.Slice: _slice,
-    s.Sequence: _sequence,
-    s.Mapping: _mapping,
-    s.Starred: _starred,
-    s.Walrus: _walrus,
-    s.Comprehension: _comprehension,
-    s.Lambda: _lambda,
-    s.Joined: _joined,
-    s.Other: _other,
-}
+    s.Name: _name, s.Literal: _literal, s.Attribute: _attribute, s.Call: _call, s.Binary: _binary, s.Unary: _unary,
+    s.Compare: _test, s.Logic: _logic, s.IfExpr: _if_expr, s.Subscript: subscripts.subscript, s.Slice: _slice,
+    s.Sequence: _sequence, s.Mapping: _mapping, s.Starred: _starred, s.Walrus: _walrus, s.Comprehension: _comprehension,
+    s.Lambda: _lambda, s.Joined: _joined, s.Other: _other,
+}  # fmt: skip

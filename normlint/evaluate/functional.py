@@ -122,16 +122,7 @@ def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 
 _FUNCTIONS: dict[str, Callable[[Machine, list[Value], Arguments, Span], Value | None]] = {
-    "builtins.sum": _sum,
-    "builtins.map": _map,
-    "builtins.zip": _zip,
-    "builtins.enumerate": _enumerate,
-    "builtins.iter": _same,
-    "builtins.sorted": _same,
-    "builtins.reversed": _reversed,
-    "builtins.next": _next,
-    "functools.reduce": _reduce,
-    "math.prod": _prod,
-    "numpy.prod": _prod,
-    "torch.broadcast_tensors": _getter,
-}
+    "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip, "builtins.enumerate": _enumerate,
+    "builtins.iter": _same, "builtins.sorted": _same, "builtins.reversed": _reversed, "builtins.next": _next,
+    "functools.reduce": _reduce, "math.prod": _prod, "numpy.prod": _prod, "torch.broadcast_tensors": _getter,
+}  # fmt: skip

@@ -306,19 +306,7 @@ def _import(m: Machine, env: Env, stmt: s.Import) -> Outcome:
 
 
 _EXECUTE: dict[type[Any], Callable[[Any, Env, Any], Outcome]] = {
-    s.Assign: _assign,
-    s.Augment: _augment,
-    s.Evaluate: _evaluate,
-    s.Return: _return,
-    s.Raise: _raise,
-    s.Jump: _jump,
-    s.Declare: _declare,
-    s.If: _if,
-    s.Loop: _loop,
-    s.With: _with,
-    s.Try: _try,
-    s.Match: _match,
-    s.Function: _define,
-    s.Class: _define,
-    s.Import: _import,
-}
+    s.Assign: _assign, s.Augment: _augment, s.Evaluate: _evaluate, s.Return: _return, s.Raise: _raise, s.Jump: _jump,
+    s.Declare: _declare, s.If: _if, s.Loop: _loop, s.With: _with, s.Try: _try, s.Match: _match, s.Function: _define,
+    s.Class: _define, s.Import: _import,
+}  # fmt: skip

@@ -275,23 +275,8 @@ def _attribute(scope: Scope, node: s.Attribute) -> Any:
 
 
 _EVALUATE: dict[type[Any], Callable[[Any, Any], Any]] = {
-    s.Name: _name,
-    s.Literal: _literal,
-    s.Attribute: _attribute,
-    s.Call: calls.evaluate_call,
-    s.Binary: _binary,
-    s.Unary: _unary,
-    s.Compare: _compare,
-    s.Logic: _logic,
-    s.IfExpr: _if,
-    s.Subscript: _subscript,
-    s.Slice: _slice,
-    s.Sequence: _sequence,
-    s.Mapping: _mapping,
-    s.Starred: _starred,
-    s.Walrus: _walrus,
-    s.Comprehension: _comprehension,
-    s.Lambda: functions.make,
-    s.Joined: _joined,
-    s.Other: _other,
-}
+    s.Name: _name, s.Literal: _literal, s.Attribute: _attribute, s.Call: calls.evaluate_call, s.Binary: _binary,
+    s.Unary: _unary, s.Compare: _compare, s.Logic: _logic, s.IfExpr: _if, s.Subscript: _subscript, s.Slice: _slice,
+    s.Sequence: _sequence, s.Mapping: _mapping, s.Starred: _starred, s.Walrus: _walrus, s.Comprehension: _comprehension,
+    s.Lambda: functions.make, s.Joined: _joined, s.Other: _other,
+}  # fmt: skip

@@ -330,19 +330,7 @@ def _declare(scope: Scope, stmt: s.Declare) -> Outcome:
 
 
 _EXECUTE: dict[type[Any], Callable[[Scope, Any], Outcome]] = {
-    s.Assign: _assign,
-    s.Augment: _augment,
-    s.Evaluate: _evaluate,
-    s.Return: _return,
-    s.Raise: _raise,
-    s.Jump: _jump,
-    s.Declare: _declare,
-    s.If: _if,
-    s.Loop: _loop,
-    s.With: _with,
-    s.Try: _try,
-    s.Match: _match,
-    s.Function: _function,
-    s.Class: _class,
-    s.Import: _import,
-}
+    s.Assign: _assign, s.Augment: _augment, s.Evaluate: _evaluate, s.Return: _return, s.Raise: _raise, s.Jump: _jump,
+    s.Declare: _declare, s.If: _if, s.Loop: _loop, s.With: _with, s.Try: _try, s.Match: _match, s.Function: _function,
+    s.Class: _class, s.Import: _import,
+}  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.lower_expressions import MOST_NESTED, OPERATORS, Expressions
+from normlint.evaluate.lower_expressions import MOST_NESTED, PLAIN, Expressions
 from normlint.text.finding import Span
 
 
@@ -54,20 +54,11 @@ class _Lowering(Expressions):
         self.depth -= 1
         return found
 
-    def assign(self, node: ast.Assign) -> s.Stmt:
-        return s.Assign(self.at(node), tuple(self.expr(t) for t in node.targets), self.expr(node.value))
-
     def ann_assign(self, node: ast.AnnAssign) -> s.Stmt:
         target = self.expr(node.target)
         if node.value is None:
             return s.Evaluate(self.at(node), s.Other(self.at(node), ()), "annotation", target)
         return s.Assign(self.at(node), (target,), self.expr(node.value), self.expr(node.annotation))
-
-    def aug_assign(self, node: ast.AugAssign) -> s.Stmt:
-        return s.Augment(self.at(node), self.expr(node.target), OPERATORS[type(node.op)], self.expr(node.value))
-
-    def evaluate(self, node: ast.Expr) -> s.Stmt:
-        return s.Evaluate(self.at(node), self.expr(node.value))
 
     def delete(self, node: ast.Delete) -> s.Stmt:
         value = self.expr(node.targets[0])
@@ -80,27 +71,11 @@ class _Lowering(Expressions):
         """`if test: pass, else: raise`."""
         return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg), True),))
 
-    def returns(self, node: ast.Return) -> s.Stmt:
-        return s.Return(self.at(node), self.maybe(node.value))
-
-    def raises(self, node: ast.Raise) -> s.Stmt:
-        return s.Raise(self.at(node), self.maybe(node.exc))
-
     def jump(self, node: ast.stmt) -> s.Stmt:
         return s.Jump(self.at(node), type(node).__name__.lower())
 
     def declare(self, node: ast.Global | ast.Nonlocal) -> s.Stmt:
         return s.Declare(self.at(node), type(node).__name__.lower(), tuple(node.names))
-
-    def if_(self, node: ast.If) -> s.Stmt:
-        return s.If(self.at(node), self.expr(node.test), self.block(node.body), self.block(node.orelse))
-
-    def for_(self, node: ast.For) -> s.Stmt:
-        head = self.expr(node.target), self.expr(node.iter)
-        return s.Loop(self.at(node), *head, self.block(node.body), self.block(node.orelse))
-
-    def while_(self, node: ast.While) -> s.Stmt:
-        return s.Loop(self.at(node), None, self.expr(node.test), self.block(node.body), self.block(node.orelse))
 
     def with_(self, node: ast.With) -> s.Stmt:
         items = tuple((self.expr(i.context_expr), self.maybe(i.optional_vars)) for i in node.items)
@@ -180,13 +155,11 @@ def _plain_import(node: ast.alias) -> tuple[str, str]:
 
 _L = _Lowering
 _STMT: dict[type[ast.stmt], Callable[[_Lowering, Any], s.Stmt]] = {
-    ast.Assign: _L.assign, ast.AnnAssign: _L.ann_assign, ast.AugAssign: _L.aug_assign, ast.Expr: _L.evaluate,
-    ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Return: _L.returns, ast.Raise: _L.raises, ast.Break: _L.jump,
-    ast.Global: _L.declare, ast.Nonlocal: _L.declare,
-    ast.Continue: _L.jump, ast.If: _L.if_, ast.For: _L.for_, ast.AsyncFor: _L.for_, ast.While: _L.while_,
-    ast.With: _L.with_, ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match,
-    ast.FunctionDef: _L.function, ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_,
-    ast.Import: _L.import_, ast.ImportFrom: _L.import_from,
+    ast.AnnAssign: _L.ann_assign, ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Break: _L.jump,
+    ast.Continue: _L.jump, ast.Global: _L.declare, ast.Nonlocal: _L.declare, ast.With: _L.with_,
+    ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match, ast.FunctionDef: _L.function,
+    ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_, ast.Import: _L.import_, ast.ImportFrom: _L.import_from,
+    **{kind: _L.plain for kind in PLAIN if issubclass(kind, ast.stmt)},
 }  # fmt: skip
 if hasattr(ast, "TryStar"):  # since Python 3.11
     _STMT[ast.TryStar] = _L.try_

@@ -1,4 +1,4 @@
-"""From a path, or bytes, to a `Source`: encodings by PEP 263."""
+"""From a path, or bytes, to a `Source`, encodings by PEP 263; and to the units of Python in it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from typing import Final
 
-from normlint.text.raw import NOTEBOOK, PYTHON, SUFFIXES, BadSourceError, megabytes, read_bytes
-from normlint.text.source import Source
+from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES, BadSourceError, megabytes, read_bytes
+from normlint.text.source import Source, Unit
 
 MOST_PYTHON: Final = 4 * 2**20
 MOST_COMMAS: Final = 500_000
@@ -81,3 +81,19 @@ def _round_trips(source: Source, data: bytes) -> bool:
         return source.encode(source.text) == data
     except (LookupError, UnicodeError):
         return False
+
+
+def units_of(source: Source) -> tuple[Unit, ...]:
+    """A Python file is one unit, a notebook is one, each fenced block of a Markdown page is one.
+
+    What isn't Python in a notebook or a page is left out in silence; a Python file is not checked here.
+    """
+    if source.kind == NOTEBOOK:
+        from normlint.text.notebooks import notebook_units
+
+        return notebook_units(source.cells)
+    if source.kind == MARKDOWN:
+        from normlint.text.markdown import markdown_units
+
+        return markdown_units(source.text)
+    return (Unit(source.text),)

@@ -212,7 +212,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces {_shown(stat)}{_of(c)}, but the gain lies along the last one"
+            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -241,7 +241,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
             or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
         )
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
-            message = f"reduces {_shown(stat)}{_of(c)}, but the gain lies along the last one"
+            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -260,11 +260,6 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
 def _left(shape: str) -> str:
     """The shape that is left when the last axis goes."""
     return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
-
-
-def _of(c: Computation) -> str:
-    """Which axes there are, where the text tells."""
-    return f" of a {c.placing.shown} input" if c.placing.names else ""
 
 
 def _shown(stat: Stat) -> str:

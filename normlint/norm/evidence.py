@@ -15,8 +15,9 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    named = owner.intent in _NORMS
-    gain = c.scaled or _protected(c)
+    whole = owner.makes(c) and (c.kind == "rms" or owner.unused_eps is not None)
+    named = owner.intent in _NORMS or whole or _features_told(c, owner)
+    gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
     if owner.keeps and not c.over_last:  # running statistics of a batch; RevIN, which gives back what it took
@@ -61,13 +62,22 @@ def _meant_squares(c: Computation, owner: Owner) -> bool:
     """A mean of x, |x| or x − mean in something that calls itself a norm."""
     if any(c.centred):
         return c.power == -HALF
-    return owner.intent == "rms" or ((c.scaled or _protected(c)) and c.power == -HALF)
+    return owner.intent == "rms" or ((c.scaled or _protected(c, owner)) and c.power == -HALF)
 
 
-def _protected(c: Computation) -> bool:
-    """An inverted norm, or one without its square, that says by its eps what it means to be."""
-    rooted = abs(c.power) == HALF and c.statistic.keepdim and c.statistic.axes != ALL
-    return c.protected and rooted and c.returned and not c.others and (c.power == HALF or c.degree == 1)
+def _protected(c: Computation, owner: Owner) -> bool:
+    """An inverted norm, or one without its square or its root, that says by its eps what it means to be."""
+    kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
+    if c.degree == 1 or c.power == HALF:
+        return kept and abs(c.power) == HALF
+    return kept and owner.module and c.kind != "l2" and c.power < 0
+
+
+def _features_told(c: Computation, owner: Owner) -> bool:
+    """Over everything, though the mean is that of the features, or a module divides by a length that it was given."""
+    apart = c.centre is not None and c.centre.axes != ALL
+    given = owner.module and c.kind == "rms" and any(n.of_features is None and n.power == HALF for n in c.counts)
+    return c.over_everything and (apart or given)
 
 
 def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:
@@ -86,6 +96,8 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if axes == (-1,):
         return True
     if len(axes) > 1:
+        if c.fused and named and c.placing.over_tokens:
+            return True
         return named and gain and (_gain_is_last(c) or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:

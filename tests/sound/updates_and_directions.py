@@ -304,7 +304,8 @@ def component(x, lmax):
     "temperature by rms of scores": """
 def scaled_scores(q, k):
     s = q @ k.mT
-    return s / s.float().square().mean(-1, keepdim=True).add(1e-6).sqrt().to(s.dtype)
+    s32 = s.float()
+    return (s32 / s32.square().mean(-1, keepdim=True).add(1e-6).sqrt()).to(s.dtype)
 """,
     "residual balanced by rms": """
 def add_balanced(x, y):

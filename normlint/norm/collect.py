@@ -20,7 +20,7 @@ from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
-from normlint.norm.owner import keeps_statistic, owner_of
+from normlint.norm.owner import constructors, keeps_statistic, owner_of
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
@@ -35,7 +35,7 @@ def norms(module: Module) -> tuple[Norm, ...]:
         return ()
     found: list[Norm] = []
     ran: set[Span] = set()
-    begun = sorted(entries(module), key=lambda e: e.spare)
+    begun = sorted((_used(module, entry) for entry in entries(module)), key=lambda e: e.spare)
     for entry in begun:
         if not entry.spare or _unseen(module, entry, ran):
             try:
@@ -45,6 +45,18 @@ def norms(module: Module) -> tuple[Norm, ...]:
     for span in module.deep:
         _tell_unread(module, begun, span)
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+def _used(module: Module, entry: Entry) -> Entry:
+    """The entry with what its callers tell of it, unless a flag makes the class more than one norm."""
+    use = dict(module.uses).get(entry.cls.qualname) if entry.cls and module.uses else None
+    if use is None or entry.cls is None or not entry.qualname.endswith((".forward", ".__call__")):
+        return entry
+    params = next((init.params[1:] for init in constructors(entry.cls)), ())
+    if any(isinstance(p.default, s.Literal) and isinstance(p.default.value, bool | str | None) for p in params):
+        return entry
+    wide = params[use.wide : use.wide + 1] if use.wide is not None else ()
+    return replace(entry, use=use, wide=wide[0].name if wide else "")
 
 
 def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:

@@ -83,6 +83,8 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if axes == (-1,):
         return True
     if len(axes) > 1:
+        if c.fused and named and c.placing.over_tokens:
+            return True
         return named and gain and (_gain_is_last(c) or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:

@@ -82,6 +82,11 @@ class Placing:
         """The shape, to be read in a message."""
         return f"({', '.join(self.names)})" if self.names else "(B, L, D)"
 
+    @property
+    def told(self) -> str:
+        """Of which input, where the text tells."""
+        return f" of a {self.shown} input" if self.names else ""
+
 
 @dataclass(frozen=True)
 class Computation:

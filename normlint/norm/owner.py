@@ -126,7 +126,7 @@ def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
 @lru_cache(maxsize=4)  # asked for each norm of the class
 def _untrained(cls: ClassRef) -> frozenset[str]:
     """Attributes made with `requires_grad=False`."""
-    made = (stmt for init in _constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
+    made = (stmt for init in constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
     loaded = (stmt for stmt in made if isinstance(stmt.value, s.Call) and any(map(_freezes, stmt.value.args)))
     return frozenset(t.name for stmt in loaded for t in stmt.targets if isinstance(t, s.Attribute))
 
@@ -167,10 +167,11 @@ def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
         return _unused_parameter(node) if isinstance(node, s.Function) else None
     if _open(entry.cls):
         return None
-    return next((span for init in _constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
+    return next((span for init in constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
 
 
-def _constructors(cls: ClassRef) -> Iterator[s.Function]:
+def constructors(cls: ClassRef) -> Iterator[s.Function]:
+    """The class's own and those of its bases, nearest first."""
     for owner in cls.lineage():
         yield from (f for f in owner.node.body if isinstance(f, s.Function) and f.name == "__init__")
 

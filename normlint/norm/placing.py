@@ -98,6 +98,7 @@ def _name(shapes: Shapes, length: Mono | None) -> str:
 
 
 _TOKENS = re.compile(r"[tlsn]|(?:.*_)?(?:seq|len|length|tok|tokens?|time|steps?|patches)(?:_.*)?|.*(?:seq|len)", re.I)
+_PARTS = re.compile(r"[hgn]|.*(?:head|group|nh).*", re.I)
 _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
 
 
@@ -119,13 +120,24 @@ def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
         return False
     last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
     told = shapes.are_features(last) or _FEATURES.fullmatch(_name(shapes, last)) is not None
-    tokens = (not shapes.are_features(n) and _reads_as_tokens(shapes, n, shapes.are_features(last)) for n in reduced)
+    whole = len(axes) > 1 and shapes.rank(over) == 3 and not shapes.equal(shapes.axis(over, 0), reduced[0])
+    tokens = (
+        not shapes.are_features(n)
+        and (_reads_as_tokens(shapes, n, shapes.are_features(last)) or (whole and _is_between(shapes, n)))
+        for n in reduced
+    )
     return told and bool(reduced) and all(tokens)
 
 
 def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bool:
     name = _name(shapes, length)
     return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
+
+
+def _is_between(shapes: Shapes, length: Mono | None) -> bool:
+    """Of what is neither the batch nor the features: whether the text calls it something else than parts of these."""
+    name = _name(shapes, length)
+    return bool(name) and not _FEATURES.fullmatch(name) and not _PARTS.fullmatch(name)
 
 
 def _set_against(shapes: Shapes, stat: Stat) -> bool | None:

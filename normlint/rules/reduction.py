@@ -198,9 +198,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _beside_argument(norm)
     for c in norm.computations:
         if c.placing.apart and c.centre is not None:
-            message = (
-                f"the mean is taken over axis {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
-            )
+            message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
             yield Problem(off.span, message, partial(repair.along_gain, norm) if last else None)
@@ -214,7 +212,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
+            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -243,7 +241,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
             or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
         )
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
-            message = f"reduces axis {_shown(stat)}{_of(c)}, but the gain lies along the last one"
+            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -253,9 +251,9 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if named else ():
         single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
-        told = c.placing.over_tokens and open_ and (single or norm.owner.intent == "rms")
+        told = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
         if told and not c.statistic.default_dim:
-            message = f"reduces axis {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
+            message = f"reduces {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
 
 
@@ -264,13 +262,10 @@ def _left(shape: str) -> str:
     return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
 
 
-def _of(c: Computation) -> str:
-    """Which axes there are, where the text tells."""
-    return f" of a {c.placing.shown} input" if c.placing.names else ""
-
-
 def _shown(stat: Stat) -> str:
-    return ", ".join(map(str, stat.axes)) if isinstance(stat.axes, tuple) else str(stat.axes)
+    if not isinstance(stat.axes, tuple):
+        return f"axis {stat.axes}"
+    return f"{'axes' if len(stat.axes) > 1 else 'axis'} {', '.join(map(str, stat.axes))}"
 
 
 @rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))

@@ -150,8 +150,5 @@ def _first(data: Value | None) -> Mono | None:
 def guessed(name: str) -> Product | None:
     """What an attribute that the text doesn't set holds, as far as its name tells."""
     low = name.lower().strip("_")
-    if low in ("weight", "weights", "gamma", "scale", "g", "gain", "a_2"):
-        return of_atom(Param(name, "unknown"), DType.PARAM)
-    if low in ("bias", "beta", "b_2", "shift", "b"):
-        return of_atom(Param(name, "unknown"), DType.PARAM)
-    return None
+    gains, biases = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2"), ("bias", "beta", "b_2", "shift", "b")
+    return of_atom(Param(name, "unknown"), DType.PARAM) if low in gains + biases else None

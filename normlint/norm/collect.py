@@ -156,7 +156,7 @@ def _as_called(entry: Entry, found: _Found) -> _Found:
 def _with_gain(entry: Entry, found: _Found) -> _Found:
     """A function that gives back the norm of an argument times another one: that is the gain, whatever its name."""
     c = found.computation
-    channels = c.statistic.axes == (1,)
+    channels = c.statistic.axes == (1,) and all(e.how == "add" for e in c.eps)  # a floor may be a threshold
     if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.eps):
         return found
     if not c.over_last and not channels:

@@ -281,7 +281,7 @@ def _gain(f: Factor) -> Gain | None:
         inner = f.atom.inner.factors[0].atom
         if isinstance(inner, Param):
             return Gain(inner, f.atom.constant, f.power, f.span)
-    added = f.atom.inner.factors if isinstance(f.atom, Plus) and f.atom.how == "add" else ()
+    added = f.atom.inner.factors if isinstance(f.atom, Plus) and f.atom.eps.factors else ()
     if len(added) == 1 and isinstance(added[0].atom, Param) and added[0].power == 1:
         return Gain(replace(added[0].atom, init=""), None, f.power, f.span)  # w + a number that isn't known
     return None

@@ -134,7 +134,7 @@ def _scaled(data: Value | None) -> Param | None:
     ):
         return None
     atom = made[0].atom
-    held = isinstance(atom, Param) and (atom.init in ("zeros", "empty", "random") or atom.maker == "Tensor-list")
+    held = isinstance(atom, Param) and (atom.init in ("zeros", "empty") or atom.maker == "Tensor-list")
     return atom if held and isinstance(atom, Param) and atom.role == "tensor" and not atom.name else None
 
 

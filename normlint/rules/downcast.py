@@ -139,10 +139,9 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
 
 def _narrowed(c: Computation) -> Step | None:
     """A cast of the statistic alone to half."""
-    of_mean = c.centre.trail if c.centre is not None else ()
-    if fixed := next((s for s in of_mean if s.op == "cast" and s.dtype in _HALF), None):
-        return fixed
     step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
+    centre = c.centre.steps if c.centre is not None and step is None else ()
+    step = next((s for s in centre if s.op == "cast" and s.dtype in _HALF), step)
     wide = c.statistic.accumulate.wide and c.statistic.square.wide  # else it never was, which another rule says
     return step if step is not None and (wide or step.dtype in _HALF) else None
 

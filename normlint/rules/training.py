@@ -66,10 +66,11 @@ def _detaching(c: Computation) -> Step | None:
     shared = {s.span for s in c.input_steps}
     if step is None and inner and inner[0].span not in shared:
         step = inner[0]
-    if step is None and c.centre is not None:
-        step = next((s for s in c.centre.trail if s.op in ("detach", "item") and s.span not in shared), None)
-    alone = next((t for t in (c.statistic, c.centre) if t is not None and t.no_grad and c.grad), None)
-    return Step("no_grad", alone.span) if step is None and alone is not None else step
+    for stat in (c.statistic, c.centre):
+        if step is None and stat is not None:
+            step = next((s for s in stat.steps if s.op in ("detach", "item")), None)
+            step = Step("no_grad", stat.span) if step is None and stat.no_grad and c.grad else step
+    return step
 
 
 @rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import NOWHERE, Mono
+from normlint.evaluate.monomial import NOWHERE, Mono, Param
 from normlint.evaluate.ops.reductions import reduce
-from normlint.evaluate.ops.shapes import is_param, placed
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Product, Tup, Value
-from normlint.text.finding import Span
 
 
 @op("einsum")
@@ -24,7 +22,7 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
         return None
     x, y = operands
     if x.mono != y.mono:
-        return _scaled(str(equation.value).replace(" ", ""), x, y, call.span)
+        return _scaled(str(equation.value), x, y, call)
     axes = _einsum_axes(str(equation.value))
     if axes is None:
         return None
@@ -32,15 +30,18 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
     return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
 
 
-def _scaled(equation: str, x: Product, y: Product, span: Span) -> Product | None:
-    """`einsum("b c ..., c -> b c ...", x, w)`: no letter is summed, so it is x·w along the letters of w."""
-    left, _, out = equation.partition("->")
+def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | None:
+    """`einsum("b c ..., c -> b c ...", x, g)`: a value for each place along one axis."""
+    left, _, out = equation.replace(" ", "").partition("->")
     one, _, two = left.partition(",")
-    if one != out or not two or not set(two) <= set(one) or len(set(two)) < len(two.replace("...", "")):
+    if len(one) < len(two):
+        one, two, x, gain = two, one, gain, x
+    sole = gain.sole
+    if one != out or len(two) != 1 or two not in one or sole is None or not isinstance(sole.atom, Param):
         return None
-    if not is_param(y):
-        return None
-    return algebra.multiply(x, placed(y, "last" if one.endswith(two) else "other"), span)
+    if not one.endswith(two):
+        gain = replace(gain, mono=Mono(1.0, (replace(sole, atom=replace(sole.atom, axis="other")),)))
+    return algebra.multiply(x, replace(gain, layout=()), call.span)
 
 
 def _einsum_axes(equation: str) -> tuple[int, ...] | None:

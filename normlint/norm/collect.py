@@ -20,7 +20,7 @@ from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
-from normlint.norm.owner import constructors, keeps_statistic, owner_of
+from normlint.norm.owner import constructors, keeps_data, owner_of
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
@@ -107,7 +107,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     keeps = False
     for path in replay(module, entry):
         attrs = attrs or path.attrs
-        keeps = keeps or keeps_statistic(path.attrs)
+        keeps = keeps or keeps_data(path.attrs)
         ran |= path.context.ran
         for found in map(partial(_with_gain, entry), map(partial(_as_called, entry), _best(path.context))):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL
+from normlint.evaluate.monomial import ALL, Param
 from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
@@ -20,7 +20,9 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
-    if owner.keeps and c.kind == "layer" and not c.over_last:  # RevIN: data, whose mean and deviation are given back
+    if owner.keeps and not c.over_last:  # running statistics of a batch; RevIN, which gives back what it took
+        return False
+    if _clips(c) or _of_weights(c):
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
@@ -44,6 +46,16 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
     return _over_features(c, named, gain)
+
+
+def _clips(c: Computation) -> bool:
+    """Like x / max(1, rms), as an update of an optimiser: only what is large gets smaller."""
+    return any(e.how == "clamp" and e.value is not None and e.value >= 1 for e in c.eps)
+
+
+def _of_weights(c: Computation) -> bool:
+    """What is normalized is a parameter itself."""
+    return bool(c.input.factors) and all(isinstance(f.atom, Param) for f in c.input.factors)
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
@@ -70,9 +82,10 @@ def _features_told(c: Computation, owner: Owner) -> bool:
 
 def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:
     """(x − mean) / std of data, not of features."""
-    if gain or c.kind != "layer" or c.statistic.biased or c.over_last:
+    folded = c.statistic.layout != ()  # an image's axes in a view, say
+    if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or (c.over_everything and owner.intent == "norm")  # adv_norm(adv): named for what it does to data
+    return not named or ((c.over_everything or folded) and owner.intent == "norm")  # named for what it does to data
 
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:

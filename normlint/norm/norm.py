@@ -19,6 +19,7 @@ from normlint.evaluate.monomial import (
     Param,
     Stat,
     Step,
+    bears_data,
 )
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
@@ -181,6 +182,11 @@ class Computation:
         return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
 
     @property
+    def scaled_before(self) -> bool:
+        """The input was divided by something of the data, such as its maximum: how large it is isn't known."""
+        return any(f.power < 0 and bears_data(f.atom) for f in self.input.factors)
+
+    @property
     def fused(self) -> bool:
         """Torch computes it in one call: statistics in fp32, an eps of its own."""
         return self.statistic.spelled in FUSED
@@ -222,7 +228,7 @@ class Owner:
     filled_with_ones: bool = False  # and the weight of this class with ones
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
     alone: bool = False  # a method of one tensor, of a module that owns no other module
-    keeps: bool = False  # a statistic is an attribute afterwards: to undo the norm, say
+    keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
 
     def makes(self, c: Computation) -> bool:
         """Nothing but a norm: a module whose forward gives back the whole formula, or a function with an RMS norm's."""

@@ -84,9 +84,9 @@ def _is_of_graphs(entry: Entry) -> bool:
     return any(p.name == "batch" for p in none)
 
 
-def keeps_statistic(attrs: dict[str, Value]) -> bool:
-    """Is a statistic among the attributes?"""
-    return any(isinstance(value, Product) and value.mono.has_stat for value in attrs.values())
+def keeps_data(attrs: dict[str, Value]) -> bool:
+    """Is anything that comes of the input among the attributes?"""
+    return any(isinstance(value, Product) and value.mono.has_data for value in attrs.values())
 
 
 def _open(cls: ClassRef) -> bool:

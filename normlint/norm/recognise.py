@@ -16,6 +16,7 @@ from normlint.evaluate.monomial import (
     ONCE,
     TRAILING,
     Abs,
+    Apply,
     Atom,
     Centred,
     Factor,
@@ -71,7 +72,13 @@ _MOST_STATISTICS = 8  # in one product; a norm has one or two
 def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:
     """A second statistic, of something else: AdaIN, a similarity of two norms."""
     known = [roots[id(f)] for f in factors if id(f) in roots]
-    return any(r is None or r.stat != stat for r in known)
+    return any(r is None or r.stat != stat for r in known) or any(_of_statistic(f.atom) for f in factors)
+
+
+def _of_statistic(atom: Atom) -> bool:
+    """Something of a statistic alone: that of other rows, say, which are picked by an index."""
+    args = [a for a in atom.args if isinstance(a, Mono)] if isinstance(atom, Apply) else []
+    return any(a.has_stat and all(bears_stat(f.atom) for f in a.factors) for a in args)
 
 
 def without_shift(mono: Mono) -> tuple[Mono, Mono | None]:

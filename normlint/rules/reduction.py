@@ -126,7 +126,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
         for stat, fits in ((c.statistic, c.placing.fits), (c.centre, c.placing.centre_fits)):
             if stat is None or stat.axes == ALL or c.partial or fits:
                 continue
-            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches
+            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches and not _leading(stat)
             if fits is False or (lost and norm.meant):
                 against = c.placing.shown
                 message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
@@ -197,7 +197,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)
     for c in norm.computations:
-        if c.placing.apart and c.centre is not None:
+        if c.placing.apart and c.centre is not None and _is_mean(c):
             message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
@@ -214,6 +214,11 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is not None and stat.layout == () and not stat.default_dim:
             message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
+
+
+def _is_mean(c: Computation) -> bool:
+    """No length: x − mean(0), put on the unit sphere, has been centred as data is."""
+    return c.statistic.reduce == "mean" or bool(c.gains) or any(n.inside or n.of_features for n in c.counts)
 
 
 def _along_features(c: Computation, i: int) -> bool:
@@ -255,6 +260,11 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
         if told and not c.statistic.default_dim:
             message = f"reduces {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
+
+
+def _leading(stat: Stat) -> bool:
+    """The first axes: what is left broadcasts as it did."""
+    return isinstance(stat.axes, tuple) and sorted(stat.axes) == list(range(len(stat.axes)))
 
 
 def _left(shape: str) -> str:

@@ -15,7 +15,8 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    whole = owner.makes(c) and (owner.unused_eps is not None or (owner.module and c.kind == "rms"))
+    spare = owner.unused_eps is not None or bool(owner.unused_params)
+    whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _features_told(c, owner)
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
@@ -70,7 +71,7 @@ def _protected(c: Computation, owner: Owner) -> bool:
     kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
     if c.degree == 1 or c.power == HALF:
         return kept and abs(c.power) == HALF
-    return kept and owner.module and c.kind != "l2" and c.power < 0
+    return kept and owner.module and c.kind != "l2" and -HALF != c.power < 0
 
 
 def _features_told(c: Computation, owner: Owner) -> bool:

@@ -335,7 +335,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         stat = c.statistic
-        last = c.placing.over_tokens if not c.gains else all(map(_ends_in_features, c.gains))
+        last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
         last = last or (bool(c.gains) and any(n.of_features is False for n in c.counts))  # √D of another axis
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
             message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"

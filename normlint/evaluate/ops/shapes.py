@@ -15,8 +15,9 @@ from normlint.evaluate.monomial import (
     Param,
     Stat,
 )
+from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
-from normlint.evaluate.ops.resizing import is_from_end, sizes
+from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import (
@@ -116,7 +117,7 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
         return None
-    if call.name == "flatten" and is_from_end(call.product("start_dim")):
+    if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
         return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 

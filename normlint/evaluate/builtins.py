@@ -10,7 +10,7 @@ from normlint.evaluate import subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param, Size
+from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops.table import Arguments, Given, bind, method_key
 from normlint.evaluate.statements import rebind
@@ -28,7 +28,6 @@ from normlint.evaluate.value import (
     Tup,
     Value,
     number,
-    of_atom,
     scalar,
 )
 from normlint.text.finding import Span
@@ -291,8 +290,22 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
     if name in ("dim", "ndimension"):
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("numel", "nelement"):
-        base = Mono(1.0, x.mono.factors)
-        return of_atom(Size(base, None, x.layout), x.dtype.WEAK, span, tensor=False)
+        return Product(_elements(x.mono, x.layout), span=span)
     if name in ("is_floating_point", "is_contiguous"):
         return Opaque(f"{describe(x)}.{name}")
     return None
+
+
+def _elements(of: Mono, layout: Layout) -> Mono:
+    """How many elements a tensor has; `x[..., 0]` has those of x over the length of its last axis."""
+    atom = of.factors[0].atom if len(of.factors) == 1 else None
+    whole, key = atom.args if isinstance(atom, Apply) and atom.name == "index" else (of, ())
+    dots, *rest = key if isinstance(key, tuple) and key else ("",)
+    if (
+        not isinstance(whole, Mono)
+        or dots != "..."
+        or not all(isinstance(one, tuple) and one[0] == "at" for one in rest)
+    ):
+        return Mono(1.0, (Factor(Size(Mono(1.0, of.factors), None, layout), ONCE),))
+    lengths = [Factor(Size(Mono(1.0, whole.factors), -at, layout), -ONCE) for at in range(1, len(rest) + 1)]
+    return _elements(whole, layout).times(Mono(1.0, tuple(lengths)))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Input
+from normlint.evaluate.monomial import Input, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
-from normlint.evaluate.ops import contractions
+from normlint.evaluate.ops import contractions, pieces
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.shaping import together
 from normlint.evaluate.ops.table import Bound
@@ -23,6 +23,7 @@ from normlint.evaluate.value import (
     Dict,
     Opaque,
     Path,
+    Pieces,
     Product,
     Tup,
     Value,
@@ -119,7 +120,9 @@ def _power(a: Product, b: Product, span: Span) -> Product | None:
 def _floor(a: Product, b: Product, span: Span) -> Product | None:
     if a.number is not None and b.number:
         return number(float(a.number // b.number), span)
-    return None
+    whole = algebra.divide(a, b, span)
+    counted = all(isinstance(f.atom, Size) and f.power > 0 for f in whole.mono.factors)
+    return whole if counted and b.mono.coef == 1 and not whole.tensor else None
 
 
 _ARITHMETIC: dict[str, Callable[[Product, Product, Span], Product | None]] = {
@@ -205,8 +208,8 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     item: Value = Opaque("item")
     if isinstance(iterable, Opaque) and iterable.text == "range":
         item = scalar("index")
-    if isinstance(iterable, Product):
-        item = replace(algebra.opaque("item", (iterable.mono,), node.span), dtype=iterable.dtype)
+    part = pieces.each(m.ctx, iterable, node.span)
+    item = item if part is None else part
     from normlint.evaluate.statements import bind_target
 
     bind_target(m, inner, node.target, item)
@@ -215,7 +218,7 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     counted = isinstance(iterable, Opaque) and iterable.text == "range"
     if counted and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
-    return Opaque("list")
+    return Opaque("list") if part is None else Pieces(element)
 
 
 def _element(m: Machine, env: Env, node: s.Comprehension, item: Value) -> Value:

@@ -45,7 +45,7 @@ CLASSES: Final[dict[str, str]] = {
         lp_pool1d adaptive_avg_pool1d fractional_max_pool3d_with_indices mkldnn_adaptive_avg_pool2d
         mkldnn_max_pool2d mkldnn_max_pool3d
         quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce sum_to_size corrcoef cov
-        trapezoid trapz native_norm
+        trapezoid trapz native_norm mse_loss
     """,
     # the same elements in another shape
     "layout": """
@@ -57,7 +57,7 @@ CLASSES: Final[dict[str, str]] = {
     # the same elements as they are
     "same": """
         contiguous clone alias cuda cpu requires_grad pin_memory retain_grad xpu ipu mtia share_memory train eval
-        resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
+        conj conj_physical real resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
     """,
     # some of the elements, in another order, or those of several tensors together
     "selection": """
@@ -75,7 +75,7 @@ CLASSES: Final[dict[str, str]] = {
     # f(c·x) = c·f(x) for c > 0
     "degree 1": """
         abs absolute fabs neg negative relu leaky_relu prelu rrelu nan_to_num dropout dropout1d dropout2d dropout3d
-        feature_dropout native_dropout hypot copysign maximum minimum fmax fmin conj conj_physical real imag
+        feature_dropout native_dropout hypot copysign maximum minimum fmax fmin imag
         deg2rad rad2deg cummax cummin cumsum diff cumulative_trapezoid gradient
     """,
     # f(c·x) = f(x) for c > 0
@@ -160,7 +160,7 @@ CLASSES: Final[dict[str, str]] = {
         lstsq lu lu_factor lu_factor_ex lu_solve lu_unpack manual_seed map map2 margin_ranking_loss matrix_exp
         matrix_power merge_type_from_type_comment miopen_convolution miopen_convolution_add_relu
         miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
-        mkldnn_convolution mkldnn_linear_backward_weights mkldnn_rnn_layer module_load mse_loss
+        mkldnn_convolution mkldnn_linear_backward_weights mkldnn_rnn_layer module_load
         multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
         numpy orgqr ormqr parse_ir parse_schema parse_type_comment pca_lowrank pinv pinverse poisson_nll_loss
         prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 qr

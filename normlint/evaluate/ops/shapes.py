@@ -13,6 +13,7 @@ from normlint.evaluate.monomial import (
     Mono,
     Param,
     Stat,
+    stats_of,
 )
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, Given, op
@@ -148,10 +149,16 @@ def squeeze(ctx: Context, call: Bound) -> Value | None:
 def _squeezed(x: Product, call: Bound) -> Product | None:
     """A statistic without the axis that was kept for it, or without one that was added."""
     dim = call.product("dim")
-    if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
+    return dropped(x, dim.number if dim else None)
+
+
+def dropped(x: Product, axis: float | None) -> Product | None:
+    """A statistic without an axis of length 1: one that was added, or its own."""
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    axes = [stat.axes for stat in stats_of(x.mono)]
+    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
         return replace(x, layout=x.layout[:-1])
-    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    return replace(x, mono=x.mono.map(_DropAxis())) if dim and axes == [(dim.number,)] else None
+    return replace(x, mono=x.mono.map(_DropAxis())) if axis is not None and axes == [(axis,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

@@ -20,6 +20,12 @@ FUSED: Final = "rms_norm layer_norm native_layer_norm"
 PRODUCTS: Final = "dot vdot inner matmul mm bmm"
 ROOTS: Final = "sqrt rsqrt reciprocal"
 POWERS: Final = "pow float_power square"
+# These, too, sum a tensor or its squares: with a constant or with itself.
+CONTRACTIONS: Final = """
+    dot vdot inner matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
+    sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
+"""
+DISTANCES: Final = "mse_loss pairwise_distance dist cdist"
 
 CLASSES: Final[dict[str, str]] = {
     # products and quotients of the operands
@@ -27,17 +33,14 @@ CLASSES: Final[dict[str, str]] = {
     # sums of operands, each perhaps scaled: homogeneous where all of them are
     "sum": "add sub subtract rsub lerp addcmul addcdiv logaddexp logaddexp2",
     # what contracts two operands over axes that they share
-    "contraction": """
-        dot vdot inner matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
-        sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
-    """,
+    "contraction": CONTRACTIONS,
     "power": f"{ROOTS} {POWERS}",
     "statistic": f"{MEANS} {LENGTHS}",
     # other reductions: one value for each group of elements
     "reduction": """
         amax amin aminmax argmax argmin all any max min median nanmedian mode prod logsumexp quantile nanquantile
         kthvalue count_nonzero trace det logdet slogdet matrix_norm nuclear_norm norm_except_dim cond matrix_rank
-        cosine_similarity pairwise_distance dist cdist pdist avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool2d
+        cosine_similarity pdist avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool2d
         adaptive_avg_pool3d max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices
         max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d lp_pool2d lp_pool3d
         adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
@@ -45,8 +48,9 @@ CLASSES: Final[dict[str, str]] = {
         lp_pool1d adaptive_avg_pool1d fractional_max_pool3d_with_indices mkldnn_adaptive_avg_pool2d
         mkldnn_max_pool2d mkldnn_max_pool3d
         quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce sum_to_size corrcoef cov
-        trapezoid trapz native_norm mse_loss
+        trapezoid trapz native_norm
     """,
+    "distance": DISTANCES,
     # the same elements in another shape
     "layout": """
         view view_as reshape reshape_as flatten unflatten unfold swapdims swapaxes movedim moveaxis ravel

@@ -66,6 +66,7 @@ _RUNS: Final[dict[str, Run]] = {
     "power": elementwise,
     "statistic": gathered,
     "reduction": gathered,
+    "distance": gathered,
     "layout": relayout,
     "same": same,
     "selection": gathered,

@@ -146,6 +146,13 @@ def _hasattr(m: Machine, env: Env, node: s.Call) -> Value:
     return Opaque(m.module.source(node.span))
 
 
+def _type(m: Machine, env: Env, node: s.Call) -> Value:
+    args = _args(m, env, node)
+    instance = args[0].ref if len(args) == 1 and isinstance(args[0], Defined) else None
+    known = isinstance(instance, Instance) and instance.cls is not None
+    return Defined(instance.cls, "type") if known and isinstance(instance, Instance) else Opaque("type")
+
+
 def _super(m: Machine, env: Env, node: s.Call) -> Value:
     frame = m.frame
     receiver = frame.receiver.ref if isinstance(frame.receiver, Defined) else None
@@ -220,6 +227,7 @@ _SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
     "builtins.hasattr": _hasattr,
     "builtins.isinstance": _isinstance,
     "builtins.super": _super,
+    "builtins.type": _type,
     "torch.Size": _tuple,
     "typing.cast": lambda m, env, node: _args(m, env, node)[-1],
     "torch.finfo": _finfo,
@@ -261,7 +269,8 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     if not (isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param)):
         return None
     init = _FILLS.get(name) or _filled_with(m, env, name, rest)
-    held = rest[0].mono if name == "fill_" and rest and isinstance(rest[0], Product) and not rest[0].tensor else None
+    given = m.eval(env, rest[0].value) if name == "fill_" and rest else None
+    held = given.mono if isinstance(given, Product) and not given.tensor else None
     atom = replace(value.sole.atom, init=init, first=held)
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)

@@ -44,6 +44,7 @@ ASSUMED = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math", "np": "numpy", "einops": "einops",
     "rearrange": "einops.rearrange",
 }  # fmt: skip
+MOST_ITEMS = 8  # of a comprehension
 BUILTINS = frozenset(
     (
         "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool "
@@ -202,7 +203,7 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
         return iterable
     if isinstance(iterable, AxesOf):
         iterable = Opaque("range")
-    if isinstance(iterable, Tup) and 0 < len(iterable.items) <= 8:
+    if isinstance(iterable, Tup) and 0 < len(iterable.items) <= MOST_ITEMS:
         return tup(tuple(_element(m, env, node, i) for i in iterable.items))
     inner = Env(parent=env)
     item: Value = Opaque("item")
@@ -262,7 +263,44 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
     return Dict(tuple(found.items()), more)
 
 
+def _rows(m: Machine, env: Env, node: s.Comprehended) -> tuple[list[tuple[Value, ...]], bool] | None:
+    """What a comprehension over known items gives, and whether one element stands for all parts of a tensor."""
+    from normlint.evaluate.statements import bind_target
+
+    scopes, parts = [env], False
+    for clause in node.clauses:
+        inner: list[Env] = []
+        for scope in scopes:
+            iterable = m.eval(scope, clause.iterable)
+            one = pieces.each(m.ctx, iterable, node.span)
+            parts = parts or one is not None
+            for item in iterable.items if isinstance(iterable, Tup) else (one,):
+                inner.append(Env(parent=scope))
+                if item is None or clause.conditions or len(inner) > MOST_ITEMS or (parts and len(inner) > 1):
+                    return None
+                bind_target(m, inner[-1], clause.target, item)
+        scopes = inner
+    return [tuple(m.eval(scope, element) for element in node.elements) for scope in scopes], parts
+
+
+def _comprehended(m: Machine, env: Env, node: s.Comprehended) -> Value | None:
+    """A comprehension with several clauses, or one of a dict; None where its items aren't known."""
+    rows, parts = _rows(m, env, node) or ([], False)
+    for value in (one for row in rows for one in row):
+        m.flow(value, node.span)
+    if not rows or node.kind == "async":
+        return None
+    if node.kind == "dict":
+        keys = [key.value if isinstance(key, Constant) else None for key, _ in rows]
+        known = tuple((key, row[1]) for key, row in zip(keys, rows, strict=True) if isinstance(key, str))
+        return Dict(known, more=len(known) < len(rows))
+    return Pieces(rows[0][0]) if parts else tup(tuple(row[0] for row in rows))
+
+
 def _other(m: Machine, env: Env, node: s.Other) -> Value:
+    found = _comprehended(m, env, node.exact) if isinstance(node.exact, s.Comprehended) else None
+    if found is not None:
+        return found
     for child in node.children:
         m.flow(m.eval(env, child), child.span)
     return Opaque(m.module.source(node.span)[:80], node.span)

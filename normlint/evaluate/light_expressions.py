@@ -250,7 +250,8 @@ class Expressions:
         if name in SIZES:
             return NOTHING
         own = isinstance(base, ast.Name) and base.id in ("self", "cls")
-        above = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
+        asked = base.func.id if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) else ""
+        own, above = own or asked == "type", asked == "super"
         if own or above:
             self.seen.read.add(name)
             value = join((self.text.attribute(name), self.env.get(f".{name}", NOTHING)))
@@ -271,7 +272,7 @@ class Expressions:
         stripped = name[:-1] if name.endswith("_") and not name.endswith("__") else name
         if name in ("append", "add", "update", "setdefault", "extend", "insert") and (args or named):
             given = join((*args, *named.values()))
-            if given.stats or given.made:
+            if given is not NOTHING:
                 self.bind(base, join((receiver, given)), None)
         value = self.op(stripped, node, [receiver, *args], named)
         if stripped != name and isinstance(base, ast.Name | ast.Attribute):

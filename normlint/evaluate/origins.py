@@ -195,7 +195,9 @@ def may_meet(values: Sequence[Value]) -> bool:
 
 def item_of(value: Value, key: object) -> Value:
     """An item or an attribute: something of its own, made as the whole is."""
-    if not value.bare or len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):
+    if not value.bare:
+        return value
+    if len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):
         return value._replace(made=()) if value.made else value
     return value._replace(bare=frozenset([f"{label}[{key}]" for label in value.bare]), made=())
 

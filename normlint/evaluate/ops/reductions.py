@@ -104,6 +104,9 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     whole = None if changes else folded(x, axes, kind, call.span)
     if whole is not None or (not changes and is_reduced(x, axes)):
         return replace(whole or x, span=call.span)
+    if not changes and x.layout and isinstance(axes, tuple) and x.layout[-1] == ("axis", *axes):
+        kept = call.flag("keepdim", False) is not False  # an axis of length 1 that was added
+        return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
     inner, outside = _split(x.mono, axes)
     accumulate = call.dtype(x.dtype)
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)

@@ -8,8 +8,8 @@ from typing import Any
 
 from normlint.evaluate.ops import OPS
 from normlint.evaluate.origins import (
+    CONSTANT,
     CONTRACTING,
-    CREATING,
     DEEPEST,
     FOREIGN,
     FUSED_NORMS,
@@ -323,7 +323,7 @@ class Expressions:
             return value._replace(how=value.how | ROOTED) if value.stats and "div" in name else value
         if name in CONTRACTING:
             return self.contracted(node, every)
-        if name in CREATING:
+        if name in CONSTANT:
             return mix([v for v in every if v.stats])
         if name in KEEPING:
             value = mix(every) if name in SUMS else mix((*(args or every)[:1], *(v for v in every if v.stats)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from normlint.text.operations import CLASSES, FUSED, LENGTHS
+from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS
 
 Labels: TypeAlias = "frozenset[str]"
 NONE: Final[Labels] = frozenset()
@@ -26,7 +26,7 @@ LENGTH_OPS: Final = frozenset(LENGTHS.split()) | _words("distance")
 SQUARING: Final = LENGTH_OPS | {"var", "var_mean", "einsum", "vecdot"}
 CONTRACTING: Final = _words("contraction")
 PATTERNED: Final = frozenset(("einsum", "vecdot"))  # contractions that the sieve takes for reductions
-CREATING: Final = _words("creation")
+CONSTANT: Final = frozenset(CONSTANTS.split())
 MULTIPLIES: Final = _words("scaling") | {"addcmul", "addcdiv", "lerp"}
 SUMS: Final = _words("sum", "degree 1", "selection") | {"max", "min", "clamp", "clip"}
 KEEPING: Final = _words("layout", "same", "cast", "power") | {"clamp_min", "clamp_max"} | SUMS

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from functools import cached_property, lru_cache
 
-from normlint.text.operations import CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS
+from normlint.text.operations import CONSTANTS, CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS
 
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _JOINERS: Final = (*CONTRACTIONS.split(), *DISTANCES.split())
 _ENDS: Final = "|".join(sorted({word[-3:] for word in _JOINERS if len(word) > 2}))
 _EACH: Final = "|".join(rf"(?<={word}\()(?<!\w{word}\()" for word in _JOINERS)
 _JOINING: Final = rf"\((?<=(?:{_ENDS}|.mm|.mv)\()(?:{_EACH})"
-_CONSTANT: Final = re.compile(r"(?:ones|full|zeros)(?:_like)?\(|\beye\(")
+_CONSTANT: Final = re.compile(rf"\b(?:{'|'.join(CONSTANTS.split())})\(")
 _TWICE: Final = re.compile(r"\s*(?!self\b|torch\b)(\w+)\b[^\n]{0,120}?[,(]\s*\1\b")
 _RIGHT: Final = re.compile(r"\(?(?!self\b|torch\b)(\w+)")
 _NEAR: Final = 200  # characters

@@ -26,6 +26,7 @@ CONTRACTIONS: Final = """
     sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
 """
 DISTANCES: Final = "mse_loss pairwise_distance dist cdist"
+CONSTANTS: Final = "ones zeros full eye ones_like zeros_like full_like new_full new_ones new_zeros"
 
 CLASSES: Final[dict[str, str]] = {
     # products and quotients of the operands
@@ -110,10 +111,11 @@ CLASSES: Final[dict[str, str]] = {
         as_tensor promote_types result_type detach detach_copy stop_gradient item tolist view_as_real
         view_as_complex view_as_real_copy view_as_complex_copy
     """,
-    "creation": """
-        ones zeros empty full rand randn randint randperm ones_like zeros_like empty_like full_like rand_like
-        randn_like randint_like new new_empty new_empty_strided new_full new_ones new_tensor new_zeros tensor
-        scalar_tensor arange range linspace logspace eye empty_permuted empty_quantized empty_strided
+    "creation": f"""
+        {CONSTANTS}
+        empty rand randn randint randperm empty_like rand_like
+        randn_like randint_like new new_empty new_empty_strided new_tensor tensor
+        scalar_tensor arange range linspace logspace empty_permuted empty_quantized empty_strided
         Tensor FloatTensor Parameter Buffer UninitializedParameter bartlett_window blackman_window hamming_window
         hann_window kaiser_window tril_indices triu_indices vander normal bernoulli binomial poisson multinomial
         cauchy exponential geometric log_normal random uniform fill zero copy from_numpy frombuffer from_file

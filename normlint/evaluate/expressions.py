@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -198,24 +198,22 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
-    iterable = m.eval(env, node.iterable)
+    if len(node.elements) > 1 or len(node.clauses) > 1:
+        parts = (e for c in node.clauses for e in (c.target, c.iterable, *c.conditions))
+        found = _comprehended(m, env, node)
+        return found or _left_out(m, env, node, (*node.elements, *parts) if len(node.elements) > 1 else ())
+    iterable = m.eval(env, node.clauses[0].iterable)
     if isinstance(iterable, AxesOf) and iterable.of is None:
         return iterable
     if isinstance(iterable, AxesOf):
         iterable = Opaque("range")
     if isinstance(iterable, Tup) and 0 < len(iterable.items) <= MOST_ITEMS:
         return tup(tuple(_element(m, env, node, i) for i in iterable.items))
-    inner = Env(parent=env)
     item: Value = Opaque("item")
     if isinstance(iterable, Opaque) and iterable.text == "range":
         item = scalar("index")
     part = pieces.each(m.ctx, iterable, node.span)
-    item = item if part is None else part
-    from normlint.evaluate.statements import bind_target
-
-    bind_target(m, inner, node.target, item)
-    element = m.eval(inner, node.element)
-    m.flow(element, node.element.span)
+    element = _element(m, env, node, item if part is None else part)
     counted = isinstance(iterable, Opaque) and iterable.text == "range"
     if counted and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
@@ -223,13 +221,13 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
 
 
 def _element(m: Machine, env: Env, node: s.Comprehension, item: Value) -> Value:
-    """One element of a comprehension over known items."""
+    """What a comprehension makes of an item."""
     from normlint.evaluate.statements import bind_target
 
     inner = Env(parent=env)
-    bind_target(m, inner, node.target, item)
-    value = m.eval(inner, node.element)
-    m.flow(value, node.element.span)
+    bind_target(m, inner, node.clauses[0].target, item)
+    value = m.eval(inner, node.elements[0])
+    m.flow(value, node.elements[0].span)
     return value
 
 
@@ -263,7 +261,7 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
     return Dict(tuple(found.items()), more)
 
 
-def _rows(m: Machine, env: Env, node: s.Comprehended) -> tuple[list[tuple[Value, ...]], bool] | None:
+def _rows(m: Machine, env: Env, node: s.Comprehension) -> tuple[list[tuple[Value, ...]], bool] | None:
     """What a comprehension over known items gives, and whether one element stands for all parts of a tensor."""
     from normlint.evaluate.statements import bind_target
 
@@ -283,7 +281,7 @@ def _rows(m: Machine, env: Env, node: s.Comprehended) -> tuple[list[tuple[Value,
     return [tuple(m.eval(scope, element) for element in node.elements) for scope in scopes], parts
 
 
-def _comprehended(m: Machine, env: Env, node: s.Comprehended) -> Value | None:
+def _comprehended(m: Machine, env: Env, node: s.Comprehension) -> Value | None:
     """A comprehension with several clauses, or one of a dict; None where its items aren't known."""
     rows, parts = _rows(m, env, node) or ([], False)
     for value in (one for row in rows for one in row):
@@ -297,32 +295,25 @@ def _comprehended(m: Machine, env: Env, node: s.Comprehended) -> Value | None:
     return Pieces(rows[0][0]) if parts else tup(tuple(row[0] for row in rows))
 
 
+def _joined(m: Machine, env: Env, node: s.Joined) -> Value:
+    fields = (part for part in node.parts if isinstance(part, s.Field))
+    return _left_out(m, env, node, (e for f in fields for e in (f.value, f.format) if e is not None))
+
+
 def _other(m: Machine, env: Env, node: s.Other) -> Value:
-    found = _comprehended(m, env, node.exact) if isinstance(node.exact, s.Comprehended) else None
-    if found is not None:
-        return found
-    for child in node.children:
-        m.flow(m.eval(env, child), child.span)
+    return _left_out(m, env, node, node.children)
+
+
+def _left_out(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Value:
+    """What has no meaning here; its parts may have."""
+    for part in parts:
+        m.flow(m.eval(env, part), part.span)
     return Opaque(m.module.source(node.span)[:80], node.span)
 
 
 EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
-    s.Name: _name,
-    s.Literal: _literal,
-    s.Attribute: _attribute,
-    s.Call: _call,
-    s.Binary: _binary,
-    s.Unary: _unary,
-    s.Compare: _test,
-    s.Logic: _logic,
-    s.IfExpr: _if_expr,
-    s.Subscript: subscripts.subscript,
-    s.Slice: _slice,
-    s.Sequence: _sequence,
-    s.Mapping: _mapping,
-    s.Starred: _starred,
-    s.Walrus: _walrus,
-    s.Comprehension: _comprehension,
-    s.Lambda: _lambda,
-    s.Other: _other,
-}
+    s.Name: _name, s.Literal: _literal, s.Attribute: _attribute, s.Call: _call, s.Binary: _binary, s.Unary: _unary,
+    s.Compare: _test, s.Logic: _logic, s.IfExpr: _if_expr, s.Subscript: subscripts.subscript, s.Slice: _slice,
+    s.Sequence: _sequence, s.Mapping: _mapping, s.Starred: _starred, s.Walrus: _walrus, s.Comprehension: _comprehension,
+    s.Lambda: _lambda, s.Joined: _joined, s.Other: _other,
+}  # fmt: skip

@@ -102,12 +102,29 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
     given = [g.value for g in call.rest]
     equation = next((str(v.value) for v in given if isinstance(v, Constant)), "")
     operands = [v for g in given for v in (g.items if isinstance(g, Tup) else (g,)) if isinstance(v, Product)]
+    scaled = _scaled(equation, operands[0], operands[1], call) if len(operands) == 2 else None
+    if scaled is not None:
+        return scaled
     left, arrow, out = equation.replace(" ", "").replace("...", ".").partition("->")
     sides = left.split(",")
     plain = all("." not in side[1:] and len(set(side)) == len(side) for side in (*sides, out))
     if not arrow or not plain or len(sides) != len(operands) or not all(x.tensor for x in operands):
         return None
     return contracted(ctx, call, list(zip(operands, sides, strict=True)), out)
+
+
+def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | None:
+    """`einsum("b c ..., c -> b c ...", x, g)`: a value for each place along one axis."""
+    left, _, out = equation.replace(" ", "").partition("->")
+    one, _, two = left.partition(",")
+    if len(one) < len(two):
+        one, two, x, gain = two, one, gain, x
+    sole = gain.sole
+    if one != out or len(two) != 1 or two not in one or sole is None or not isinstance(sole.atom, Param):
+        return None
+    if not one.endswith(two):
+        gain = replace(gain, mono=Mono(1.0, (replace(sole, atom=replace(sole.atom, axis="other")),)))
+    return algebra.multiply(x, replace(gain, layout=()), call.span)
 
 
 # --- products of matrices --------------------------------------------------------------------------------------------

@@ -226,8 +226,10 @@ class _Reading:
     def _gives(self, unit: _Unit, seen: Seen) -> None:
         """Where a statistic of what a caller has comes back from it, who names it is read, or read again."""
         result = seen.result
-        known = not result.stats.isdisjoint(result.bare) or any(
-            "@" not in label and label[0] != "#" for label in result.stats
+        known = (
+            not result.stats.isdisjoint(result.bare)
+            or any("@" not in label and label[0] != "#" for label in result.stats)
+            or any(isinstance(made, origins.Nested) for made in result.made)
         )
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
@@ -345,7 +347,8 @@ class _Reading:
         stats = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
         bare = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.bare])
         strong = origins.STRONG if stats.how & origins.SQUARED else 0
-        return Value(bare.bare, stats.bare | stats.stats | bare.stats, result.how | stats.how | bare.how | strong)
+        how = result.how | stats.how | bare.how | strong
+        return Value(bare.bare, stats.bare | stats.stats | bare.stats, how, result.made)
 
     def _followed(self, unit: _Unit, function: ast.AST, env: origins.Env, depth: int) -> Value:
         key = unit.span, tuple(env.items())

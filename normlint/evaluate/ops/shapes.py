@@ -7,13 +7,13 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import (
-    ALL,
     Atom,
     Atoms,
     Layout,
     Mono,
     Param,
     Stat,
+    stats_of,
 )
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
@@ -145,12 +145,19 @@ def squeeze(ctx: Context, call: Bound) -> Value | None:
 
 def _squeezed(x: Product, call: Bound) -> Product | None:
     """A statistic without the axis that was kept for it, or without one that was added."""
-    dim = call.product("dim")
-    if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
-        return replace(x, layout=x.layout[:-1])
-    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
     gone = axes_of(call.get("dim"), None)
-    return replace(x, mono=x.mono.map(_DropAxis())) if axes == [gone] and gone not in (None, ALL) else None
+    if gone is None or isinstance(gone, str) or len(gone) == 1:
+        return dropped(x, gone[0] if isinstance(gone, tuple) else None)
+    return replace(x, mono=x.mono.map(_DropAxis())) if [s.axes for s in stats_of(x.mono)] == [gone] else None
+
+
+def dropped(x: Product, axis: float | None) -> Product | None:
+    """A statistic without an axis of length 1: one that was added, or its own."""
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    axes = [stat.axes for stat in stats_of(x.mono)]
+    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
+        return replace(x, layout=x.layout[:-1])
+    return replace(x, mono=x.mono.map(_DropAxis())) if axis is not None and axes == [(axis,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

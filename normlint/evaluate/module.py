@@ -26,6 +26,8 @@ class Module:
     snippet: bool = False
     reinitialised: frozenset[str] | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
+    callers: dict[str, frozenset[str]] = field(default_factory=dict)  # with no norm but those of functions they name
+    met: set[str] = field(default_factory=set)  # entries in which a statistic met its input, or that were cut short
     exact: bool = False  # cut by the parser, not by the lines
     spent: int = 0  # expressions evaluated so far
     broken: SyntaxError | None = None  # of a piece that was asked for

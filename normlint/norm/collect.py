@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -33,18 +33,31 @@ def norms(module: Module) -> tuple[Norm, ...]:
     """The norms of a unit, in the order of the text; one for each entry that reaches it."""
     if _elsewhere(module):
         return ()
-    found: list[Norm] = []
     ran: set[Span] = set()
-    begun = sorted(entries(module), key=lambda e: e.spare)
-    for entry in begun:
+    begun = list(entries(module))
+    place = {id(entry): number for number, entry in enumerate(sorted(begun, key=lambda e: e.spare))}
+    found: list[tuple[int, Norm]] = []
+    for entry in _in_turn(module, begun):
         if not entry.spare or _unseen(module, entry, ran):
             try:
-                found += _norms_of(module, entry, ran)
+                found += ((place[id(entry)], norm) for norm in _norms_of(module, entry, ran))
             except RecursionError:  # calls in calls, and each of them nested
                 module.unread.setdefault(entry.qualname, entry.span)
+                module.met.add(entry.qualname)
     for span in module.deep:
         _tell_unread(module, begun, span)
-    return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+    return tuple(n for _, n in sorted(found, key=lambda one: (one[1].span, one[1].qualname, one[0])))
+
+
+def _in_turn(module: Module, begun: Sequence[Entry]) -> Iterator[Entry]:
+    """What calls others only if a norm came about in one of them; last what others call."""
+    yield from (one for one in begun if not one.spare and one.qualname not in module.callers)
+    waiting = [one for one in begun if not one.spare and one.qualname in module.callers]
+    names = {one.qualname for one in begun if not one.spare}
+    while ready := [one for one in waiting if not module.callers[one.qualname] <= names - module.met]:
+        yield from ready
+        waiting = [one for one in waiting if one not in ready]
+    yield from (one for one in begun if one.spare)
 
 
 def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:

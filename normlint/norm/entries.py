@@ -19,7 +19,7 @@ from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Functions, candidates, is_base
+from normlint.norm.candidates import Found, Functions, candidates, is_base
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
@@ -32,7 +32,8 @@ SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "r
 def entries(module: Module) -> Iterator[Entry]:
     """The methods and functions that reach a reduction, and the statements of the unit itself."""
     marks = Marks(module.text)
-    found = _candidates(module, marks)
+    found, callers = _candidates(module, marks)
+    module.callers = dict(callers)
     if not found:
         return
     machine = Machine(module, Context({}))
@@ -47,12 +48,13 @@ def entries(module: Module) -> Iterator[Entry]:
     yield from _top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
-def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
+def _candidates(module: Module, marks: Marks) -> Found:
     if module.begin is not None:
         known = dict(module.begin)
-        return {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+        begun = {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+        return Found(begun, frozenset(module.callers.items()))
     found = candidates(module.text, pieces(module.text), marks)
-    if not set(found) <= set(module.pieces):  # the lines misled
+    if not set(found.pieces) <= set(module.pieces):  # the lines misled
         found = candidates(module.text, module.pieces, marks)
     return found
 

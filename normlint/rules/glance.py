@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from normlint.evaluate.module import Module
 from normlint.norm.blocks import blocks
-from normlint.norm.candidates import Candidates
+from normlint.norm.candidates import Callers, Candidates
 from normlint.rules import analysed
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
@@ -41,7 +41,7 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     findings: list[Finding] = []
     unread: dict[str, Span] = {}
     for block in blocks(with_line_feeds(text)):
-        seen = _glance(block.text, snippet, block.reinitialised, block.begin)
+        seen = _glance(block.text, snippet, block.reinitialised, block.begin, block.callers)
         findings += (
             replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
@@ -56,11 +56,13 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
 
 
 @lru_cache(maxsize=128)
-def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates) -> Glance:
+def _glance(
+    text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, callers: Callers
+) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError
-    module = Module(text, snippet, reinitialised, begin)
+    module = Module(text, snippet, reinitialised, begin, dict(callers))
     analysis = analysed(module, fixes=False)
     if module.broken is not None:
         raise module.broken

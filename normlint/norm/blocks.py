@@ -53,7 +53,7 @@ def reinitialises(text: str) -> frozenset[str] | None:
     """
     if not any(mark in text for mark in _REINITIALISED):
         return None
-    branches = _INSTANCES.finditer(text) if "_init_weights" in text else ()
+    branches = _INSTANCES.finditer(text, at) if (at := text.find("_init_weights")) >= 0 else ()
     return frozenset(
         name for branch in branches if _ONES.search(branch["suite"]) for name in WORD.findall(branch["of"])
     )

@@ -106,11 +106,12 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
     keeps = False
+    idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = attrs or path.attrs
         keeps = keeps or keeps_statistic(path.attrs)
         ran |= path.context.ran
-        for found in map(partial(_with_gain, entry), map(partial(_as_called, entry), _best(path.context))):
+        for found in map(partial(_with_gain, entry), map(partial(_as_called, entry), _best(path.context, idle))):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
@@ -123,12 +124,17 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             yield norm
 
 
-def _best(context: Context) -> Iterator[_Found]:
-    """For each statistic and input the most complete product: what is returned, else the last and largest."""
+def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
+    """For each statistic and input the most complete product: what is returned, else the last and largest.
+
+    `idle`: products that are no norms, whatever else a path may tell.
+    """
     best: dict[tuple[Span, Mono], _Found] = {}
     for flow in context.flows:
-        c = computation(flow, context)
+        key = flow.product.mono, flow.returned
+        c = None if key in idle else computation(flow, context)
         if c is None:
+            idle.add(key)
             continue
         old = best.get((c.statistic.span, c.input))
         if old is None:

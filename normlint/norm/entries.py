@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
@@ -19,7 +18,8 @@ from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Found, Functions, candidates, is_base
+from normlint.norm.candidates import Found, Functions, candidates, is_base, mentions
+from normlint.text.finding import Span
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
@@ -87,9 +87,6 @@ def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
             yield from walk(stmt)
 
 
-_USE = re.compile(r"(?<![\w.\"'])(?<!def )[^\W\d]\w*\b(?![\"'])")
-
-
 def _recast(machine: Machine, node: s.Function) -> bool:
     """A decorator of the text, or one that casts: what comes in is not what the caller passes."""
     for decorator in node.decorators:
@@ -142,7 +139,7 @@ class _Named:
     def is_called(self, name: str) -> bool:
         """Somebody else in the text names the function, or it is private and its callers are elsewhere."""
         if name not in self._called:
-            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses.get(name, ()))
+            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses(name))
         return self._called[name]
 
     def _calls(self, place: int, name: str) -> bool:
@@ -151,12 +148,10 @@ class _Named:
         held = piece.kind in ("class", "def") and name not in piece.names and place in range(*piece.span)
         return held and not piece.names[0].lower().startswith("test")
 
-    @cached_property
-    def _uses(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for match in _USE.finditer(self._text):
-            found.setdefault(match[0], []).append(match.start())
-        return found
+    def _uses(self, name: str) -> Iterator[int]:
+        for at in mentions(self._text, name, Span(0, len(self._text))):
+            if self._text[at - 1 : at] != "." and self._text[max(at - 4, 0) : at] != "def ":
+                yield at
 
 
 def _names(module: Module, method: s.Function) -> set[str]:

@@ -68,14 +68,11 @@ def bases_of(text: str, span: Span) -> set[str]:
     return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
 
 
-@lru_cache(maxsize=4)
-def _bases(text: str) -> set[str]:
-    return bases_of(text, Span(0, len(text)))
-
-
 def is_base(text: str, name: str) -> bool:
     """Another class of the text derives from this one."""
-    return name in _bases(text)
+    if text.count(name) < 2:
+        return False
+    return re.search(rf"^[ \t]*class[ \t]+\w+\((?:.*[^\w.])?{re.escape(name)}\b", text, re.MULTILINE) is not None
 
 
 def _is_part(char: str) -> bool:

@@ -79,13 +79,22 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """
     for c in norm.computations:
-        power = c.feature_power
+        power = c.feature_power if c.statistic.reduce == "sum" else _divided_again(c) or c.feature_power
         if power is None or c.degree != 2 or c.power != -HALF:
             continue
         foreign = _foreign(c)
         message = _miscounted(norm, c, power, foreign)
         if message:
-            yield Problem(c.statistic.span, message, partial(repair.counted_once, c))
+            apart = c.statistic.reduce == "sum" and sum(n.power for n in c.counts) < 0  # whichever axis they count
+            yield Problem(c.statistic.span, message, partial(repair.counted_once, c), apart=apart)
+
+
+def _divided_again(c: Computation) -> Fraction:
+    """By what power of some length a mean is off, whichever axis it belongs to."""
+    inside = [n for n in c.counts if n.inside]
+    if len(inside) != len(c.counts) or not all(n.length for n in inside):
+        return Fraction(0)
+    return sum((n.power for n in inside), Fraction(0))
 
 
 def _foreign(c: Computation) -> bool:
@@ -100,21 +109,20 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
     if c.statistic.reduce == "mean":
         inside = any(n.inside for n in c.counts)
-        wrong = (foreign and meant) or ((power > 0 or (power < 0 and inside)) and norm.meant)
+        meant_ = norm.meant or (c.protected and c.returned and inside)
+        wrong = (foreign and meant) or ((power > 0 or (power < 0 and inside)) and meant_)
         return "a mean is divided once more: the output is √D times off" if wrong else ""
     if power == HALF and not foreign:
         return ""
+    if foreign and sum(n.power for n in c.counts) < 0 and meant:
+        return "√D stands on the wrong side of the sum"
     if foreign and (meant or learned):
-        return f"the sum over D features is divided by the length of another axis{_named(c)}"
+        return f"the sum over D features is divided by the length of another axis{c.placing.told}"
     if power == 0 and meant and not _scaled_elsewhere(c):
         return "the sum is never divided by D: the output is √D times too small"
     if power < 0 and (meant or learned):
         return "√D stands on the wrong side: the output is D times too small"
     return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
-
-
-def _named(c: Computation) -> str:
-    return f" of a {c.placing.shown} input" if c.placing.names else ""
 
 
 def _scaled_elsewhere(c: Computation) -> bool:

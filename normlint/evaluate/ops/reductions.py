@@ -104,7 +104,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     stat = Stat(
         inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
         _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
-        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
+        no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
     return replace(result, mono=result.mono.times(outside), layout=x.layout)
@@ -169,7 +169,7 @@ def _of_mean(call: Bound, x: Product) -> Product | None:
             return None
         axes = tuple(sorted({*stat.axes, *(axes if stat.keepdim else _without(stat.axes, axes))}))
     keepdim = stat.keepdim and call.flag("keepdim", False) is not False
-    found = replace(stat, axes=axes, keepdim=keepdim, span=call.span, axes_span=call.span_of("dim"))
+    found = replace(stat, axes=axes, keepdim=keepdim, span=call.span)
     return replace(of_atom(found, call.dtype(x.dtype), call.span), layout=x.layout)
 
 
@@ -199,10 +199,15 @@ def _biased(call: Bound) -> bool:
     return call.flag("unbiased", True) is not True
 
 
-def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
-    """(variance, mean)."""
+def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
+    """(variance, mean); None of what has one element along these axes."""
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
     mean_ = reduce(ctx, call, x, "mean")
-    stat = next(f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat))
+    stat = next((f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat)), None)
+    if stat is None:
+        return None
     sole = x.sole
     centred = sole.atom if sole and isinstance(sole.atom, Centred) and sole.power == 1 else None
     steps = sole.steps if sole and centred else ()
@@ -213,24 +218,22 @@ def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
 
 @op("var")
 def var(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return _variance(ctx, call, x)[0] if x and x.tensor else None
+    found = _variance(ctx, call)
+    return found[0] if found else None
 
 
 @op("std")
 def std(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
-    return algebra.power(_variance(ctx, call, x)[0], algebra.HALF, "std", call.span)
+    found = _variance(ctx, call)
+    return algebra.power(found[0], algebra.HALF, "std", call.span) if found else None
 
 
 @op("var_mean std_mean")
 def var_mean(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor:
+    found = _variance(ctx, call)
+    if found is None:
         return None
-    variance, mean_ = _variance(ctx, call, x)
+    variance, mean_ = found
     if call.name == "std_mean":
         root = algebra.power(variance, algebra.HALF, "std", call.span)
         return Tup((root, mean_)) if root else None

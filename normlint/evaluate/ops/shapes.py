@@ -7,6 +7,7 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import (
+    ALL,
     Atom,
     Atoms,
     Layout,
@@ -14,13 +15,15 @@ from normlint.evaluate.monomial import (
     Param,
     Stat,
 )
+from normlint.evaluate.ops import resizing
+from normlint.evaluate.ops.reductions import axes_of
+from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
-from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import (
     Constant,
     Product,
     Shape,
-    Tup,
     Value,
 )
 
@@ -53,8 +56,8 @@ def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
-    if _is_param(x):
-        return _placed(x, "last" if position == 0 else "other")
+    if is_param(x):
+        return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
 
 
@@ -64,21 +67,14 @@ def _restores(x: Product, position: int | None) -> bool:
     return not (position == 0 and axes == [(-1,)])
 
 
-def _is_param(x: Product) -> bool:
+def is_param(x: Product) -> bool:
+    """Nothing but parameters."""
     return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
-def _placed(x: Product, axis: str) -> Product:
+def placed(x: Product, axis: str) -> Product:
+    """A parameter along the last axis, or another."""
     return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
-
-
-def _is_one(value: Value) -> bool:
-    return isinstance(value, Product) and value.number == 1
-
-
-def _sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
-    values = tuple(g.value for g in given)
-    return values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
 
 
 @op("unsqueeze")
@@ -93,20 +89,20 @@ def unsqueeze(ctx: Context, call: Bound) -> Value | None:
 @op("view reshape")
 def view(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    sizes = _sizes(call.sequence("size", "shape"))
-    if x is None or not x.tensor or not sizes:
+    lengths = sizes(call.sequence("size", "shape"))
+    if x is None or not x.tensor or not lengths:
         return None
-    if len(sizes) == 1 and isinstance(sizes[0], Shape) and sizes[0].start is sizes[0].stop is None:
-        return replace(x, layout=sizes[0].of.layout, shape=None, span=call.span)
-    return _reshaped(x, sizes, call)
+    if len(lengths) == 1 and isinstance(lengths[0], Shape) and lengths[0].start is lengths[0].stop is None:
+        return replace(x, layout=lengths[0].of.layout, shape=None, span=call.span)
+    return _reshaped(x, lengths, call)
 
 
-def _reshaped(x: Product, sizes: tuple[Value, ...], call: Bound) -> Product:
-    trailing_one = bool(sizes) and _is_one(sizes[-1])
+def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
+    trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
-    if _is_param(x):
-        return _placed(x, "other" if trailing_one and len(sizes) > 1 else "last")
+    if is_param(x):
+        return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -121,6 +117,8 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
         return None
+    if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
+        return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -134,7 +132,7 @@ def transparent(ctx: Context, call: Bound) -> Value | None:
 def repeated(ctx: Context, call: Bound) -> Value | None:
     """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
     x = call.product("input")
-    return x if x and (_is_param(x) or algebra.is_statistic(x)) else None
+    return x if x and (is_param(x) or algebra.is_statistic(x)) else None
 
 
 @op("squeeze")
@@ -151,7 +149,8 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
         return replace(x, layout=x.layout[:-1])
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    return replace(x, mono=x.mono.map(_DropAxis())) if dim and axes == [(dim.number,)] else None
+    gone = axes_of(call.get("dim"), None)
+    return replace(x, mono=x.mono.map(_DropAxis())) if axes == [gone] and gone not in (None, ALL) else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -176,7 +175,7 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
 @op("permute")
 def permute(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    dims = tuple(v.number if isinstance(v, Product) else None for v in _sizes(call.sequence("dims")))
+    dims = tuple(v.number if isinstance(v, Product) else None for v in sizes(call.sequence("dims")))
     if x is None or not x.tensor:
         return None
     if any(d is None for d in dims):
@@ -186,7 +185,7 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
@@ -212,7 +211,7 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
         return None
     left, _, right = str(pattern.value).partition("->")
     names, out = left.split(), right.split()
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
         return _moved(x, ("perm", *(names.index(n) for n in out)), call)

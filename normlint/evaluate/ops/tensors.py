@@ -7,7 +7,7 @@ from dataclasses import replace
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.monomial import Mono, Param, Scalar, Size
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
     Dtype,
@@ -115,9 +115,27 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
         atom = replace(data.sole.atom, role=role, span=call.span)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
     shape = shape_of(data)
+    made = _made_first(data)
+    if made is not None:
+        first = _first(data) if made.init == "ones" else None
+        atom = replace(made, role=role, init=_left(made), span=call.span, first=first)
+        return replace(of_atom(atom, DType.PARAM, call.span), shape=None if shape is None else Exact(shape))
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
     atom = Param("", role, init, shape, call.span, placed(shape), first=_first(data))
     return of_atom(atom, DType.PARAM, call.span)
+
+
+def _made_first(data: Value | None) -> Param | None:
+    """The tensor that was made here and then scaled by numbers."""
+    factors = data.mono.factors if isinstance(data, Product) else ()
+    tensors = [f.atom for f in factors if not isinstance(f.atom, Size | Scalar)]
+    sole = tensors[0] if len(tensors) == 1 else None
+    return sole if isinstance(sole, Param) and not sole.name else None
+
+
+def _left(made: Param) -> str:
+    """What it holds once it is scaled."""
+    return made.init if made.init in ("zeros", "empty") or made.maker == "Tensor-list" else "data"
 
 
 def _first(data: Value | None) -> Mono | None:
@@ -132,8 +150,5 @@ def _first(data: Value | None) -> Mono | None:
 def guessed(name: str) -> Product | None:
     """What an attribute that the text doesn't set holds, as far as its name tells."""
     low = name.lower().strip("_")
-    if low in ("weight", "weights", "gamma", "scale", "g", "gain", "a_2"):
-        return of_atom(Param(name, "unknown"), DType.PARAM)
-    if low in ("bias", "beta", "b_2", "shift", "b"):
-        return of_atom(Param(name, "unknown"), DType.PARAM)
-    return None
+    gains, biases = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2"), ("bias", "beta", "b_2", "shift", "b")
+    return of_atom(Param(name, "unknown"), DType.PARAM) if low in gains + biases else None

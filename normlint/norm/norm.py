@@ -26,6 +26,7 @@ from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 HALF = Fraction(1, 2)
+_HALF = (DType.FP16, DType.BF16)
 QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
 
 
@@ -131,7 +132,7 @@ class Computation:
     @property
     def scaled(self) -> bool:
         """A learned gain, or an argument of the function that scales what comes out, beside an eps under the root."""
-        return bool(self.gains) or (self.protected and any(map(_is_argument, self.others)))
+        return bool(self.gains) or (self.protected and any(map(is_argument, self.others)))
 
     @property
     def protected(self) -> bool:
@@ -193,9 +194,10 @@ class Computation:
 
     @property
     def casts(self) -> bool:
-        """A norm, as its eps tells, that casts back to whatever dtype came in."""
+        """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
         told = self.protected or self.fused
-        return told and any(s.op == "cast" and s.dtype is DType.INPUT for s in (*self.trail, *self.input_steps))
+        back = (DType.INPUT, *_HALF)
+        return told and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""
@@ -203,7 +205,7 @@ class Computation:
         return tuple(s for s in self.trail if s.span not in shared)
 
 
-def _is_argument(atom: Atom) -> bool:
+def is_argument(atom: Atom) -> bool:
     """A tensor that was passed, or one more than it."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
     return isinstance(atom, Input) or (len(inner) == 1 and isinstance(inner[0].atom, Input))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Input, Mono, Stat
-from normlint.norm.norm import Computation, Norm
+from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.norm.norm import Computation, Norm, is_argument
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
 from normlint.text.finding import Applicability
@@ -239,7 +239,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
     """`rms_norm(x, weight)`, by its name: a gain that comes in and is multiplied as it is lies along the last axis."""
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
-        scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
+        scaled = given == ["last"] if c.gains else [is_argument(o) for o in c.others] == [True]
         far = (
             stat.axes == (-2,)
             or (stat.axes == (0,) and stat.keepdim and stat.rank != 1)

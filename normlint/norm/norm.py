@@ -26,7 +26,6 @@ from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 HALF = Fraction(1, 2)
-_HALF = (DType.FP16, DType.BF16)
 QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
 
 
@@ -42,6 +41,7 @@ class Eps:
     dtype: DType
     span: Span  # the sum or clamp
     at: Span  # eps itself
+    written: bool = False  # as a number, right there
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class Count:
     span: Span
     inside: bool = False  # it joined the statistic before the root
     less: bool = False  # one less than that
+    length: bool = False  # of a tensor of the formula, as `x.shape[0]` is
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
@@ -196,7 +197,7 @@ class Computation:
     def casts(self) -> bool:
         """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
         told = self.protected or self.fused
-        back = (DType.INPUT, *_HALF)
+        back = (DType.INPUT, DType.FP16, DType.BF16)
         return told and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
@@ -221,6 +222,7 @@ class Owner:
     method: bool  # a method of a class
     span: Span
     unused_eps: Span | None = None
+    takes_eps: bool = False  # by a parameter of the function or the constructor
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
     params: tuple[Param, ...] = ()

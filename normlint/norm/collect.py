@@ -157,7 +157,7 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
             best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made, context.decisions)
     for one in best.values():
         c = one.computation
-        told = placing(c.statistic, c.centre, c.gains, context)
+        told = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
         yield replace(one, computation=replace(c, placing=told))
 
 

@@ -55,7 +55,8 @@ def _clips(c: Computation) -> bool:
 
 def _of_weights(c: Computation) -> bool:
     """What is normalized is a parameter itself."""
-    return bool(c.input.factors) and all(isinstance(f.atom, Param) for f in c.input.factors)
+    roles = [f.atom.role if isinstance(f.atom, Param) else "" for f in c.input.factors]
+    return bool(roles) and all(role in ("parameter", "unknown") for role in roles)
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:

@@ -71,7 +71,8 @@ def _protected(c: Computation, owner: Owner) -> bool:
     kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
     if c.degree == 1 or c.power == HALF:
         return kept and abs(c.power) == HALF
-    return kept and owner.module and c.kind != "l2" and c.power < 0
+    right = c.kind == "layer" and c.power == -HALF and not c.over_last  # a series over its steps may be that
+    return kept and owner.module and c.kind != "l2" and c.power < 0 and not right
 
 
 def _features_told(c: Computation, owner: Owner) -> bool:

@@ -15,7 +15,8 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    whole = owner.makes(c) and (owner.unused_eps is not None or (owner.module and c.kind == "rms"))
+    spare = owner.unused_eps is not None or bool(owner.unused_params)
+    whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _features_told(c, owner)
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
@@ -55,8 +56,8 @@ def _clips(c: Computation) -> bool:
 
 def _of_weights(c: Computation) -> bool:
     """What is normalized is a parameter itself."""
-    roles = [f.atom.role if isinstance(f.atom, Param) else "" for f in c.input.factors]
-    return bool(roles) and all(role in ("parameter", "unknown") for role in roles)
+    atoms = [f.atom for f in c.input.factors]
+    return bool(atoms) and all(isinstance(a, Param) and a.role != "tensor" for a in atoms)
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
@@ -71,8 +72,7 @@ def _protected(c: Computation, owner: Owner) -> bool:
     kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
     if c.degree == 1 or c.power == HALF:
         return kept and abs(c.power) == HALF
-    right = c.kind == "layer" and c.power == -HALF and not c.over_last  # a series over its steps may be that
-    return kept and owner.module and c.kind != "l2" and c.power < 0 and not right
+    return kept and owner.module and c.kind != "l2" and -HALF != c.power < 0
 
 
 def _features_told(c: Computation, owner: Owner) -> bool:
@@ -103,7 +103,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
     if len(axes) > 1:
         if c.fused and named and c.placing.over_tokens:
             return True
-        meant = _gain_is_last(c) or c.placing.apart or (owner.intent == "rms" and -1 in axes)
+        meant = _gain_is_last(c) or c.placing.apart
         return named and gain and (meant or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:

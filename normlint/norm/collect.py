@@ -98,7 +98,10 @@ _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax
 def _elsewhere(module: Module) -> bool:
     """Arrays of another library: its norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
-    return "torch" not in roots and "torch" not in module.text and bool(roots & set(_OTHERS))
+    used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
+    used.update(re.findall(r"\btorch\.(\w+)", module.text))
+    absent = "torch" not in roots and "torch" not in module.text
+    return (absent or (bool(used) and used <= {"load", "save"})) and bool(roots & set(_OTHERS))
 
 
 # --- norms -----------------------------------------------------------------------------------------------------------
@@ -171,9 +174,14 @@ def _spelled(text: str, found: _Found) -> _Found:
 
 
 def _as_called(entry: Entry, found: _Found) -> _Found:
-    """An eps that is 0 unless given says nothing where the norm runs only for who gives something else, too."""
+    """What the caller asks for by a flag is the caller's: an output in fp32, or an eps that is 0 unless given."""
     params = entry.function.node.params if entry.function else ()
     left_out = {p.name for p in params if isinstance(p.default, s.Literal) and p.default.value is None}
+    flags = {p.name: p.default.value for p in params if isinstance(p.default, s.Literal)}
+    if any(
+        found.decisions.get(name, default) is not default for name, default in flags.items() if default in (True, False)
+    ):
+        found = replace(found, computation=replace(found.computation, output=DType.UNKNOWN))
     if not any(found.decisions.get(f"{name} is None") is False for name in left_out):
         return found
     names = {p.name for p in params}
@@ -261,7 +269,9 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:
-    """A sum of squares is an L2 norm, unless the name says RMS."""
+    """A sum of squares is an L2 norm, unless the name says RMS; that of x − mean, unless it says RMS or layer."""
+    if c.kind == "layer" and c.is_length and owner.intent not in ("rms", "layer"):
+        return replace(c, kind="l2")
     return replace(c, kind="rms") if c.kind == "l2" and owner.intent == "rms" else c
 
 

@@ -13,6 +13,7 @@ from normlint.evaluate.monomial import (
     Mono,
     Param,
     Stat,
+    bears_stat,
     stats_of,
 )
 from normlint.evaluate.ops import resizing
@@ -54,11 +55,17 @@ class _Placed(Atoms):
 
 def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
-    if algebra.is_statistic(x):
+    if algebra.is_statistic(x) or (position == -1 and _masked(x)):
         return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
     if is_param(x):
         return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
+
+
+def _masked(x: Product) -> bool:
+    """A statistic beside tensors of its own shape, such as a mask."""
+    plain = {f.atom for f in x.mono.factors if not bears_stat(f.atom)}
+    return x.mono.has_stat and all(plain.isdisjoint(f.atom for f in t.inner.factors) for t in stats_of(x.mono))
 
 
 def _restores(x: Product, position: int | None) -> bool:

@@ -17,7 +17,7 @@ from normlint.engine.selection import Selection
 from normlint.engine.wish import Fixed, Wish
 from normlint.text.depth import too_deep
 from normlint.text.marks import may_hold_norm
-from normlint.text.source import BadSourceError
+from normlint.text.raw import BadSourceError
 from normlint.text.syntax import check_syntax, is_python, syntax_error_line
 from tests.helpers import BAD, NORM
 from tests.helpers import BROKEN as BROKEN_FILE

@@ -61,7 +61,7 @@ def test_an_exception_is_the_same_exception() -> None:
     exec(text, names)
     x = torch.ones(2, 3)
     raised = []
-    for function in (names["norm"], interpreted.Program(text).function("norm")):
+    for function in (names["norm"], interpreted.Program(text).value("norm")):
         with pytest.raises(IndexError) as caught:
             function(x)  # type: ignore[operator]
         raised.append(str(caught.value))

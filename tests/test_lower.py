@@ -68,9 +68,9 @@ def test_what_does_not_parse_is_a_syntax_error(text: str) -> None:
         ("a generator", "f(a for b in c)", s.Comprehension, ["a for b in c"]),
         ("a lambda", "lambda a, b=1: a", s.Lambda, ["lambda a, b=1: a"]),
         ("a parameter, without its default", "lambda a, b=1, *c, d, **e: a", s.Parameter, ["a", "b", "*c", "d", "**e"]),
-        ("a format string", "f'{a}'", s.Other, ["f'{a}'"]),
-        ("a dictionary by a comprehension", "{a: b for c in d}", s.Other, ["{a: b for c in d}"]),
-        ("two comprehensions in one", "[a for b in c for d in b]", s.Other, ["[a for b in c for d in b]"]),
+        ("a format string", "f'{a}'", s.Joined, ["f'{a}'"]),
+        ("a dictionary by a comprehension", "{a: b for c in d}", s.Comprehension, ["{a: b for c in d}"]),
+        ("two comprehensions in one", "[a for b in c for d in b]", s.Comprehension, ["[a for b in c for d in b]"]),
         ("an await", "async def f():\n    await a", s.Other, ["await a"]),
         ("an assignment", "a = b = c; d: int = 1", s.Assign, ["a = b = c", "d: int = 1"]),
         ("an augmented assignment", "a //= b", s.Augment, ["a //= b"]),
@@ -212,7 +212,7 @@ def test_a_parameter_has_its_annotation_and_default() -> None:
 def test_a_case_binds_the_names_of_its_pattern(pattern: str, names: list[str]) -> None:
     (stmt,) = lower(f"match x:\n    case {pattern}:\n        pass")
     assert isinstance(stmt, s.Match)
-    assert [list(found) for found, _ in stmt.cases] == [names]
+    assert [list(pattern.names) for pattern, _, _ in stmt.cases] == [names]
 
 
 @pytest.mark.parametrize(

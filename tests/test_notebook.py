@@ -7,9 +7,9 @@ import json
 import pytest
 
 from normlint.text.notebooks import code_cells, notebook_units, python_of_cell
-from normlint.text.read import decode
-from normlint.text.source import BadSourceError, Place
-from normlint.text.units import units_of
+from normlint.text.raw import BadSourceError
+from normlint.text.read import decode, units_of
+from normlint.text.source import Place
 
 
 def notebook(*cells: object, **more: object) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from normlint.text.finding import Span
-from normlint.text.read import MOST_COMMAS, MOST_PYTHON, decode, kind_of, read
-from normlint.text.source import BadSourceError, Place, Segment, Source, Unit, split_lines
-from normlint.text.units import units_of
+from normlint.text.raw import BadSourceError
+from normlint.text.read import MOST_COMMAS, MOST_PYTHON, decode, kind_of, read, units_of
+from normlint.text.source import Place, Segment, Source, Unit, split_lines
 
 ROUND_TRIPS = {
     "plain utf-8": b"x = '\xc3\xa9'\n",

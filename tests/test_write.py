@@ -14,7 +14,7 @@ import pytest
 
 from normlint.engine import write
 from normlint.engine.write import write_atomically
-from normlint.text.source import BadSourceError
+from normlint.text.raw import BadSourceError
 
 OLD, NEW = b"old\n", b"new and longer\n"
 Refusal = Callable[[pytest.MonkeyPatch, Path], None]

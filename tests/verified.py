@@ -7,8 +7,7 @@ from pathlib import Path
 
 from normlint.norm.norm import Norm
 from normlint.rules import analyse
-from normlint.text.read import read
-from normlint.text.units import units_of
+from normlint.text.read import read, units_of
 from normlint.text.verdict import Verdict
 from normlint.verify.guard.run import Verifier
 from normlint.verify.job import Job

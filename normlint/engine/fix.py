@@ -10,9 +10,9 @@ from normlint.engine.report import Failure, Report
 from normlint.engine.rounds import Rounds
 from normlint.engine.sift import passes
 from normlint.engine.wish import Fixed, Wish
-from normlint.text.raw import read_bytes
+from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.read import decode
-from normlint.text.source import BadSourceError, Source
+from normlint.text.source import Source
 
 
 def fix_path(path: str, wish: Wish) -> Fixed | Failure:

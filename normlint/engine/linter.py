@@ -12,8 +12,8 @@ from normlint.engine.settings import demand_key
 from normlint.engine.sift import passes
 from normlint.text.frozen import dataclass
 from normlint.text.marks import may_hold_norm
-from normlint.text.raw import read_bytes
-from normlint.text.source import NOTEBOOK, BadSourceError, Source, Unit
+from normlint.text.raw import NOTEBOOK, BadSourceError, read_bytes
+from normlint.text.source import Source, Unit
 from normlint.text.syntax import check_syntax
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ def _search(source: Source, demand: Demand) -> list[View]:
     """Sieve first: nothing is imported for a file that can't hold a norm."""
     if source.kind != NOTEBOOK and not may_hold_norm(source.text):
         return []
+    from normlint.text.read import units_of
     from normlint.text.suppress import skips_file
-    from normlint.text.units import units_of
 
     units = units_of(source)
     if demand.noqa and (skips_file(source.text) or any(skips_file(code) for _, code in source.cells)):

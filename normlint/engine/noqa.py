@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from normlint.engine.report import Diagnostic, Failure
 from normlint.engine.write import write_atomically
-from normlint.text.raw import reason
+from normlint.text.raw import NOTEBOOK, BadSourceError, reason
 from normlint.text.read import read
-from normlint.text.source import NOTEBOOK, BadSourceError, Source, split_lines
+from normlint.text.source import Source, split_lines
 from normlint.text.suppress import NOQA, line_ranges
 
 

@@ -12,11 +12,11 @@ from typing import Final
 
 from normlint.engine.report import Hunk, PlacedEdit, PlacedFix
 from normlint.engine.selection import Safety
-from normlint.text.comments import loses_comment
-from normlint.text.edit import apply, checked
+from normlint.text.edit import apply, checked, loses_comment
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
-from normlint.text.source import NOTEBOOK, Source, Unit, line_starts, split_lines
+from normlint.text.raw import NOTEBOOK
+from normlint.text.source import Source, Unit, line_starts, split_lines
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 

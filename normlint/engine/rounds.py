@@ -20,9 +20,10 @@ from normlint.rules import Analysis
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Span
 from normlint.text.frozen import dataclass
-from normlint.text.source import BadSourceError, Source, Unit
+from normlint.text.raw import BadSourceError
+from normlint.text.read import units_of
+from normlint.text.source import Source, Unit
 from normlint.text.syntax import compiles, is_python
-from normlint.text.units import units_of
 
 MOST_ROUNDS: Final = 10
 

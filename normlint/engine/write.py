@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 
-from normlint.text.source import BadSourceError
+from normlint.text.raw import BadSourceError
 
 
 def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None:

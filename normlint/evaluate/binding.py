@@ -13,7 +13,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from normlint.text.frozen import dataclass
 
 V = TypeVar("V")
-W = TypeVar("W")
 
 
 class Parameter(Protocol):
@@ -124,3 +123,12 @@ def _unknown(params: Sequence[Parameter], args: Args[V], given: set[str]) -> fro
         if (by_place or by_name) and p.name not in given:
             found.add(p.name)
     return frozenset(found)
+
+
+def spread(starred: Sequence[bool], count: int) -> list[int | slice] | None:
+    """Where `count` values go that are unpacked into as many targets, one of them starred; None: they don't fit."""
+    if True not in starred:
+        return [*range(count)] if count == len(starred) else None
+    star = starred.index(True)
+    end = count - (len(starred) - star - 1)
+    return [*range(star), slice(star, end), *range(end, count)] if star <= end else None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from normlint.evaluate import subscripts
+from normlint.evaluate import containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
-from normlint.evaluate.ops.table import Arguments, Given, bind, method_key
+from normlint.evaluate.ops.casts import item
+from normlint.evaluate.ops.table import Arguments, Bound, Given, bind, method_key
 from normlint.evaluate.statements import rebind
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
@@ -38,13 +39,15 @@ if TYPE_CHECKING:
 
 
 def special(m: Machine, env: Env, func: Value, node: s.Call) -> Value | None:
-    """A call that needs its arguments as they are written; None for all others."""
+    """A call of one of Python's own functions, or one that needs its arguments as they are written; else None."""
     if not isinstance(func, Path):
         return _fill(m, env, node) if isinstance(node.func, s.Attribute) else None
     if func.dotted.startswith("torch.nn.init."):
         return _initialise(m, env, func.dotted.rsplit(".", 1)[-1], node)
-    handler = _SPECIAL.get(func.dotted)
-    return handler(m, env, node) if handler else None
+    if (of_values := _OF_VALUES.get(func.dotted)) is not None:
+        return of_values(m, _args(m, env, node), node)
+    of_arguments = _OF_ARGUMENTS.get(func.dotted)
+    return _of_arguments(m, env, of_arguments, node) if of_arguments else None
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -59,14 +62,12 @@ def _args(m: Machine, env: Env, node: s.Call) -> list[Value]:
     return found
 
 
-def _print(m: Machine, env: Env, node: s.Call) -> Value:
-    _args(m, env, node)
+def _print(m: Machine, args: list[Value], node: s.Call) -> Value:
     m.ctx.note("print", node.span)
     return Constant(None)
 
 
-def _len(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _len(m: Machine, args: list[Value], node: s.Call) -> Value:
     value = args[0] if args else Opaque("")
     if isinstance(value, Tup):
         return number(float(len(value.items)))
@@ -77,12 +78,8 @@ def _len(m: Machine, env: Env, node: s.Call) -> Value:
     return scalar(f"len of {describe(value)}")
 
 
-def _number(m: Machine, env: Env, node: s.Call) -> Value:
+def _number(m: Machine, args: list[Value], node: s.Call) -> Value:
     """float(x), int(x), round(x): a number stays the number it is; a tensor becomes one without gradient."""
-    from normlint.evaluate.ops.casts import item
-    from normlint.evaluate.ops.table import Bound
-
-    args = _args(m, env, node)
     value = args[0] if args else Opaque("")
     if isinstance(value, Product) and value.tensor:
         return item(m.ctx, Bound("item", node.span, {"input": Given(value, node.span)})) or value
@@ -91,8 +88,7 @@ def _number(m: Machine, env: Env, node: s.Call) -> Value:
     return value
 
 
-def _extreme(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _extreme(m: Machine, args: list[Value], node: s.Call) -> Value:
     known = [a.number for a in args if isinstance(a, Product) and a.number is not None]
     name = node.func.id if isinstance(node.func, s.Name) else "max"
     if args and len(known) == len(args):
@@ -100,20 +96,17 @@ def _extreme(m: Machine, env: Env, node: s.Call) -> Value:
     return scalar(f"{name}({', '.join(map(describe, args))})")
 
 
-def _tuple(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _tuple(m: Machine, args: list[Value], node: s.Call) -> Value:
     return args[0] if args else Tup(())
 
 
-def _list(m: Machine, env: Env, node: s.Call) -> Value:
+def _list(m: Machine, args: list[Value], node: s.Call) -> Value:
     """A list may be changed later: of one that counts axes nothing is known."""
-    value = _tuple(m, env, node)
-    return Opaque("list") if isinstance(value, AxesOf) else value
+    return Opaque("list") if args and isinstance(args[0], AxesOf) else _tuple(m, args, node)
 
 
-def _range(m: Machine, env: Env, node: s.Call) -> Value:
+def _range(m: Machine, args: list[Value], node: s.Call) -> Value:
     """Constant ranges are tuples; a range that counts from the end names the last axes."""
-    args = _args(m, env, node)
     numbers = [a.whole for a in args if isinstance(a, Product) and a.whole is not None]
     if len(numbers) == len(args) in (1, 2, 3) and max(map(abs, numbers)) < 64 and numbers[2:] != [0]:
         return Tup(tuple(number(float(i)) for i in range(*numbers)))
@@ -124,30 +117,27 @@ def _range(m: Machine, env: Env, node: s.Call) -> Value:
     return AxesOf() if from_end else Opaque("range")
 
 
-def _getattr(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _getattr(m: Machine, args: list[Value], node: s.Call) -> Value:
     if len(args) < 2 or not isinstance(args[1], Constant):
         return Opaque("getattr")
     return get(m, args[0], str(args[1].value), node.span)
 
 
-def _setattr(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _setattr(m: Machine, args: list[Value], node: s.Call) -> Value:
     target = args[0] if len(args) == 3 else None
     if isinstance(target, Defined) and isinstance(target.ref, Instance) and isinstance(args[1], Constant):
         set_attribute(target.ref, str(args[1].value), args[2])
     return Constant(None)
 
 
-def _hasattr(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _hasattr(m: Machine, args: list[Value], node: s.Call) -> Value:
     owner = args[0].ref if args and isinstance(args[0], Defined) else None
     if isinstance(owner, Instance) and len(args) == 2 and isinstance(args[1], Constant):
         return Constant(args[1].value in owner.attrs)
     return Opaque(m.module.source(node.span))
 
 
-def _super(m: Machine, env: Env, node: s.Call) -> Value:
+def _super(m: Machine, args: list[Value], node: s.Call) -> Value:
     frame = m.frame
     receiver = frame.receiver.ref if isinstance(frame.receiver, Defined) else None
     if isinstance(receiver, Instance) and frame.owner is not None:
@@ -155,78 +145,65 @@ def _super(m: Machine, env: Env, node: s.Call) -> Value:
     return Opaque("super()")
 
 
-def _finfo(m: Machine, env: Env, node: s.Call) -> Value:
-    _args(m, env, node)
-    return scalar("finfo")
-
-
-def _checkpoint(m: Machine, env: Env, node: s.Call) -> Value:
-    """checkpoint(function, *args) calls the function."""
-    from normlint.evaluate.calls import arguments
-
-    args = arguments(m, env, node)
-    if not args.positional:
-        return Opaque("checkpoint")
-    kept = {k: v for k, v in args.keywords.items() if k not in ("use_reentrant", "determinism_check", "context_fn")}
-    return m.call(args.positional[0].value, args._replace(positional=args.positional[1:], keywords=kept), node.span)
-
-
-def _isinstance(m: Machine, env: Env, node: s.Call) -> Value:
-    args = _args(m, env, node)
+def _isinstance(m: Machine, args: list[Value], node: s.Call) -> Value:
     if args and isinstance(args[0], Tup):
         return Constant(False) if "int" in m.module.source(node.span) else Opaque(m.module.source(node.span))
     return Opaque(" ".join(map(describe, args)))
 
 
-def _dict(m: Machine, env: Env, node: s.Call) -> Value:
-    """dict(dim=-1, keepdim=True), also with another dict."""
-    from normlint.evaluate.calls import arguments
-
-    args = arguments(m, env, node)
-    first = args.positional[0].value if args.positional else Dict()
-    if not isinstance(first, Dict):
-        return Opaque("dict")
-    items = {**dict(first.items), **{name: given.value for name, given in args.keywords.items()}}
-    return Dict(tuple(items.items()), args.more or first.more)
-
-
-def _partial(m: Machine, env: Env, node: s.Call) -> Value:
-    from normlint.evaluate.calls import arguments
-
-    args = arguments(m, env, node)
-    if not args.positional:
-        return Opaque("partial")
-    return Defined(Partial(args.positional[0].value, args._replace(positional=args.positional[1:])), "partial")
-
-
-def _autocast_dtype(m: Machine, env: Env, node: s.Call) -> Value:
-    """What autocast computes in: a half or not, like an input."""
-    return Dtype(DType.INPUT)
-
-
-_SPECIAL: dict[str, Callable[[Any, Env, s.Call], Value]] = {
+_OF_VALUES: dict[str, Callable[[Machine, list[Value], s.Call], Value]] = {
     "builtins.print": _print,
     "builtins.len": _len,
-    "builtins.float": _number,
-    "builtins.int": _number,
-    "builtins.round": _number,
-    "builtins.max": _extreme,
-    "builtins.min": _extreme,
-    "builtins.tuple": _tuple,
+    **dict.fromkeys(("builtins.float", "builtins.int", "builtins.round"), _number),
+    **dict.fromkeys(("builtins.max", "builtins.min"), _extreme),
+    **dict.fromkeys(("builtins.tuple", "torch.Size"), _tuple),
     "builtins.list": _list,
     "builtins.range": _range,
-    "builtins.dict": _dict,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.hasattr": _hasattr,
     "builtins.isinstance": _isinstance,
     "builtins.super": _super,
-    "torch.Size": _tuple,
-    "typing.cast": lambda m, env, node: _args(m, env, node)[-1],
-    "torch.finfo": _finfo,
+    "typing.cast": lambda _, args, __: args[-1],
+    "torch.finfo": lambda *_: scalar("finfo"),
+    # What autocast computes in: a half or not, like an input.
+    **dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype"), lambda *_: Dtype(DType.INPUT)),
+}
+
+
+# --- functions with arguments of their own ---------------------------------------------------------------------------
+
+
+def _of_arguments(m: Machine, env: Env, run: OfArguments, node: s.Call) -> Value:
+    from normlint.evaluate.calls import arguments
+
+    args = arguments(m, env, node)
+    first = args.positional[0].value if args.positional else None
+    return run(m, first, args._replace(positional=args.positional[1:]), node.span)
+
+
+def _checkpoint(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
+    """checkpoint(function, *args) calls the function."""
+    kept = {k: v for k, v in args.keywords.items() if k not in ("use_reentrant", "determinism_check", "context_fn")}
+    return m.call(first, args._replace(keywords=kept), span) if first is not None else Opaque("checkpoint")
+
+
+def _dict(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
+    """dict(dim=-1, keepdim=True), also with another dict."""
+    if first is not None and not isinstance(first, Dict):
+        return Opaque("dict")
+    held = first or Dict()
+    return containers.stored(held, {name: given.value for name, given in args.keywords.items()}, more=args.more)
+
+
+def _partial(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
+    return Defined(Partial(first, args), "partial") if first is not None else Opaque("partial")
+
+
+OfArguments: TypeAlias = "Callable[[Machine, Value | None, Arguments, Span], Value]"
+_OF_ARGUMENTS: dict[str, OfArguments] = {
+    "builtins.dict": _dict,
     "functools.partial": _partial,
-    "torch.get_autocast_dtype": _autocast_dtype,
-    "torch.get_autocast_gpu_dtype": _autocast_dtype,
     "torch.utils.checkpoint.checkpoint": _checkpoint,
 }
 

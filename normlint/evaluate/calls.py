@@ -8,7 +8,8 @@ from normlint.evaluate import algebra, builtins, containers, functional, modules
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
-from normlint.evaluate.ops import OPS, Arguments, Given, bind, key_of, method_key, op_name, row, shaping
+from normlint.evaluate.ops import OPS, shaping
+from normlint.evaluate.ops.table import Arguments, Given, bind, key_of, method_key, op_name, row
 from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (

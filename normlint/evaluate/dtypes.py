@@ -25,24 +25,14 @@ class DType(Enum):
 HALVES = frozenset({"fp16", "bf16"})
 FLOATS = HALVES | {"fp32"}
 
-NAMED: dict[str, DType] = {
-    "float": DType.FP32,
-    "float32": DType.FP32,
-    "double": DType.FP64,
-    "float64": DType.FP64,
-    "half": DType.FP16,
-    "float16": DType.FP16,
-    "bfloat16": DType.BF16,
-    "int": DType.INT,
-    "int32": DType.INT,
-    "long": DType.INT,
-    "int64": DType.INT,
-    "int8": DType.INT,
-    "uint8": DType.INT,
-    "bool": DType.INT,
-    "FloatTensor": DType.FP32,
-    "HalfTensor": DType.FP16,
+_SPELLED = {
+    DType.FP64: "double float64",
+    DType.FP32: "float float32 FloatTensor",
+    DType.FP16: "half float16 HalfTensor",
+    DType.BF16: "bfloat16",
+    DType.INT: "int int32 long int64 int8 uint8 bool",
 }
+NAMED = {word: dtype for dtype, words in _SPELLED.items() for word in words.split()}
 
 _WEIGHT = [DType.WEAK, DType.INT, DType.UNKNOWN, DType.FP16, DType.BF16, DType.PARAM, DType.INPUT]
 

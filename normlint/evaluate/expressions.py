@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -194,24 +194,22 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
-    iterable = m.eval(env, node.iterable)
+    if len(node.elements) > 1 or len(node.clauses) > 1:
+        parts = (e for c in node.clauses for e in (c.target, c.iterable, *c.conditions))
+        return _left_out(m, env, node, (*node.elements, *parts) if len(node.elements) > 1 else ())
+    iterable = m.eval(env, node.clauses[0].iterable)
     if isinstance(iterable, AxesOf) and iterable.of is None:
         return iterable
     if isinstance(iterable, AxesOf):
         iterable = Opaque("range")
     if isinstance(iterable, Tup) and 0 < len(iterable.items) <= 8:
         return tup(tuple(_element(m, env, node, i) for i in iterable.items))
-    inner = Env(parent=env)
     item: Value = Opaque("item")
     if isinstance(iterable, Opaque) and iterable.text == "range":
         item = scalar("index")
     if isinstance(iterable, Product):
         item = replace(algebra.opaque("item", (iterable.mono,), node.span), dtype=iterable.dtype)
-    from normlint.evaluate.statements import bind_target
-
-    bind_target(m, inner, node.target, item)
-    element = m.eval(inner, node.element)
-    m.flow(element, node.element.span)
+    element = _element(m, env, node, item)
     counted = isinstance(iterable, Opaque) and iterable.text == "range"
     if counted and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
@@ -219,13 +217,13 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
 
 
 def _element(m: Machine, env: Env, node: s.Comprehension, item: Value) -> Value:
-    """One element of a comprehension over known items."""
+    """What a comprehension makes of an item."""
     from normlint.evaluate.statements import bind_target
 
     inner = Env(parent=env)
-    bind_target(m, inner, node.target, item)
-    value = m.eval(inner, node.element)
-    m.flow(value, node.element.span)
+    bind_target(m, inner, node.clauses[0].target, item)
+    value = m.eval(inner, node.elements[0])
+    m.flow(value, node.elements[0].span)
     return value
 
 
@@ -259,29 +257,25 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
     return Dict(tuple(found.items()), more)
 
 
+def _joined(m: Machine, env: Env, node: s.Joined) -> Value:
+    fields = (part for part in node.parts if isinstance(part, s.Field))
+    return _left_out(m, env, node, (e for f in fields for e in (f.value, f.format) if e is not None))
+
+
 def _other(m: Machine, env: Env, node: s.Other) -> Value:
-    for child in node.children:
-        m.flow(m.eval(env, child), child.span)
+    return _left_out(m, env, node, node.children)
+
+
+def _left_out(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Value:
+    """What has no meaning here; its parts may have."""
+    for part in parts:
+        m.flow(m.eval(env, part), part.span)
     return Opaque(m.module.source(node.span)[:80], node.span)
 
 
 EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
-    s.Name: _name,
-    s.Literal: _literal,
-    s.Attribute: _attribute,
-    s.Call: _call,
-    s.Binary: _binary,
-    s.Unary: _unary,
-    s.Compare: _test,
-    s.Logic: _logic,
-    s.IfExpr: _if_expr,
-    s.Subscript: subscripts.subscript,
-    s.Slice: _slice,
-    s.Sequence: _sequence,
-    s.Mapping: _mapping,
-    s.Starred: _starred,
-    s.Walrus: _walrus,
-    s.Comprehension: _comprehension,
-    s.Lambda: _lambda,
-    s.Other: _other,
-}
+    s.Name: _name, s.Literal: _literal, s.Attribute: _attribute, s.Call: _call, s.Binary: _binary, s.Unary: _unary,
+    s.Compare: _test, s.Logic: _logic, s.IfExpr: _if_expr, s.Subscript: subscripts.subscript, s.Slice: _slice,
+    s.Sequence: _sequence, s.Mapping: _mapping, s.Starred: _starred, s.Walrus: _walrus, s.Comprehension: _comprehension,
+    s.Lambda: _lambda, s.Joined: _joined, s.Other: _other,
+}  # fmt: skip

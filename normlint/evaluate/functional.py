@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
+from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.monomial import NOWHERE
 from normlint.evaluate.ops.table import Arguments, Given
@@ -15,16 +16,13 @@ from normlint.text.finding import Span
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
-# Python's data model: the operators by the names that `operator` and the methods of a class have for them.
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "pow": "**", "matmul": "@"}
-
 
 def operator_of(name: str) -> tuple[str, bool] | None:
     """`__rmul__` → ("*", operands the other way round)."""
     bare = name[2:-2] if name.startswith("__") and name.endswith("__") else ""
     for word, swapped in ((bare, False), (bare[1:] if bare[:1] == "r" else "", True)):
-        if word in OPERATORS:
-            return OPERATORS[word], swapped
+        if word in s.OPERATORS:
+            return s.OPERATORS[word], swapped
     return None
 
 
@@ -34,10 +32,10 @@ def call(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
     if args.rest or args.more:
         return None
     values = [given.value for given in args.positional]
-    if owner == "operator" and name in OPERATORS and len(values) == 2:
+    if owner == "operator" and name in s.OPERATORS and len(values) == 2:
         from normlint.evaluate.expressions import binary
 
-        return binary(m, OPERATORS[name], values[0], values[1], span)
+        return binary(m, s.OPERATORS[name], values[0], values[1], span)
     handler = _FUNCTIONS.get(dotted)
     return handler(m, values, args, span) if handler and values else None
 
@@ -124,16 +122,7 @@ def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 
 _FUNCTIONS: dict[str, Callable[[Machine, list[Value], Arguments, Span], Value | None]] = {
-    "builtins.sum": _sum,
-    "builtins.map": _map,
-    "builtins.zip": _zip,
-    "builtins.enumerate": _enumerate,
-    "builtins.iter": _same,
-    "builtins.sorted": _same,
-    "builtins.reversed": _reversed,
-    "builtins.next": _next,
-    "functools.reduce": _reduce,
-    "math.prod": _prod,
-    "numpy.prod": _prod,
-    "torch.broadcast_tensors": _getter,
-}
+    "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip, "builtins.enumerate": _enumerate,
+    "builtins.iter": _same, "builtins.sorted": _same, "builtins.reversed": _reversed, "builtins.next": _next,
+    "functools.reduce": _reduce, "math.prod": _prod, "numpy.prod": _prod, "torch.broadcast_tensors": _getter,
+}  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.lower_expressions import MOST_NESTED, OPERATORS, Expressions
+from normlint.evaluate.lower_expressions import MOST_NESTED, PLAIN, Expressions
 from normlint.text.finding import Span
 
 
@@ -54,20 +54,11 @@ class _Lowering(Expressions):
         self.depth -= 1
         return found
 
-    def assign(self, node: ast.Assign) -> s.Stmt:
-        return s.Assign(self.at(node), tuple(self.expr(t) for t in node.targets), self.expr(node.value))
-
     def ann_assign(self, node: ast.AnnAssign) -> s.Stmt:
         target = self.expr(node.target)
         if node.value is None:
             return s.Evaluate(self.at(node), s.Other(self.at(node), ()), "annotation", target)
         return s.Assign(self.at(node), (target,), self.expr(node.value), self.expr(node.annotation))
-
-    def aug_assign(self, node: ast.AugAssign) -> s.Stmt:
-        return s.Augment(self.at(node), self.expr(node.target), OPERATORS[type(node.op)], self.expr(node.value))
-
-    def evaluate(self, node: ast.Expr) -> s.Stmt:
-        return s.Evaluate(self.at(node), self.expr(node.value))
 
     def delete(self, node: ast.Delete) -> s.Stmt:
         value = self.expr(node.targets[0])
@@ -80,45 +71,29 @@ class _Lowering(Expressions):
         """`if test: pass, else: raise`."""
         return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg), True),))
 
-    def returns(self, node: ast.Return) -> s.Stmt:
-        return s.Return(self.at(node), self.maybe(node.value))
-
-    def raises(self, node: ast.Raise) -> s.Stmt:
-        return s.Raise(self.at(node), self.maybe(node.exc))
-
     def jump(self, node: ast.stmt) -> s.Stmt:
         return s.Jump(self.at(node), type(node).__name__.lower())
 
     def declare(self, node: ast.Global | ast.Nonlocal) -> s.Stmt:
         return s.Declare(self.at(node), type(node).__name__.lower(), tuple(node.names))
 
-    def if_(self, node: ast.If) -> s.Stmt:
-        return s.If(self.at(node), self.expr(node.test), self.block(node.body), self.block(node.orelse))
-
-    def for_(self, node: ast.For) -> s.Stmt:
-        head = self.expr(node.target), self.expr(node.iter)
-        return s.Loop(self.at(node), *head, self.block(node.body), self.block(node.orelse))
-
-    def while_(self, node: ast.While) -> s.Stmt:
-        return s.Loop(self.at(node), None, self.expr(node.test), self.block(node.body), self.block(node.orelse))
-
     def with_(self, node: ast.With) -> s.Stmt:
         items = tuple((self.expr(i.context_expr), self.maybe(i.optional_vars)) for i in node.items)
         return s.With(self.at(node), items, self.block(node.body))
 
     def try_(self, node: ast.Try) -> s.Stmt:
-        handlers = tuple(self.block(h.body) for h in node.handlers)
+        handlers = tuple(
+            s.Handler(self.at(h), self.maybe(h.type), h.name or "", self.block(h.body)) for h in node.handlers
+        )
         blocks = self.block(node.body), handlers, self.block(node.orelse), self.block(node.finalbody)
-        catches = tuple((self.maybe(h.type), h.name or "") for h in node.handlers)
-        return s.Try(self.at(node), *blocks, catches if isinstance(node, ast.Try) else None)
+        return s.Try(self.at(node), *blocks, not isinstance(node, ast.Try))
 
     def match(self, node: ast.Match) -> s.Stmt:
-        cases = tuple((tuple(_captures(c.pattern)), self.block(c.body)) for c in node.cases)
-        patterns = tuple((self.pattern(c.pattern), self.maybe(c.guard)) for c in node.cases)
-        return s.Match(self.at(node), self.expr(node.subject), cases, patterns)
+        cases = tuple((self.pattern(c.pattern), self.maybe(c.guard), self.block(c.body)) for c in node.cases)
+        return s.Match(self.at(node), self.expr(node.subject), cases)
 
     def pattern(self, node: ast.pattern) -> s.Pattern:
-        """Of a pattern all but what a class or a mapping holds, which makes it one of a kind of its own."""
+        """A class with something in its brackets is a kind of its own."""
         kind, value = type(node).__name__.removeprefix("Match"), None
         match node:
             case ast.MatchValue(value=held) | ast.MatchClass(cls=held, patterns=[], kwd_patterns=[]):
@@ -127,11 +102,8 @@ class _Lowering(Expressions):
                 value = s.Literal(self.at(node), constant)
             case ast.MatchClass():
                 kind = "Attributes"
-        inner = getattr(node, "pattern", None)
-        parts = [inner] if inner is not None else getattr(node, "patterns", ())
-        return s.Pattern(
-            self.at(node), kind, value, getattr(node, "name", None), tuple(self.pattern(part) for part in parts)
-        )
+        parts = tuple(self.pattern(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.pattern))
+        return s.Pattern(self.at(node), kind, value, getattr(node, "name", None), parts)
 
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
@@ -175,14 +147,6 @@ def _generic(node: ast.stmt) -> str:
     return "type parameters" if getattr(node, "type_params", ()) else ""
 
 
-def _captures(pattern: ast.AST) -> Iterator[str]:
-    name = getattr(pattern, "name", None)
-    if isinstance(pattern, ast.MatchAs | ast.MatchStar) and name is not None:
-        yield name
-    for child in ast.iter_child_nodes(pattern):
-        yield from _captures(child)
-
-
 def _plain_import(node: ast.alias) -> tuple[str, str]:
     """`import a.b` binds a; `import a.b as c` binds c to a.b."""
     first = node.name.partition(".")[0]
@@ -191,13 +155,11 @@ def _plain_import(node: ast.alias) -> tuple[str, str]:
 
 _L = _Lowering
 _STMT: dict[type[ast.stmt], Callable[[_Lowering, Any], s.Stmt]] = {
-    ast.Assign: _L.assign, ast.AnnAssign: _L.ann_assign, ast.AugAssign: _L.aug_assign, ast.Expr: _L.evaluate,
-    ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Return: _L.returns, ast.Raise: _L.raises, ast.Break: _L.jump,
-    ast.Global: _L.declare, ast.Nonlocal: _L.declare,
-    ast.Continue: _L.jump, ast.If: _L.if_, ast.For: _L.for_, ast.AsyncFor: _L.for_, ast.While: _L.while_,
-    ast.With: _L.with_, ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match,
-    ast.FunctionDef: _L.function, ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_,
-    ast.Import: _L.import_, ast.ImportFrom: _L.import_from,
+    ast.AnnAssign: _L.ann_assign, ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Break: _L.jump,
+    ast.Continue: _L.jump, ast.Global: _L.declare, ast.Nonlocal: _L.declare, ast.With: _L.with_,
+    ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match, ast.FunctionDef: _L.function,
+    ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_, ast.Import: _L.import_, ast.ImportFrom: _L.import_from,
+    **{kind: _L.plain for kind in PLAIN if issubclass(kind, ast.stmt)},
 }  # fmt: skip
 if hasattr(ast, "TryStar"):  # since Python 3.11
     _STMT[ast.TryStar] = _L.try_

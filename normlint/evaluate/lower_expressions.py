@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
@@ -60,7 +60,7 @@ class Expressions:
             found = make(self, node)
         else:
             children = tuple(self.expr(c) for c in _nearest_expressions(node))
-            found = s.Other(self.at(node), children, None, type(node).__name__)
+            found = s.Other(self.at(node), children, type(node).__name__)
         self.depth -= 1
         return found
 
@@ -69,30 +69,37 @@ class Expressions:
         self.deep.append(self.at(node))
         return s.Other(self.at(node), ())
 
-    def joined(self, node: ast.JoinedStr) -> s.Expr:
-        children = tuple(self.expr(c) for c in _nearest_expressions(node))
-        return s.Other(self.at(node), children, self.parts(node))
+    def plain(self, node: ast.AST) -> Any:
+        """A node whose fields are those of one of ours."""
+        make, *names = PLAIN[type(node)]
+        found: list[Any] = []
+        for name in names:
+            value: Any = getattr(node, name, None)
+            if isinstance(value, ast.expr):
+                found.append(self.expr(value))
+            elif isinstance(value, list):
+                statements = value and isinstance(value[0], ast.stmt)
+                found.append(self.block(value) if statements else tuple(map(self.expr, value)))
+            else:
+                found.append(_SYMBOLS.get(type(value), value))
+        return make(self.at(node), *found)
 
-    def parts(self, node: ast.JoinedStr) -> s.Joined:
+    def block(self, body: Sequence[ast.stmt]) -> s.Block:
+        raise NotImplementedError
+
+    def joined(self, node: ast.JoinedStr) -> s.Expr:
         return s.Joined(self.at(node), tuple(self.part(value) for value in node.values))
 
     def part(self, node: ast.expr) -> str | s.Field:
         if not isinstance(node, ast.FormattedValue):
             return str(getattr(node, "value", ""))
-        spec = self.parts(node.format_spec) if isinstance(node.format_spec, ast.JoinedStr) else None
         conversion = chr(node.conversion) if node.conversion > 0 else ""
-        return s.Field(self.at(node), self.expr(node.value), conversion, spec)
-
-    def name(self, node: ast.Name) -> s.Expr:
-        return s.Name(self.at(node), node.id)
+        return s.Field(self.at(node), self.expr(node.value), conversion, self.maybe(node.format_spec))
 
     def constant(self, node: ast.Constant) -> s.Expr:
         if isinstance(node.value, complex):
-            return s.Other(self.at(node), (), None, "complex number")
+            return s.Other(self.at(node), (), "complex number")
         return s.Literal(self.at(node), node.value)
-
-    def attribute(self, node: ast.Attribute) -> s.Expr:
-        return s.Attribute(self.at(node), self.expr(node.value), node.attr)
 
     def call(self, node: ast.Call) -> s.Expr:
         given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
@@ -107,22 +114,16 @@ class Expressions:
         value = self.expr(node)
         return s.Argument(value.span if isinstance(node, ast.GeneratorExp) else self.at(node), "", "", value)
 
-    def binary(self, node: ast.BinOp) -> s.Expr:
-        return s.Binary(self.at(node), OPERATORS[type(node.op)], self.expr(node.left), self.expr(node.right))
-
-    def unary(self, node: ast.UnaryOp) -> s.Expr:
-        return s.Unary(self.at(node), _UNARY[type(node.op)], self.expr(node.operand))
-
     def compare(self, node: ast.Compare) -> s.Expr:
         pairs = zip(node.ops, node.comparators, strict=True)
-        rights = tuple((_COMPARE[type(op)], self.expr(right)) for op, right in pairs)
+        rights = tuple((_SYMBOLS[type(op)], self.expr(right)) for op, right in pairs)
         return s.Compare(self.at(node), self.expr(node.left), rights)
 
     def logic(self, node: ast.BoolOp) -> s.Expr:
         """`a and b and c` is (a and b) and c."""
         if len(node.values) > MOST_NESTED:
             return self.left_out(node)
-        op = "and" if isinstance(node.op, ast.And) else "or"
+        op = _SYMBOLS[type(node.op)]
         start, end = self.at(node)
         found = self.expr(node.values[0])
         for number, value in enumerate(node.values[1:], 2):
@@ -143,9 +144,6 @@ class Expressions:
         start += 1 + len(text) - len(text.lstrip())
         return Span(start + self.offset, start + len(text.strip()) + self.offset)
 
-    def if_expr(self, node: ast.IfExp) -> s.Expr:
-        return s.IfExpr(self.at(node), self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
-
     def subscript(self, node: ast.Subscript) -> s.Expr:
         index = node.slice
         bare = index if isinstance(index, ast.Tuple) and not self.in_parentheses(index) else None
@@ -162,7 +160,7 @@ class Expressions:
 
     def element(self, node: ast.expr) -> s.Expr:
         if isinstance(node, ast.Slice):
-            return s.Slice(self.at(node), self.maybe(node.lower), self.maybe(node.upper), self.maybe(node.step))
+            return s.Slice(self.at(node), *map(self.maybe, (node.lower, node.upper, node.step)))
         if isinstance(node, ast.Starred):
             value = self.expr(node.value)
             return s.Starred(value.span, value)
@@ -180,29 +178,14 @@ class Expressions:
         items = zip(node.keys, node.values, strict=True)
         return s.Mapping(self.at(node), tuple((self.maybe(key), self.expr(value)) for key, value in items))
 
-    def walrus(self, node: ast.NamedExpr) -> s.Expr:
-        target = self.expr(node.target)
-        assert isinstance(target, s.Name)
-        return s.Walrus(self.at(node), target, self.expr(node.value))
-
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> s.Expr:
-        span = self.inner(node) if isinstance(node, ast.GeneratorExp) else self.at(node)
-        element = self.expr(node.elt)
-        exact = self.comprehended(node, (element,))
-        if len(node.generators) > 1:
-            return s.Other(span, (), exact)
-        return s.Comprehension(span, element, exact.clauses[0].target, exact.clauses[0].iterable, exact)
-
-    def dict_comprehension(self, node: ast.DictComp) -> s.Expr:
-        children = tuple(self.expr(c) for c in _nearest_expressions(node))
-        return s.Other(self.at(node), children, self.comprehended(node, children[:2]))
-
-    def comprehended(self, node: Any, elements: tuple[s.Expr, ...]) -> s.Comprehended:
+    def comprehension(self, node: Any) -> s.Expr:
         kind = {"ListComp": "list", "SetComp": "set", "DictComp": "dict"}.get(type(node).__name__, "generator")
-        clauses = tuple(self.clause(c) for c in node.generators)
+        span = self.inner(node) if kind == "generator" else self.at(node)
+        elements = (node.key, node.value) if kind == "dict" else (node.elt,)
         if any(c.is_async for c in node.generators):
             kind = "async"
-        return s.Comprehended(self.at(node), kind, elements, clauses)
+        clauses = tuple(self.clause(c) for c in node.generators)
+        return s.Comprehension(span, kind, tuple(map(self.expr, elements)), clauses)
 
     def clause(self, node: ast.comprehension) -> s.Clause:
         target, iterable = self.expr(node.target), self.expr(node.iter)
@@ -235,27 +218,34 @@ class Expressions:
 
 def _nearest_expressions(node: ast.AST) -> Iterator[ast.expr]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FormattedValue | ast.Slice) or not isinstance(child, ast.expr):
+        if isinstance(child, ast.Slice) or not isinstance(child, ast.expr):
             yield from _nearest_expressions(child)
-        elif not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
+        else:
             yield child
 
 
-OPERATORS: dict[type[ast.operator], str] = {
+_SYMBOLS: dict[type[Any], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not", ast.Invert: "~"}
-_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.USub: "-", ast.UAdd: "+", ast.Not: "not", ast.Invert: "~", ast.And: "and", ast.Or: "or",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
+# Our node, and which fields of Python's are its own.
+PLAIN: dict[type[ast.AST], tuple[Any, ...]] = {
+    ast.Name: (s.Name, "id"), ast.Attribute: (s.Attribute, "value", "attr"), ast.UnaryOp: (s.Unary, "op", "operand"),
+    ast.BinOp: (s.Binary, "op", "left", "right"), ast.IfExp: (s.IfExpr, "test", "body", "orelse"),
+    ast.NamedExpr: (s.Walrus, "target", "value"), ast.Expr: (s.Evaluate, "value"), ast.Return: (s.Return, "value"),
+    ast.Assign: (s.Assign, "targets", "value"), ast.AugAssign: (s.Augment, "target", "op", "value"),
+    ast.Raise: (s.Raise, "exc"), ast.If: (s.If, "test", "body", "orelse"),
+    ast.For: (s.Loop, "target", "iter", "body", "orelse"), ast.AsyncFor: (s.Loop, "target", "iter", "body", "orelse"),
+    ast.While: (s.Loop, "target", "test", "body", "orelse"),
+}  # fmt: skip
 _E = Expressions
-_EXPR: dict[type[ast.expr], Callable[[Expressions, Any], s.Expr]] = {
-    ast.Name: _E.name, ast.Constant: _E.constant, ast.Attribute: _E.attribute, ast.Call: _E.call,
-    ast.BinOp: _E.binary, ast.UnaryOp: _E.unary, ast.Compare: _E.compare, ast.BoolOp: _E.logic,
-    ast.IfExp: _E.if_expr, ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence,
-    ast.Set: _E.sequence, ast.Dict: _E.mapping, ast.NamedExpr: _E.walrus, ast.ListComp: _E.comprehension,
-    ast.SetComp: _E.comprehension, ast.GeneratorExp: _E.comprehension, ast.Lambda: _E.lambda_,
-    ast.JoinedStr: _E.joined, ast.DictComp: _E.dict_comprehension,
+_EXPR: dict[type[ast.AST], Callable[[Expressions, Any], s.Expr]] = {
+    ast.Constant: _E.constant, ast.Call: _E.call, ast.Compare: _E.compare, ast.BoolOp: _E.logic,
+    ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence, ast.Set: _E.sequence,
+    ast.Dict: _E.mapping, ast.Lambda: _E.lambda_, ast.JoinedStr: _E.joined, ast.ListComp: _E.comprehension,
+    ast.SetComp: _E.comprehension, ast.GeneratorExp: _E.comprehension, ast.DictComp: _E.comprehension,
+    **{kind: _E.plain for kind in PLAIN if issubclass(kind, ast.expr)},
 }  # fmt: skip

@@ -194,10 +194,16 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
-    """A reduction. `inner` is what is averaged or summed: x², (x − μ)², |x|, x."""
+class Around:
+    """An atom that is made of a product."""
 
     inner: Mono
+
+
+@dataclass(frozen=True, slots=True)
+class Stat(Around):
+    """A reduction. `inner` is what is averaged or summed: x², (x − μ)², |x|, x."""
+
     reduce: str  # mean, sum
     axes: Axes
     keepdim: bool
@@ -212,9 +218,9 @@ class Stat:
     rank: int | None = field(default=None, compare=False)
     span: Span = field(default=NOWHERE, compare=False)
     inner_span: Span = field(default=NOWHERE, compare=False)
-    axes_span: Span = field(default=NOWHERE, compare=False)
     no_grad: bool = field(default=False, compare=False)
     over: Dims | None = field(default=None, compare=False)  # the shape of what is reduced
+    steps: tuple[Step, ...] = field(default=(), compare=False)  # of a centre, before it was subtracted
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +233,9 @@ class Centred:
 
 
 @dataclass(frozen=True, slots=True)
-class Plus:
+class Plus(Around):
     """inner + eps, or inner clamped from below to eps (`how`: add, clamp)."""
 
-    inner: Mono
     eps: Mono
     how: str = "add"
     span: Span = field(default=NOWHERE, compare=False)
@@ -248,24 +253,22 @@ class Offset:
 
 
 @dataclass(frozen=True, slots=True)
-class Shifted:
+class Shifted(Around):
     """inner + bias, behind the product."""
 
-    inner: Mono
     bias: Mono
     span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Abs:
-    inner: Mono
+class Abs(Around):
+    """|inner|."""
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
+class Through(Around):
     """A statistic after an operation that isn't followed: still a statistic, of which only the input is known."""
 
-    inner: Mono
     name: str
     place: Span = NOWHERE
 
@@ -289,14 +292,7 @@ Atom: TypeAlias = Input | Param | Size | Scalar | Stat | Centred | Plus | Offset
 
 def _depth(atom: Atom) -> int:
     match atom:
-        case (
-            Stat(inner=inner)
-            | Plus(inner=inner)
-            | Offset(inner=inner)
-            | Shifted(inner=inner)
-            | Abs(inner=inner)
-            | Through(inner=inner)
-        ):
+        case Around(inner=inner) | Offset(inner=inner):
             return inner.depth + 1
         case Centred(base=base):
             return base.depth + 1
@@ -321,7 +317,7 @@ def bears_data(atom: Atom) -> bool:
     match atom:
         case Input() | Stat() | Centred():
             return True
-        case Plus(inner=inner) | Offset(inner=inner) | Shifted(inner=inner) | Abs(inner=inner) | Through(inner=inner):
+        case Around(inner=inner) | Offset(inner=inner):
             return inner.has_data
         case Apply(data=data):
             return data

@@ -14,7 +14,7 @@ from normlint.text.finding import Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
-    from normlint.evaluate.ops import Arguments, Bound
+    from normlint.evaluate.ops.table import Arguments, Bound
 
 NOTE: Final = "unknown name"
 _NEAR: Final = 0.8  # of difflib: var and vart, mean and meen, but not sum and std

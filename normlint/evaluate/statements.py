@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from normlint.evaluate import algebra, containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute
+from normlint.evaluate.binding import spread
 from normlint.evaluate.context import Abandon
 from normlint.evaluate.dims import without
 from normlint.evaluate.objects import Env, FunctionRef, Instance
@@ -112,8 +113,8 @@ def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
 def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -> list[Value]:
     """The values for `len(items)` targets."""
     star = next((i for i, item in enumerate(items) if isinstance(item, s.Starred)), None)
-    if isinstance(value, Tup) and star is None and len(value.items) == len(items):
-        return list(value.items)
+    if isinstance(value, Tup) and (places := spread([i == star for i in range(len(items))], len(value.items))):
+        return [value.items[at] if isinstance(at, int) else Tup(value.items[at]) for at in places]
     if isinstance(value, Shape) and value.start is value.stop is None:
         return _lengths(m, value, items, star)
     if isinstance(value, Product) and value.tensor:
@@ -121,10 +122,6 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
         opaque = (algebra.opaque("item", (value.mono, i), span) for i in range(len(items)))
         part = [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
         return list(part)
-    if isinstance(value, Tup) and star is not None and len(value.items) >= len(items) - 1:
-        tail = len(items) - star - 1
-        end = len(value.items) - tail
-        return [*value.items[:star], Tup(value.items[star:end]), *value.items[end:]]
     return [algebra.opaque("item", (i,), item.span, pure=False, data=True) for i, item in enumerate(items)]
 
 
@@ -278,7 +275,7 @@ def _grad_mode(m: Machine, env: Env, path: Value, context: s.Expr) -> bool | Non
 def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
     """The body, or on another path its first handler."""
     failed = bool(stmt.handlers) and m.ctx.decide(f"except at {stmt.span.start}")
-    outcome = execute(m, env, stmt.handlers[0] if failed else stmt.body)
+    outcome = execute(m, env, stmt.handlers[0].body if failed else stmt.body)
     if outcome is None and not failed:
         outcome = execute(m, env, stmt.orelse)
     return execute(m, env, stmt.final) or outcome
@@ -287,9 +284,9 @@ def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
 def _match(m: Machine, env: Env, stmt: s.Match) -> Outcome:
     m.eval(env, stmt.subject)
     last = len(stmt.cases) - 1
-    for i, (names, body) in enumerate(stmt.cases):
+    for i, (pattern, _, body) in enumerate(stmt.cases):
         if i == last or m.ctx.decide(f"case {i} at {stmt.span.start}"):
-            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False, data=True) for n in names})
+            env.names.update({n: algebra.opaque(n, (), stmt.span, pure=False, data=True) for n in pattern.names})
             return execute(m, env, body)
     return None
 
@@ -309,19 +306,7 @@ def _import(m: Machine, env: Env, stmt: s.Import) -> Outcome:
 
 
 _EXECUTE: dict[type[Any], Callable[[Any, Env, Any], Outcome]] = {
-    s.Assign: _assign,
-    s.Augment: _augment,
-    s.Evaluate: _evaluate,
-    s.Return: _return,
-    s.Raise: _raise,
-    s.Jump: _jump,
-    s.Declare: _declare,
-    s.If: _if,
-    s.Loop: _loop,
-    s.With: _with,
-    s.Try: _try,
-    s.Match: _match,
-    s.Function: _define,
-    s.Class: _define,
-    s.Import: _import,
-}
+    s.Assign: _assign, s.Augment: _augment, s.Evaluate: _evaluate, s.Return: _return, s.Raise: _raise, s.Jump: _jump,
+    s.Declare: _declare, s.If: _if, s.Loop: _loop, s.With: _with, s.Try: _try, s.Match: _match, s.Function: _define,
+    s.Class: _define, s.Import: _import,
+}  # fmt: skip

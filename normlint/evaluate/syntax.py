@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -21,23 +21,33 @@ class Node:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Expr(Node):
+    """An expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stmt(Node):
+    """A statement."""
+
+
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(Expr):
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Node):
+class Literal(Expr):
     """A number, a string, None, True, False or ..."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(Node):
+class Attribute(Expr):
     base: Expr
     name: str
 
@@ -52,13 +62,13 @@ class Argument(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Expr):
     func: Expr
     args: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Binary(Node):
+class Binary(Expr):
     """`op` is the operator as written: + - * / // % ** @ & | ^ << >>."""
 
     op: str
@@ -67,7 +77,7 @@ class Binary(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Expr):
     """`op` is - + ~ or not."""
 
     op: str
@@ -75,13 +85,13 @@ class Unary(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Node):
+class Compare(Expr):
     left: Expr
     rights: tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Logic(Node):
+class Logic(Expr):
     """`left and right`, `left or right`."""
 
     op: str
@@ -90,28 +100,28 @@ class Logic(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class IfExpr(Node):
+class IfExpr(Expr):
     test: Expr
     body: Expr
     orelse: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(Node):
+class Slice(Expr):
     lower: Expr | None
     upper: Expr | None
     step: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
-class Subscript(Node):
+class Subscript(Expr):
     base: Expr
     index: tuple[Expr, ...]
     several: bool = field(default=False, compare=False)  # the index is a tuple, also `x[a,]`
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence(Node):
+class Sequence(Expr):
     """A tuple, list or set display; `kind` names it."""
 
     kind: str
@@ -119,31 +129,21 @@ class Sequence(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping(Node):
+class Mapping(Expr):
     """A dict display; a `**x` item has the key None."""
 
     items: tuple[tuple[Expr | None, Expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Starred(Node):
+class Starred(Expr):
     value: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Walrus(Node):
+class Walrus(Expr):
     target: Name
     value: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Comprehension(Node):
-    """`element for target in iterable` (one level; the others are read as `Other`)."""
-
-    element: Expr
-    target: Expr
-    iterable: Expr
-    exact: Comprehended = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,8 @@ class Clause(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Comprehended(Node):
-    """A whole comprehension; `kind` is list, set, dict or generator, and a dict's elements are two."""
+class Comprehension(Expr):
+    """`kind` is list, set, dict, generator or async; a dict's elements are two."""
 
     kind: str
     elements: tuple[Expr, ...]
@@ -170,11 +170,11 @@ class Field(Node):
 
     value: Expr
     conversion: str
-    format: Joined | None
+    format: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
-class Joined(Node):
+class Joined(Expr):
     """An f-string: strings and fields."""
 
     parts: tuple[str | Field, ...]
@@ -193,54 +193,38 @@ class Parameter(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Lambda(Node):
+class Lambda(Expr):
     params: tuple[Parameter, ...]
     body: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Other(Node):
+class Other(Expr):
     """`word` says what Python's parser calls it."""
 
     children: tuple[Expr, ...]
-    exact: Joined | Comprehended | None = field(default=None, compare=False)
     word: str = field(default="", compare=False)
 
 
-Expr: TypeAlias = (
-    Name
-    | Literal
-    | Attribute
-    | Call
-    | Binary
-    | Unary
-    | Compare
-    | Logic
-    | IfExpr
-    | Slice
-    | Subscript
-    | Sequence
-    | Mapping
-    | Starred
-    | Walrus
-    | Comprehension
-    | Lambda
-    | Other
-)
+# Operators by the names that Python's `operator` module, and the methods of a class, have for them.
+OPERATORS: Final = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
 
 
 # --- statements ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Assign(Node):
+class Assign(Stmt):
     targets: tuple[Expr, ...]
     value: Expr
     annotation: Expr | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Augment(Node):
+class Augment(Stmt):
     """`target op= value`; `op` without the equals sign."""
 
     target: Expr
@@ -249,7 +233,7 @@ class Augment(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluate(Node):
+class Evaluate(Stmt):
     """An expression as a statement; also `del`, whose operands are evaluated, and an annotation without a value."""
 
     value: Expr
@@ -258,12 +242,12 @@ class Evaluate(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Return(Node):
+class Return(Stmt):
     value: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
-class Raise(Node):
+class Raise(Stmt):
     """`asserted`: of an `assert`, whose message is the value."""
 
     value: Expr | None
@@ -271,14 +255,14 @@ class Raise(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Jump(Node):
+class Jump(Stmt):
     """break, continue."""
 
     word: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Declare(Node):
+class Declare(Stmt):
     """global, nonlocal."""
 
     word: str
@@ -286,14 +270,14 @@ class Declare(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class If(Node):
+class If(Stmt):
     test: Expr
     body: Block
     orelse: Block
 
 
 @dataclass(frozen=True, slots=True)
-class Loop(Node):
+class Loop(Stmt):
     """for (with a target and an iterable) or while (with a test, `target` None)."""
 
     target: Expr | None
@@ -303,25 +287,33 @@ class Loop(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class With(Node):
+class With(Stmt):
     items: tuple[tuple[Expr, Expr | None], ...]
     body: Block
 
 
 @dataclass(frozen=True, slots=True)
-class Try(Node):
+class Try(Stmt):
     body: Block
-    handlers: tuple[Block, ...]
+    handlers: tuple[Handler, ...]
     orelse: Block
     final: Block
-    catches: tuple[tuple[Expr | None, str], ...] | None = field(default=None, compare=False)  # None: `except*`
+    groups: bool  # `except*`
 
 
 @dataclass(frozen=True, slots=True)
-class Match(Node):
+class Handler(Node):
+    """`except test as name`."""
+
+    test: Expr | None
+    name: str
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Stmt):
     subject: Expr
-    cases: tuple[tuple[tuple[str, ...], Block], ...]
-    patterns: tuple[tuple[Pattern, Expr | None], ...] = field(default=(), compare=False)  # with their guards
+    cases: tuple[tuple[Pattern, Expr | None, Block], ...]  # the middle one is the guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +325,14 @@ class Pattern(Node):
     name: str | None = None
     parts: tuple[Pattern, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that it binds, with its parts."""
+        return ((self.name,) if self.name else ()) + tuple(name for part in self.parts for name in part.names)
+
 
 @dataclass(frozen=True, slots=True)
-class Function(Node):
+class Function(Stmt):
     name: str
     params: tuple[Parameter, ...]
     made: Block | Callable[[], Block]  # its statements, or what makes them when they are first asked for
@@ -351,7 +348,7 @@ class Function(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Class(Node):
+class Class(Stmt):
     name: str
     bases: tuple[Expr, ...]
     body: Block
@@ -362,27 +359,10 @@ class Class(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Import(Node):
+class Import(Stmt):
     """(local name, dotted path) pairs; a star import binds nothing."""
 
     bindings: tuple[tuple[str, str], ...]
 
 
-Stmt: TypeAlias = (
-    Assign
-    | Augment
-    | Evaluate
-    | Return
-    | Raise
-    | Jump
-    | Declare
-    | If
-    | Loop
-    | With
-    | Try
-    | Match
-    | Function
-    | Class
-    | Import
-)
 Block: TypeAlias = tuple[Stmt, ...]

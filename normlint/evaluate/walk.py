@@ -9,14 +9,15 @@ from normlint.evaluate import syntax as s
 from normlint.text.finding import Span
 
 
-def walk(node: object) -> Iterator[s.Node]:
-    """The node and everything below it, in the order of the text."""
+def walk(node: object, *, own: bool = False) -> Iterator[s.Node]:
+    """The node and everything below it, in the order of the text; `own`: that isn't in a function or class below it."""
     waiting = [node]
     while waiting:
         here = waiting.pop()
         if isinstance(here, s.Node):
             yield here
-            waiting.extend([getattr(here, name) for name in _BELOW[type(here)]])
+            if not (own and isinstance(here, s.Function | s.Class | s.Lambda)):
+                waiting.extend([getattr(here, name) for name in _BELOW[type(here)]])
         elif isinstance(here, tuple) and not isinstance(here, Span):
             waiting.extend(reversed(here))
 
@@ -28,7 +29,8 @@ _BELOW = {
         for f in reversed(fields(kind))
         if f.compare and f.name not in ("span", "head", "op", "id", "name")
     )
-    for kind in s.Node.__subclasses__()
+    for base in (s.Node, s.Expr, s.Stmt)
+    for kind in base.__subclasses__()
 }
 
 
@@ -40,9 +42,9 @@ def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
         case s.With(body=body):
             return (body,)
         case s.Try(body=body, handlers=handlers, orelse=orelse, final=final):
-            return (body, *handlers, orelse, final)
+            return (body, *(handler.body for handler in handlers), orelse, final)
         case s.Match(cases=cases):
-            return tuple(block for _, block in cases)
+            return tuple(block for _, _, block in cases)
     return ()
 
 

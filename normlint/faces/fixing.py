@@ -16,8 +16,7 @@ from normlint.engine.write import write_atomically
 from normlint.faces.progress import watched
 from normlint.faces.proof import proved
 from normlint.faces.targets import Targets
-from normlint.text.raw import reason
-from normlint.text.source import BadSourceError
+from normlint.text.raw import BadSourceError, reason
 
 if TYPE_CHECKING:
     from normlint.engine.baseline import Acceptance

@@ -123,6 +123,7 @@ class _Reading:
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
+        self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
             for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
@@ -294,17 +295,23 @@ class _Reading:
             if unit is not None and self.text[at - 1 : at] != ".":
                 yield unit
 
+    def _places(self, name: str, *, dotted: bool) -> list[int]:
+        """Where the text names it, behind a dot or without one; looked for once, as many units may have one name."""
+        if name not in self._named:
+            found: tuple[list[int], list[int]] = [], []
+            for at in mentions(self.text, name, Span(0, len(self.text))):
+                found[self.text[at - 1 : at] == "."].append(at)
+            self._named[name] = found
+        return self._named[name][dotted]
+
     def _naming(self, unit: _Unit) -> Iterator[_Unit]:
         """Units that name one, as what it is: a function, or a method of related classes."""
         if not unit.name:
             return
         classes = {p.names[0] for p in self.related(unit.piece.names[0])} if unit.piece.kind == "class" else set()
         found = set()
-        for at in mentions(self.text, unit.name, Span(0, len(self.text))):
-            dotted = self.text[at - 1 : at] == "."
-            if dotted != bool(classes):
-                continue
-            if dotted:
+        for at in self._places(unit.name, dotted=bool(classes)):
+            if classes:
                 owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:]
                 if self.text[at - 2] != ")" and owner not in (["self"], ["cls"]) and not classes.issuperset(owner):
                     continue

@@ -35,7 +35,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         None if single is None else shapes.meets(over, single, -1),
         None if single is None or None in told or not told else all(told),
         _over_tokens(shapes, over, stat.axes),
-        centre is not None and _apart(shapes, over, stat, centre),
+        centre is not None and _apart(shapes, over, stat, centre, learned=bool(gains)),
         _set_against(shapes, stat),
         _set_against(shapes, centre) if centre is not None else None,
     )
@@ -102,13 +102,16 @@ _PARTS = re.compile(r"[hgn]|.*(?:head|group|nh).*", re.I)
 _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
 
 
-def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
-    """Whether both reduce one axis each, but not the same one."""
+def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat, *, learned: bool) -> bool:
+    """Whether the mean and the deviation from it are taken along other axes; without a gain that may be meant."""
     if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
-    if len(stat.axes) != 1 or len(centre.axes) != 1:
-        return False
-    return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
+    if len(stat.axes) == len(centre.axes) == 1:
+        told = shapes.meets(over, stat.axes[0], centre.axes[0])
+        batch = learned and 0 in (*stat.axes, *centre.axes)  # who means the last axis doesn't call it 0 as well
+        return told is False or (batch and told is None and stat.axes != centre.axes)
+    one, two = ({*t.axes} if isinstance(t.axes, tuple) else set() for t in (stat, settled(centre, shapes)))
+    return learned and len({a < 0 for a in one | two}) == 1 and one != two
 
 
 def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:

@@ -17,21 +17,13 @@ from normlint.evaluate.truth import describe
 from normlint.norm.norm import Computation, Count
 
 _PLACE = re.compile(r"@\d+")
-_SHOWN = {
-    "sqrt": "sqrt",
-    "norm": "sqrt",
-    "std": "sqrt",
-    "rsqrt": "rsqrt",
-    "recip": "recip",
-    "pow": "pow",
-    "eps": "eps",
-    "unknown": "unknown",
-}
+_ROOTS = ("norm", "std")  # which hold one
+_SHOWN = ("sqrt", "rsqrt", "recip", "pow", "eps", "unknown", *_ROOTS)
 
 
 def spine(c: Computation) -> str:
     """`mean[-1] keepdim | eps → sqrt → recip → input(x) → scale(weight)`."""
-    steps = [_SHOWN[s.op] for s in c.trail if s.op in _SHOWN]
+    steps = ["sqrt" if s.op in _ROOTS else s.op for s in c.trail if s.op in _SHOWN]
     steps += [s.op for s in c.trail if s.op in ("detach", "item")]
     steps.append(f"input({_input(c.input)})")
     steps += [f"scale({f'{g.offset:g} + ' if g.offset else ''}{g.param.name or 'tensor'})" for g in c.gains]

@@ -108,16 +108,12 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     if foreign and sum(n.power for n in c.counts) < 0 and meant:
         return "√D stands on the wrong side of the sum"
     if foreign and (meant or learned):
-        return f"the sum over D features is divided by the length of another axis{_named(c)}"
+        return f"the sum over D features is divided by the length of another axis{c.placing.told}"
     if power == 0 and meant and not _scaled_elsewhere(c):
         return "the sum is never divided by D: the output is √D times too small"
     if power < 0 and (meant or learned):
         return "√D stands on the wrong side: the output is D times too small"
     return f"D stands to the power {power}, not 1/2" if power > 0 and (meant or learned) else ""
-
-
-def _named(c: Computation) -> str:
-    return f" of a {c.placing.shown} input" if c.placing.names else ""
 
 
 def _scaled_elsewhere(c: Computation) -> bool:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from normlint.text.source import BadSourceError, Segment, Unit, split_lines
+from normlint.text.raw import BadSourceError
+from normlint.text.source import Segment, Unit, split_lines
 from normlint.text.syntax import is_python, syntax_error_line
 
 # Cell magics whose body is Python, run in this notebook or in another interpreter.

@@ -1,12 +1,13 @@
-"""From a path, or bytes, to a `Source`: encodings by PEP 263."""
+"""From a path, or bytes, to a `Source`, encodings by PEP 263; and to the units of Python in it."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Final
 
-from normlint.text.raw import NOTEBOOK, PYTHON, SUFFIXES, BadSourceError, megabytes, read_bytes
-from normlint.text.source import Source
+from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES, BadSourceError, megabytes, read_bytes
+from normlint.text.source import Source, Unit
 
 MOST_PYTHON: Final = 4 * 2**20
 MOST_COMMAS: Final = 500_000
@@ -33,10 +34,9 @@ def decode(path: str, data: bytes) -> Source:
     text = _decoded(data[len(_BOM) :] if bom else data, encoding)
     if kind == PYTHON:
         refuse_huge(text)
-    source = Source(path, text, kind, encoding, bom)
-    if encoding != "utf-8" and not _round_trips(source, data):
-        source = Source(path, text, kind, encoding, bom, faithful=False)
-    return _with_cells(source) if kind == NOTEBOOK else source
+    source = Source(path, text, kind, encoding, bom, cells=_cells(text) if kind == NOTEBOOK else ())
+    faithful = encoding == "utf-8" or _round_trips(source, data)
+    return source if faithful else replace(source, faithful=False)
 
 
 def refuse_huge(text: str) -> None:
@@ -45,11 +45,10 @@ def refuse_huge(text: str) -> None:
         raise BadSourceError(f"too large to be analysed ({megabytes(len(text))} of Python; exclude it)")
 
 
-def _with_cells(source: Source) -> Source:
+def _cells(text: str) -> tuple[tuple[int, str], ...]:
     from normlint.text.notebooks import code_cells
 
-    cells = code_cells(source.text)
-    return Source(source.path, source.text, NOTEBOOK, source.encoding, source.bom, source.faithful, cells)
+    return code_cells(text)
 
 
 def _python_encoding(data: bytes) -> str:
@@ -82,3 +81,19 @@ def _round_trips(source: Source, data: bytes) -> bool:
         return source.encode(source.text) == data
     except (LookupError, UnicodeError):
         return False
+
+
+def units_of(source: Source) -> tuple[Unit, ...]:
+    """A Python file is one unit, a notebook is one, each fenced block of a Markdown page is one.
+
+    What isn't Python in a notebook or a page is left out in silence; a Python file is not checked here.
+    """
+    if source.kind == NOTEBOOK:
+        from normlint.text.notebooks import notebook_units
+
+        return notebook_units(source.cells)
+    if source.kind == MARKDOWN:
+        from normlint.text.markdown import markdown_units
+
+        return markdown_units(source.text)
+    return (Unit(source.text),)

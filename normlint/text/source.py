@@ -13,20 +13,7 @@ from typing import Final, NamedTuple
 
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
-from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, BadSourceError
-
-__all__ = [
-    "MARKDOWN",
-    "NOTEBOOK",
-    "PYTHON",
-    "BadSourceError",
-    "Place",
-    "Segment",
-    "Source",
-    "Unit",
-    "line_starts",
-    "split_lines",
-]
+from normlint.text.raw import PYTHON
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 

@@ -7,7 +7,7 @@ import warnings
 from typing import Final
 
 from normlint.text.depth import too_deep
-from normlint.text.source import BadSourceError
+from normlint.text.raw import BadSourceError
 
 _ONLY_AST: Final = 0x400
 _TOP_LEVEL_AWAIT: Final = 0x2000  # as notebooks have it

@@ -9,8 +9,8 @@ from typing import Final
 
 from normlint.norm.norm import Computation
 from normlint.rules import Analysis, analyse
+from normlint.text.read import units_of
 from normlint.text.source import Source
-from normlint.text.units import units_of
 from normlint.text.verdict import MATCH, PRECISION, Verdict
 from normlint.verify.guard.run import Verifier
 from normlint.verify.job import Job

@@ -1,6 +1,6 @@
 """A norm with real tensors: the text is interpreted, never executed, and never approximated.
 
-`Program(text).instance("RMSNorm", 64)` is a module of torch's own whose forward is interpreted here. What can't be done
+`Program(text).value("RMSNorm")(64)` is a module of torch's own whose forward is interpreted here. What can't be done
 exactly raises `Unsupported`; everything else that is raised is what Python or torch raises.
 """
 

@@ -7,7 +7,7 @@ from types import MethodType
 from typing import Any, Final
 
 from normlint.evaluate.concrete import classes, world
-from normlint.evaluate.concrete.values import Function, Native, Silent, Space, Typing, Unknown, Unsupported
+from normlint.evaluate.concrete.values import Function, Native, Silent, Space, Typing, Unknown, Unsupported, known
 
 _WORDS: Final = {
     int: "bit_length real imag numerator denominator is_integer",
@@ -31,8 +31,7 @@ _LOGGING: Final = frozenset("debug info warning warning_once error exception cri
 
 def get(value: Any, name: str) -> Any:
     """`value.name`."""
-    if isinstance(value, Unknown):
-        value.refuse()
+    known(value)
     if name.startswith("__") and name.endswith("__"):
         return _special(value, name)
     if isinstance(value, Space):
@@ -67,9 +66,11 @@ def _special(value: Any, name: str) -> Any:
 def of_object(value: Any, name: str) -> Any:
     """An attribute of an object with a class of the text or of torch, of a class, or of what `super()` gives."""
     if isinstance(value, super):
-        return _of_super(value, name)
+        above: Any = value
+        lineage = above.__self_class__.__mro__
+        return _of_lineage(value, lineage[lineage.index(above.__thisclass__) + 1 :], name, "super()")
     if isinstance(value, type):
-        return _of_class(value, name)
+        return _of_lineage(value, value.__mro__, name, value.__name__)
     if world.may_read(value, name):
         return wrapped(getattr(value, name), f"{type(value).__name__}.{name}")
     owner = _owner(type(value).__mro__, name)
@@ -91,20 +92,11 @@ def _owner(lineage: tuple[type, ...], name: str) -> type | None:
     return next((kind for kind in lineage if name in vars(kind)), None)
 
 
-def _of_class(kind: type, name: str) -> Any:
-    owner = _owner(kind.__mro__, name)
-    if owner is None:
-        return _refuse_or_raise(kind, name)
-    if classes.is_interpreted(owner) or world.class_may(owner, name):
-        return wrapped(getattr(kind, name), f"{kind.__name__}.{name}")
-    return _refuse_or_raise(kind, name)
-
-
-def _of_super(value: Any, name: str) -> Any:
-    lineage = value.__self_class__.__mro__
-    owner = _owner(lineage[lineage.index(value.__thisclass__) + 1 :], name)
+def _of_lineage(value: Any, lineage: tuple[type, ...], name: str, words: str) -> Any:
+    """What a class, or `super()`, has from the first of these classes that has it."""
+    owner = _owner(lineage, name)
     if owner is not None and (classes.is_interpreted(owner) or world.class_may(owner, name)):
-        return wrapped(getattr(value, name), f"super().{name}")
+        return wrapped(getattr(value, name), f"{words}.{name}")
     return _refuse_or_raise(value, name)
 
 
@@ -118,9 +110,7 @@ def _refuse_or_raise(value: Any, name: str) -> Any:
 
 def store(value: Any, name: str, new: Any) -> None:
     """`value.name = new`."""
-    if isinstance(value, Unknown):
-        value.refuse()
-    if (name.startswith("__") and name.endswith("__")) or not (_may_store(value, name)):
+    if (name.startswith("__") and name.endswith("__")) or not _may_store(known(value), name):
         kind = value if isinstance(value, type) else type(value)
         raise Unsupported(f"assignment to {kind.__name__}.{name}")
     setattr(value, name, new)

@@ -9,7 +9,7 @@ from typing import Any
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import classes, expressions, functions, world
-from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unknown, Unsupported
+from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unsupported, known
 
 _CACHED = type(functools.cache(len))
 
@@ -46,8 +46,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`func(*args, **kwargs)`."""
     if isinstance(func, Function) or (isinstance(func, MethodType) and isinstance(func.__func__, Function)):
         return func(*args, **kwargs)
-    if isinstance(func, Unknown):
-        func.refuse()
+    known(func)
     if isinstance(func, Typing):
         raise Unsupported("a call of what only types")
     if not _may_be_called(func):
@@ -57,8 +56,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not classes.is_interpreted(func) and not isinstance(func, functools.partial):
         for value in (*args, *kwargs.values()):
             for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Unknown):
-                    part.refuse()
+                known(part)
     return func(*args, **kwargs)
 
 
@@ -89,14 +87,8 @@ def is_instance(value: Any, kinds: Any) -> bool:
     """`isinstance(value, kinds)`."""
     if isinstance(kinds, tuple):
         return any(is_instance(value, kind) for kind in kinds)
-    if isinstance(kinds, Unknown):
-        kinds.refuse()
-    if isinstance(kinds, Native):
-        raise Unsupported("isinstance of a function")
-    if isinstance(kinds, Typing):
+    if isinstance(known(kinds), Typing):
         raise Unsupported("isinstance of a type out of typing")
-    if isinstance(value, Unknown):
-        value.refuse()
-    if isinstance(value, Native) and kinds is not object:
+    if isinstance(kinds, Native) or (isinstance(known(value), Native) and kinds is not object):
         raise Unsupported("isinstance of a function")
     return isinstance(value, kinds)

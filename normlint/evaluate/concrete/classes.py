@@ -13,7 +13,7 @@ from weakref import WeakSet
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import expressions, statements, world
 from normlint.evaluate.concrete.functions import bound_names
-from normlint.evaluate.concrete.values import CLASS, Scope, Space, Typing, Unknown, Unsupported
+from normlint.evaluate.concrete.values import CLASS, Scope, Space, Typing, Unsupported, known
 
 _MADE: Final[WeakSet[type]] = WeakSet()
 _SPECIAL: Final = frozenset(
@@ -23,9 +23,8 @@ _SPECIAL: Final = frozenset(
         "__exit__ __post_init__ __hash__"
     ).split()
 )
-_IGNORED: Final = frozenset(
-    "__doc__ __repr__ __str__ __constants__ __module__ __qualname__ __slots__ __annotations__".split()
-)
+_KEPT: Final = frozenset(("__doc__", "__slots__", "__annotations__"))
+_IGNORED: Final = frozenset(("__repr__", "__str__", "__constants__", "__module__", "__qualname__"))
 
 
 def make(scope: Scope, stmt: s.Class) -> type:
@@ -44,19 +43,15 @@ def make(scope: Scope, stmt: s.Class) -> type:
 
 def _made(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
     for key in names:
-        if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _IGNORED:
+        if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _KEPT | _IGNORED:
             raise Unsupported(f"a class with {key}")
-    kept = {
-        key: value for key, value in names.items() if key not in _IGNORED - {"__doc__", "__slots__", "__annotations__"}
-    }
+    kept = {key: value for key, value in names.items() if key not in _IGNORED}
     return type(name, bases, {**kept, "__module__": "interpreted"})
 
 
 def _base(value: Any) -> type | None:
     """A class that may be derived from; None for what only types."""
-    if isinstance(value, Unknown):
-        value.refuse()
-    if isinstance(value, Typing):
+    if isinstance(known(value), Typing):
         return None
     if isinstance(value, Space):
         raise TypeError("module() takes at most 2 arguments")

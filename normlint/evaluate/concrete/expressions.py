@@ -10,7 +10,6 @@ from typing import Any
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, calls, classes, functions, statements
 from normlint.evaluate.concrete.values import (
-    CLASS,
     COMPREHENSION,
     FUNCTION,
     MODULE,
@@ -84,16 +83,8 @@ def _walrus(scope: Scope, node: s.Walrus) -> Any:
 
 # --- operators -------------------------------------------------------------------------------------------------------
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
-    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
-}  # fmt: skip
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "//": operator.ifloordiv,
-    "%": operator.imod, "**": operator.ipow, "@": operator.imatmul, "&": operator.iand, "|": operator.ior,
-    "^": operator.ixor, "<<": operator.ilshift, ">>": operator.irshift,
-}  # fmt: skip
+_BINARY = {op: getattr(operator, name) for name, op in s.OPERATORS.items()}
+_IN_PLACE = {op: getattr(operator, f"i{name.rstrip('_')}") for name, op in s.OPERATORS.items()}
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
 }  # fmt: skip
@@ -218,10 +209,6 @@ def index(scope: Scope, node: s.Subscript) -> Any:
 
 
 def _comprehension(scope: Scope, node: s.Comprehension) -> Any:
-    return _comprehended(scope, node.exact)
-
-
-def _comprehended(scope: Scope, node: s.Comprehended) -> Any:
     first = iter(evaluate(scope, node.clauses[0].iterable))
     inner = Scope(scope.program, COMPREHENSION, {}, scope.seen, scope.cell, declared=scope.declared)
     items = _items(inner, node, 0, first)
@@ -234,7 +221,7 @@ def _comprehended(scope: Scope, node: s.Comprehended) -> Any:
     return {"list": list, "set": set}[node.kind](item[0] for item in items)
 
 
-def _items(scope: Scope, node: s.Comprehended, depth: int, iterable: Any) -> Iterator[tuple[Any, ...]]:
+def _items(scope: Scope, node: s.Comprehension, depth: int, iterable: Any) -> Iterator[tuple[Any, ...]]:
     clause = node.clauses[depth]
     for item in iterable:
         scope.program.budget.step()
@@ -256,7 +243,7 @@ def _joined(scope: Scope, node: s.Joined) -> str:
 
 def _field(scope: Scope, node: s.Field) -> str:
     value = evaluate(scope, node.value)
-    spec = _joined(scope, node.format) if node.format else ""
+    spec = str(evaluate(scope, node.format)) if node.format else ""
     if _WIDE.search(spec):
         raise Unsupported("a wide format")
     attributes.refuse_odd_text(value)
@@ -268,10 +255,6 @@ _CONVERT: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def _other(scope: Scope, node: s.Other) -> Any:
-    if isinstance(node.exact, s.Joined):
-        return _joined(scope, node.exact)
-    if node.exact is not None:
-        return _comprehended(scope, node.exact)
     raise Unsupported({"Yield": "generators", "YieldFrom": "generators", "Await": "await"}.get(node.word, node.word))
 
 
@@ -292,24 +275,8 @@ def _attribute(scope: Scope, node: s.Attribute) -> Any:
 
 
 _EVALUATE: dict[type[Any], Callable[[Any, Any], Any]] = {
-    s.Name: _name,
-    s.Literal: _literal,
-    s.Attribute: _attribute,
-    s.Call: calls.evaluate_call,
-    s.Binary: _binary,
-    s.Unary: _unary,
-    s.Compare: _compare,
-    s.Logic: _logic,
-    s.IfExpr: _if,
-    s.Subscript: _subscript,
-    s.Slice: _slice,
-    s.Sequence: _sequence,
-    s.Mapping: _mapping,
-    s.Starred: _starred,
-    s.Walrus: _walrus,
-    s.Comprehension: _comprehension,
-    s.Lambda: functions.make,
-    s.Other: _other,
-}
-
-__all__ = ["CLASS", "binary", "evaluate", "index", "owner_of", "store_name", "unstarred"]
+    s.Name: _name, s.Literal: _literal, s.Attribute: _attribute, s.Call: calls.evaluate_call, s.Binary: _binary,
+    s.Unary: _unary, s.Compare: _compare, s.Logic: _logic, s.IfExpr: _if, s.Subscript: _subscript, s.Slice: _slice,
+    s.Sequence: _sequence, s.Mapping: _mapping, s.Starred: _starred, s.Walrus: _walrus, s.Comprehension: _comprehension,
+    s.Lambda: functions.make, s.Joined: _joined, s.Other: _other,
+}  # fmt: skip

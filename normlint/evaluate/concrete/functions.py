@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import fields
 from typing import Any
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.concrete import expressions, statements
-from normlint.evaluate.concrete.values import CLASS, FUNCTION, Function, Scope, Unsupported
-from normlint.text.finding import Span
+from normlint.evaluate.concrete.values import FUNCTION, Function, Scope, Unsupported
+from normlint.evaluate.walk import walk
 
 
 def make(scope: Scope, node: s.Function | s.Lambda) -> Function:
@@ -95,8 +94,7 @@ def names_of(function: Function) -> tuple[frozenset[str], dict[str, str]]:
     kept = function.scope.program.locals
     node = function.node
     if node.span not in kept:
-        body: Any = node.body
-        own = list(_own_nodes(body))
+        own = list(walk(node.body, own=True))
         declared = {name: d.word for d in own if isinstance(d, s.Declare) for name in d.names}
         bound = {p.name for p in node.params} | {name for n in own for name in bound_by(n)}
         kept[node.span] = frozenset(bound - declared.keys()), declared
@@ -105,7 +103,7 @@ def names_of(function: Function) -> tuple[frozenset[str], dict[str, str]]:
 
 def bound_names(block: s.Block) -> set[str]:
     """The names that statements bind in their own scope."""
-    return {name for node in _own_nodes(block) for name in bound_by(node)}
+    return {name for node in walk(block, own=True) for name in bound_by(node)}
 
 
 def bound_by(node: s.Node) -> Iterator[str]:
@@ -123,10 +121,10 @@ def bound_by(node: s.Node) -> Iterator[str]:
         case s.With(items=items):
             for _, named in items:
                 yield from _targets(named)
-        case s.Try(catches=catches):
-            yield from (name for _, name in catches or () if name)
+        case s.Handler(name=name) if name:
+            yield name
         case s.Match(cases=cases):
-            yield from (name for names, _ in cases for name in names)
+            yield from (name for pattern, _, _ in cases for name in pattern.names)
         case s.Import(bindings=bindings):
             yield from (name for name, _ in bindings)
         case s.Function(name=name) | s.Class(name=name):
@@ -144,28 +142,6 @@ def _targets(target: s.Expr | None) -> Iterator[str]:
             yield from _targets(value)
 
 
-_BELOW = {
-    kind: [f.name for f in fields(kind) if f.name not in ("span", "head", "op", "id", "name", "annotation", "catches")]
-    for kind in s.Node.__subclasses__()
-    if kind not in (s.Function, s.Class, s.Lambda)
-}
-
-
-def _own_nodes(node: object) -> Iterator[s.Node]:
-    """Nodes of one scope: what nested functions, classes and lambdas hold is theirs."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, s.Node):
-            yield here
-            waiting.extend(getattr(here, name) for name in _BELOW.get(type(here), ()))
-        elif isinstance(here, tuple) and not isinstance(here, Span):
-            waiting.extend(here)
-
-
-own_nodes = _own_nodes
-
-
 # --- super -----------------------------------------------------------------------------------------------------------
 
 
@@ -176,6 +152,3 @@ def above(scope: Scope) -> Any:
     if not scope.cell:
         raise Unsupported("super() before the class is made")
     return super(scope.cell[0], scope.names[scope.first])
-
-
-__all__ = ["CLASS", "above", "bind", "bound_names", "make", "names_of", "own_nodes", "run", "signature"]

@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import statements, world
-from normlint.evaluate.concrete.functions import bound_by, bound_names, own_nodes
+from normlint.evaluate.concrete.functions import bound_by, bound_names
 from normlint.evaluate.concrete.values import MODULE, Budget, Scope, Unknown, Unsupported
 from normlint.evaluate.module import Module
+from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
 from normlint.text.pieces import WORD, Piece
 
@@ -66,16 +67,6 @@ class Program:
         self._whole = False
         self._bound: dict[Piece, set[str]] = {}
         self._wanted: dict[str, list[Piece]] = {}
-
-    # --- for callers
-
-    def function(self, name: str) -> Any:
-        """A function of the text, to be called."""
-        return self.value(name)
-
-    def instance(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """An instance of a class of the text; of a module's class it is a real module, whose forward is interpreted."""
-        return self.value(name)(*args, **kwargs)
 
     def run(self) -> dict[str, Any]:
         """Run the whole text, statement by statement, as Python does; gives back its names."""
@@ -179,7 +170,7 @@ class Program:
         return found
 
     def _called(self, piece: Piece) -> set[str]:
-        nodes = own_nodes(self.module.block(piece)) if "(" in self.module.source(piece.span) else ()
+        nodes = walk(self.module.block(piece), own=True) if "(" in self.module.source(piece.span) else ()
         called = {node.func.id for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Name)}
         return {name for name in called if any(map(_defines, self._index.get(name, ())))}
 
@@ -201,7 +192,7 @@ class Program:
             return bool(_STATE.search(self.module.source(piece.span)))
         return any(
             isinstance(node, s.Assign) and not isinstance(node.value, s.Literal | s.Lambda) and name in bound_by(node)
-            for node in own_nodes(self.module.block(piece))
+            for node in walk(self.module.block(piece), own=True)
         )
 
     def _binds(self, piece: Piece) -> set[str]:
@@ -211,7 +202,7 @@ class Program:
 
     def _touches(self, piece: Piece) -> set[str]:
         """The names that a statement binds, or whose value it may change."""
-        changed = {name for node in own_nodes(self.module.block(piece)) for name in _changed_by(node)}
+        changed = {name for node in walk(self.module.block(piece), own=True) for name in _changed_by(node)}
         return self._binds(piece) | changed
 
     def imported(self, path: str) -> Any:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import spread
 from normlint.evaluate.concrete import attributes, calls, classes, expressions, functions
-from normlint.evaluate.concrete.values import CLASS, MODULE, Scope, Unknown, Unsupported
+from normlint.evaluate.concrete.values import CLASS, MODULE, Scope, Unknown, Unsupported, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +68,12 @@ def assign(scope: Scope, target: s.Expr, value: Any) -> None:
 
 
 def _unpack(scope: Scope, targets: tuple[s.Expr, ...], value: Any) -> None:
-    star = next((i for i, target in enumerate(targets) if isinstance(target, s.Starred)), None)
     values = list(value)
-    if star is None:
-        if len(values) != len(targets):
-            raise ValueError(f"expected {len(targets)} values to unpack, got {len(values)}")
-    else:
-        after = len(targets) - star - 1
-        if len(values) < star + after:
-            raise ValueError(f"not enough values to unpack (expected at least {star + after}, got {len(values)})")
-        end = len(values) - after
-        values[star:end] = [values[star:end]]
-    for target, part in zip(targets, values, strict=True):
-        assign(scope, target.value if isinstance(target, s.Starred) else target, part)
+    places = spread([isinstance(target, s.Starred) for target in targets], len(values))
+    if places is None:
+        raise ValueError(f"{len(values)} values to unpack for {len(targets)} targets")
+    for target, place in zip(targets, places, strict=True):
+        assign(scope, target.value if isinstance(target, s.Starred) else target, values[place])
 
 
 def _augment(scope: Scope, stmt: s.Augment) -> Outcome:
@@ -146,9 +140,7 @@ def _raise(scope: Scope, stmt: s.Raise) -> Outcome:
         if scope.caught is None:
             raise RuntimeError("No active exception to reraise")
         raise scope.caught
-    value = expressions.evaluate(scope, stmt.value)
-    if isinstance(value, Unknown):
-        value.refuse()
+    value = known(expressions.evaluate(scope, stmt.value))
     if isinstance(value, type) and issubclass(value, Exception):
         value = calls.call(value, (), {})
     if not isinstance(value, Exception):
@@ -202,9 +194,9 @@ def _with(scope: Scope, stmt: s.With) -> Outcome:
 
 
 def _try(scope: Scope, stmt: s.Try) -> Outcome:
-    if stmt.catches is None:
+    if stmt.groups:
         raise Unsupported("except*")
-    guards = any(_catches_imports(test) for test, _ in stmt.catches)
+    guards = any(_catches_imports(handler.test) for handler in stmt.handlers)
     scope.program.guarded += guards
     try:
         outcome = _guarded(scope, stmt, guards)
@@ -233,14 +225,15 @@ def _guarded(scope: Scope, stmt: s.Try, guards: bool) -> Outcome:
 
 
 def _handled(scope: Scope, stmt: s.Try, error: Exception) -> Outcome:
-    for (test, name), block in zip(stmt.catches or (), stmt.handlers, strict=True):
+    for handler in stmt.handlers:
+        test, name = handler.test, handler.name
         if test is not None and not isinstance(error, _exceptions(expressions.evaluate(scope, test))):
             continue
         before, scope.caught = scope.caught, error
         if name:
             expressions.store_name(scope, name, Unknown("exception objects"))
         try:
-            return execute(scope, block)
+            return execute(scope, handler.body)
         finally:
             scope.caught = before
             if name:
@@ -250,9 +243,7 @@ def _handled(scope: Scope, stmt: s.Try, error: Exception) -> Outcome:
 
 def _exceptions(value: Any) -> Any:
     for kind in value if isinstance(value, tuple) else (value,):
-        if isinstance(kind, Unknown):
-            kind.refuse()
-        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        if not (isinstance(known(kind), type) and issubclass(kind, BaseException)):
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")
     return value
 
@@ -268,7 +259,7 @@ def _catches_imports(test: s.Expr | None) -> bool:
 
 def _match(scope: Scope, stmt: s.Match) -> Outcome:
     subject = expressions.evaluate(scope, stmt.subject)
-    for (pattern, guard), (_, block) in zip(stmt.patterns, stmt.cases, strict=True):
+    for pattern, guard, block in stmt.cases:
         bound: dict[str, Any] = {}
         if not _fits(scope, pattern, subject, bound):
             continue
@@ -289,7 +280,7 @@ def _fits(scope: Scope, pattern: s.Pattern, subject: Any, bound: dict[str, Any])
             return calls.is_instance(subject, expressions.evaluate(scope, pattern.value))
         case "Or":
             return any(_fits(scope, part, subject, bound) for part in pattern.parts)
-        case "As":
+        case "As" | "Star":
             if not all(_fits(scope, part, subject, bound) for part in pattern.parts):
                 return False
             if pattern.name:
@@ -305,16 +296,10 @@ def _fits_items(scope: Scope, pattern: s.Pattern, subject: Any, bound: dict[str,
         if isinstance(subject, str | bytes | int | float | dict | set | type(None)):
             return False
         raise Unsupported(f"a sequence pattern for {type(subject).__name__}")
-    items, parts = list(subject), list(pattern.parts)
-    star = next((i for i, part in enumerate(parts) if part.kind == "Star"), None)
-    if star is not None:
-        end = len(items) - (len(parts) - star - 1)
-        if end < star:
-            return False
-        if parts[star].name:
-            bound[str(parts[star].name)] = items[star:end]
-        items[star:end], parts[star : star + 1] = [], []
-    return len(items) == len(parts) and all(_fits(scope, p, i, bound) for p, i in zip(parts, items, strict=True))
+    items = list(subject)
+    places = spread([part.kind == "Star" for part in pattern.parts], len(items))
+    pairs = zip(pattern.parts, places or (), strict=False)
+    return places is not None and all(_fits(scope, part, items[place], bound) for part, place in pairs)
 
 
 # --- definitions -----------------------------------------------------------------------------------------------------
@@ -345,19 +330,7 @@ def _declare(scope: Scope, stmt: s.Declare) -> Outcome:
 
 
 _EXECUTE: dict[type[Any], Callable[[Scope, Any], Outcome]] = {
-    s.Assign: _assign,
-    s.Augment: _augment,
-    s.Evaluate: _evaluate,
-    s.Return: _return,
-    s.Raise: _raise,
-    s.Jump: _jump,
-    s.Declare: _declare,
-    s.If: _if,
-    s.Loop: _loop,
-    s.With: _with,
-    s.Try: _try,
-    s.Match: _match,
-    s.Function: _function,
-    s.Class: _class,
-    s.Import: _import,
-}
+    s.Assign: _assign, s.Augment: _augment, s.Evaluate: _evaluate, s.Return: _return, s.Raise: _raise, s.Jump: _jump,
+    s.Declare: _declare, s.If: _if, s.Loop: _loop, s.With: _with, s.Try: _try, s.Match: _match, s.Function: _function,
+    s.Class: _class, s.Import: _import,
+}  # fmt: skip

@@ -63,6 +63,11 @@ class Unknown:
     __hash__ = object.__hash__
 
 
+def known(value: Any) -> Any:
+    """The value, where it may be used."""
+    return value.refuse() if isinstance(value, Unknown) else value
+
+
 class Typing:
     """Something out of `typing`: it can be subscripted and combined, and means nothing when run."""
 

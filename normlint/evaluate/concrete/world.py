@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from normlint.evaluate.concrete.values import Function, Native, Silent, Space, Typing, Unknown, Unsupported
+from normlint.evaluate.syntax import OPERATORS
 
 # --- names of modules ------------------------------------------------------------------------------------------------
 
@@ -53,15 +54,11 @@ _SAME: Final = frozenset(
         "typing.no_type_check typing_extensions.override typing.override torch.jit.interface"
     ).split()
 )
-_FALSE: Final = frozenset(
-    (
-        "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
-        "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
-    ).split()
-)
-_NOTHING: Final = frozenset(
-    ("warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info").split()
-)
+_FALSE: Final = (
+    "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
+    "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
+).split()
+_NOTHING: Final = "warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info".split()
 # Such decorators of other packages.
 _ELSEWHERE: Final = frozenset(
     (
@@ -108,7 +105,7 @@ def imported(path: str) -> Any:
     if name in _ELSEWHERE:
         return _same(path)
     if name in ("get_logger", "getLogger", "init_logger"):
-        return Native(path, lambda *_, **__: Silent())
+        return _always(path, Silent())
     return Unknown(f"import of {path}")
 
 
@@ -172,24 +169,27 @@ def _stand_in(path: str, name: str) -> Any:
     """What is not torch's or Python's own, because that would do something or look into what it is given."""
     if path in _SAME or name in _ELSEWHERE:
         return _same(path)
-    if path in _FALSE:
-        return Native(path, lambda *_, **__: False)
-    if path in _NOTHING:
-        return Native(path, lambda *_, **__: None)
-    if path in ("functools.wraps",):
-        return Native(path, lambda *_, **__: _UNCHANGED)
-    if path == "logging.getLogger":
-        return Native(path, lambda *_, **__: Silent())
+    if path in _ANSWERS:
+        return _always(path, _ANSWERS[path])
     if path == "dataclasses.dataclass":
         return Native(path, _dataclass)
     if path == "torch.__version__":
         return str(_module("torch").__version__)
     if path.startswith("operator.") and name in ("add", "mul"):
-        return Native(path, functools.partial(_operator, {"add": "+", "mul": "*"}[name]))
+        return Native(path, functools.partial(_operator, OPERATORS[name]))
     return None
 
 
+def _always(path: str, value: Any) -> Native:
+    return Native(path, lambda *_, **__: value)
+
+
 _UNCHANGED: Final = Native("a decorator", lambda value: value)
+# What is always answered, whatever is asked.
+_ANSWERS: Final = {
+    **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NOTHING), "functools.wraps": _UNCHANGED,
+    "logging.getLogger": Silent(),
+}  # fmt: skip
 
 
 def _same(path: str) -> Native:
@@ -227,7 +227,7 @@ def _of_typing(space: Space, name: str) -> Any:
     if name in ("NamedTuple", "TypedDict", "Enum", "SimpleNamespace"):
         raise Unsupported(f"{space.path}.{name}")
     if name in ("TypeVar", "ParamSpec", "NewType", "TypeVarTuple"):
-        return Native(f"typing.{name}", lambda *_, **__: Typing())
+        return _always(f"typing.{name}", Typing())
     return getattr(abc, name) if name in _TYPES_TOO else Typing()
 
 
@@ -378,10 +378,8 @@ def _internals(torch: Any) -> frozenset[str]:
 _OF_TENSOR: Final = frozenset(
     (
         "shape dtype device ndim T mT H mH data grad requires_grad is_leaf is_cuda is_cpu is_meta is_mps is_xpu "
-        "is_sparse is_quantized is_nested is_mkldnn layout itemsize nbytes real imag names size dim stride "
-        "storage_offset numel nelement ndimension element_size tolist item type float half bfloat16 double int long "
-        "short bool byte char cpu cuda to requires_grad_ new_tensor unique is_floating_point is_complex get_device "
-        "norm split stft istft cfloat cdouble"
+        "is_sparse is_quantized is_nested is_mkldnn layout itemsize nbytes names nelement ndimension tolist type float "
+        "half bfloat16 double int long short bool byte char new_tensor unique cfloat cdouble"
     ).split()
 )
 _OF_MODULE: Final = frozenset(

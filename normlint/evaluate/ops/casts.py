@@ -89,9 +89,3 @@ def item(ctx: Context, call: Bound) -> Value | None:
     if x is None:
         return None
     return replace(x, mono=x.mono.stepped(Step("item", call.span)), tensor=False, dtype=DType.WEAK, span=call.span)
-
-
-@op("cuda cpu requires_grad pin_memory train eval retain_grad")
-def moved(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return replace(x, span=call.span) if x else None

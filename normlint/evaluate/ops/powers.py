@@ -101,17 +101,14 @@ def absolute(ctx: Context, call: Bound) -> Value | None:
     return algebra.absolute(value, call.span) if value else None
 
 
-@op("clamp clip")
+@op("clamp clip clamp_min")
 def clamp(ctx: Context, call: Bound) -> Value | None:
     value, floor = call.product("input"), call.product("min")
     if value is None or floor is None or not value.tensor:
         return None
+    if algebra.is_normlike(value) and call.product("max") and (floor.number is None or floor.number < 0):
+        return value  # a norm that is held within what a half can hold
     return algebra.clamp(value, floor, call.span)
-
-
-@op("clamp_min")
-def clamp_min(ctx: Context, call: Bound) -> Value | None:
-    return clamp(ctx, call)
 
 
 @op("maximum fmax max")
@@ -121,13 +118,9 @@ def maximum(ctx: Context, call: Bound) -> Value | None:
     if pair is None:
         return None
     for base, floor in (pair, pair[::-1]):
-        if algebra.is_statistic(base) and not floor.mono.has_stat and not any(map(_varies, (floor,))):
+        if algebra.is_statistic(base) and not floor.mono.has_stat and not (floor.tensor and floor.mono.factors):
             return algebra.clamp(base, floor, call.span)
     return None
-
-
-def _varies(floor: Product) -> bool:
-    return floor.tensor and bool(floor.mono.factors)
 
 
 @op("addcmul addcdiv")

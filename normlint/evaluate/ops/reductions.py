@@ -104,7 +104,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     stat = Stat(
         inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
         _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
-        axes_span=given.span if given else NOWHERE, no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
+        no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
     return replace(result, mono=result.mono.times(outside), layout=x.layout)
@@ -169,7 +169,7 @@ def _of_mean(call: Bound, x: Product) -> Product | None:
             return None
         axes = tuple(sorted({*stat.axes, *(axes if stat.keepdim else _without(stat.axes, axes))}))
     keepdim = stat.keepdim and call.flag("keepdim", False) is not False
-    found = replace(stat, axes=axes, keepdim=keepdim, span=call.span, axes_span=call.span_of("dim"))
+    found = replace(stat, axes=axes, keepdim=keepdim, span=call.span)
     return replace(of_atom(found, call.dtype(x.dtype), call.span), layout=x.layout)
 
 

@@ -12,15 +12,16 @@ from normlint.evaluate.monomial import (
     Layout,
     Mono,
     Param,
+    Scalar,
     Stat,
 )
+from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
-from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import (
     Constant,
     Product,
     Shape,
-    Tup,
     Value,
 )
 
@@ -72,15 +73,6 @@ def _placed(x: Product, axis: str) -> Product:
     return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
 
 
-def _is_one(value: Value) -> bool:
-    return isinstance(value, Product) and value.number == 1
-
-
-def _sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
-    values = tuple(g.value for g in given)
-    return values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
-
-
 @op("unsqueeze")
 def unsqueeze(ctx: Context, call: Bound) -> Value | None:
     x, dim = call.product("input"), call.product("dim")
@@ -93,20 +85,20 @@ def unsqueeze(ctx: Context, call: Bound) -> Value | None:
 @op("view reshape")
 def view(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    sizes = _sizes(call.sequence("size", "shape"))
-    if x is None or not x.tensor or not sizes:
+    lengths = sizes(call.sequence("size", "shape"))
+    if x is None or not x.tensor or not lengths:
         return None
-    if len(sizes) == 1 and isinstance(sizes[0], Shape) and sizes[0].start is sizes[0].stop is None:
-        return replace(x, layout=sizes[0].of.layout, shape=None, span=call.span)
-    return _reshaped(x, sizes, call)
+    if len(lengths) == 1 and isinstance(lengths[0], Shape) and lengths[0].start is lengths[0].stop is None:
+        return replace(x, layout=lengths[0].of.layout, shape=None, span=call.span)
+    return _reshaped(x, lengths, call)
 
 
-def _reshaped(x: Product, sizes: tuple[Value, ...], call: Bound) -> Product:
-    trailing_one = bool(sizes) and _is_one(sizes[-1])
+def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
+    trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
     if _is_param(x):
-        return _placed(x, "other" if trailing_one and len(sizes) > 1 else "last")
+        return _placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -151,7 +143,14 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
         return replace(x, layout=x.layout[:-1])
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    return replace(x, mono=x.mono.map(_DropAxis())) if dim and axes == [(dim.number,)] else None
+    same = dim is not None and axes == [(_number(dim),)]
+    return replace(x, mono=x.mono.map(_DropAxis())) if same else None
+
+
+def _number(dim: Product) -> float | None:
+    """An axis, or what it is unless a caller says otherwise, as reductions take it."""
+    sole = dim.sole.atom if dim.sole else None
+    return sole.default if isinstance(sole, Scalar) else dim.number
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -176,7 +175,7 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
 @op("permute")
 def permute(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    dims = tuple(v.number if isinstance(v, Product) else None for v in _sizes(call.sequence("dims")))
+    dims = tuple(v.number if isinstance(v, Product) else None for v in sizes(call.sequence("dims")))
     if x is None or not x.tensor:
         return None
     if any(d is None for d in dims):

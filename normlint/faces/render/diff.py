@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Final
 
-from normlint.text.source import NOTEBOOK, Source, split_lines
+from normlint.text.raw import NOTEBOOK
+from normlint.text.source import Source, split_lines
 
 _NO_END: Final = "\n\\ No newline at end of file\n"
 

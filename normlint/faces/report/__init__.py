@@ -7,10 +7,9 @@ from normlint.engine.settings import ConfigError
 from normlint.faces.report.extent import Runs, definitions, runs
 from normlint.faces.report.page import page, parts
 from normlint.faces.targets import Targets
-from normlint.text.raw import read_bytes, reason
-from normlint.text.read import decode
-from normlint.text.source import BadSourceError, Source
-from normlint.text.units import units_of
+from normlint.text.raw import BadSourceError, read_bytes, reason
+from normlint.text.read import decode, units_of
+from normlint.text.source import Source
 
 
 def write_report(file: str, report: Report, chosen: Targets) -> None:

@@ -27,6 +27,7 @@ Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts
 _MOST_CALLS: Final = 200  # followed in one text
 _LOOSE: Final = ("plain", "compound")
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
 _CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
 _WORD: Final = re.compile(r"\w+")
@@ -59,9 +60,12 @@ def bases_of(text: str, span: Span) -> set[str]:
 
 def is_base(text: str, name: str) -> bool:
     """Another class of the text derives from this one."""
-    if text.count(name) < 2:
-        return False
-    return re.search(rf"^[ \t]*class[ \t]+\w+\(.*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
+    return name in _bases(text)
+
+
+@lru_cache(maxsize=4)
+def _bases(text: str) -> frozenset[str]:
+    return frozenset(word for line in _DERIVED.findall(text) for word in _WORD.findall(line))
 
 
 def _is_part(char: str) -> bool:
@@ -123,6 +127,7 @@ class _Reading:
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
+        self._families: dict[str, list[Piece]] = {}
         self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
@@ -172,6 +177,11 @@ class _Reading:
 
     def related(self, name: str) -> list[Piece]:
         """The classes above and below one, and itself."""
+        if name not in self._families:
+            self._families[name] = self._family(name)
+        return self._families[name]
+
+    def _family(self, name: str) -> list[Piece]:
         line = self._lines.get(name, set())
         below = {other for other, above in self._lines.items() if name in above}
         return [p for other in line | below for p in self.index[other] if p.kind == "class"]

@@ -106,9 +106,9 @@ def _list(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 def _range(m: Machine, args: list[Value], node: s.Call) -> Value:
     """Constant ranges are tuples; a range that counts from the end names the last axes."""
-    numbers = [a.number for a in args if isinstance(a, Product) and a.number is not None]
-    if args and len(numbers) == len(args) and abs(max(numbers, key=abs)) < 64:
-        return Tup(tuple(number(float(i)) for i in range(*map(int, numbers))))
+    numbers = [a.whole for a in args if isinstance(a, Product) and a.whole is not None]
+    if len(numbers) == len(args) in (1, 2, 3) and max(map(abs, numbers)) < 64 and numbers[2:] != [0]:
+        return Tup(tuple(number(float(i)) for i in range(*numbers)))
     first = args[0] if args else None
     if len(args) == 1 and isinstance(first, Product) and describe(first) in m.ctx.asked:
         return AxesOf(m.ctx.asked[describe(first)])
@@ -270,8 +270,8 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
     first = call.get("dim")
     if name == "size" and first is None:
         return Shape(x)
-    if name == "size" and isinstance(first, Product) and first.number is not None:
-        return subscripts.size(m, Shape(x), int(first.number))
+    if name == "size" and isinstance(first, Product) and first.whole is not None:
+        return subscripts.size(m, Shape(x), first.whole)
     if name in ("dim", "ndimension"):
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("numel", "nelement"):

@@ -39,7 +39,7 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
 
 def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
     value = m.eval(env, node) if node is not None else None
-    return int(value.number) if isinstance(value, Product) and value.number is not None else None
+    return value.whole if isinstance(value, Product) else None
 
 
 def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], span: Span) -> Value:

@@ -39,6 +39,12 @@ class Product:
         return self.mono.coef if not self.mono.factors and not self.tensor else None
 
     @property
+    def whole(self) -> int | None:
+        """The value of a constant that is a whole number; infinity is none."""
+        number = self.number
+        return int(number) if number is not None and number.is_integer() else None
+
+    @property
     def sole(self) -> Factor | None:
         """The only factor, with coefficient 1."""
         return self.mono.factors[0] if len(self.mono.factors) == 1 and self.mono.coef == 1 else None

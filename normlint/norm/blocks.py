@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
@@ -46,6 +47,7 @@ class Block:
         return span.shift(self._origins[number] - self._starts[number])
 
 
+@lru_cache(maxsize=4)
 def reinitialises(text: str) -> frozenset[str] | None:
     """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model.
 
@@ -79,7 +81,7 @@ class _Cutter:
         self._text = text
         self._begin, self._callers = begin
         self._marks = marks
-        self._pieces = found
+        self._importing = [piece for piece in found if piece.kind in ("import", "compound")]
         self._words: dict[Piece, frozenset[str]] = {}
         self._index: dict[str, list[Piece]] = {}
         for piece in found:
@@ -145,7 +147,9 @@ class _Cutter:
     def block(self, group: set[Piece], reinitialised: frozenset[str] | None) -> Block:
         """The group's statements, with the imports that they use."""
         words: frozenset[str] = frozenset().union(*map(self._words_of, group))
-        kept = [(piece, source) for piece in self._pieces if (source := self._kept(piece, group, words))]
+        made = (self._classes[name] for name in words & self._classes.keys())
+        several = sorted({*group, *self._importing, *made}, key=lambda piece: piece.span)
+        kept = [(piece, source) for piece in several if (source := self._kept(piece, group, words))]
         parts = [source for _, source in kept]
         starts = tuple(accumulate((len(part) for part in parts), initial=0))[:-1]
         begin = {at: self._begin[one] for at, (one, _) in zip(starts, kept, strict=True) if one in self._begin}
@@ -162,7 +166,7 @@ class _Cutter:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "compound" and not words.isdisjoint(self._imported(piece)):
             return _trimmed(self._text[slice(*piece.span)])
-        if piece.kind != "class" or piece.names[0] not in words or self._classes[piece.names[0]] is not piece:
+        if piece.kind != "class":
             return ""
         return f"class {piece.names[0]}: ...\n"
 

@@ -28,6 +28,7 @@ Callers = frozenset[tuple[str, frozenset[str]]]
 _MOST_CALLS: Final = 200  # followed in one text
 _LOOSE: Final = ("plain", "compound")
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
 _CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
 _WORD: Final = re.compile(r"\w+")
@@ -70,9 +71,12 @@ def bases_of(text: str, span: Span) -> set[str]:
 
 def is_base(text: str, name: str) -> bool:
     """Another class of the text derives from this one."""
-    if text.count(name) < 2:
-        return False
-    return re.search(rf"^[ \t]*class[ \t]+\w+\((?:.*[^\w.])?{re.escape(name)}\b", text, re.MULTILINE) is not None
+    return name in _bases(text)
+
+
+@lru_cache(maxsize=4)
+def _bases(text: str) -> frozenset[str]:
+    return frozenset(word for line in _DERIVED.findall(text) for word in _WORD.findall(line))
 
 
 def _is_part(char: str) -> bool:
@@ -138,6 +142,8 @@ class _Reading:
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
+        self._families: dict[str, list[Piece]] = {}
+        self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
             for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
@@ -186,6 +192,11 @@ class _Reading:
 
     def related(self, name: str) -> list[Piece]:
         """The classes above and below one, and itself."""
+        if name not in self._families:
+            self._families[name] = self._family(name)
+        return self._families[name]
+
+    def _family(self, name: str) -> list[Piece]:
         line = self._lines.get(name, set())
         below = {other for other, above in self._lines.items() if name in above}
         return [p for other in line | below for p in self.index[other] if p.kind == "class"]
@@ -311,17 +322,23 @@ class _Reading:
             if unit is not None and self.text[at - 1 : at] != ".":
                 yield unit
 
+    def _places(self, name: str, *, dotted: bool) -> list[int]:
+        """Where the text names it, behind a dot or without one; looked for once, as many units may have one name."""
+        if name not in self._named:
+            found: tuple[list[int], list[int]] = [], []
+            for at in mentions(self.text, name, Span(0, len(self.text))):
+                found[self.text[at - 1 : at] == "."].append(at)
+            self._named[name] = found
+        return self._named[name][dotted]
+
     def _naming(self, unit: _Unit) -> Iterator[_Unit]:
         """Units that name one, as what it is: a function, or a method of related classes."""
         if not unit.name:
             return
         classes = {p.names[0] for p in self.related(unit.piece.names[0])} if unit.piece.kind == "class" else set()
         found = set()
-        for at in mentions(self.text, unit.name, Span(0, len(self.text))):
-            dotted = self.text[at - 1 : at] == "."
-            if dotted != bool(classes):
-                continue
-            if dotted:
+        for at in self._places(unit.name, dotted=bool(classes)):
+            if classes:
                 owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:]
                 if self.text[at - 2] != ")" and owner not in (["self"], ["cls"]) and not classes.issuperset(owner):
                     continue

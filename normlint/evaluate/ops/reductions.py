@@ -64,7 +64,7 @@ def _single_axis(value: Product, rank: int | None) -> Axes:
     if axis is None:
         sole = value.sole
         axis = sole.atom.default if sole and isinstance(sole.atom, Scalar) and sole.power == 1 else None
-    if axis is None or axis != int(axis):
+    if axis is None or not axis.is_integer():
         return None
     return (int(axis) - rank if rank is not None and axis >= 0 else int(axis),)
 

@@ -207,9 +207,9 @@ def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
 @op("transpose swapaxes")
 def transpose(ctx: Context, call: Bound) -> Value | None:
     x, one, two = call.product("input"), call.product("dim0", "axis0"), call.product("dim1", "axis1")
-    if x is None or one is None or two is None or one.number is None or two.number is None or not x.tensor:
+    if x is None or one is None or two is None or one.whole is None or two.whole is None or not x.tensor:
         return None
-    pair = sorted((int(one.number), int(two.number)))
+    pair = sorted((one.whole, two.whole))
     return _moved(x, ("swap", *pair), call)
 
 

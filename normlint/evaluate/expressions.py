@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Input, Size
+from normlint.evaluate.monomial import Input, Scalar, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import contractions, pieces
 from normlint.evaluate.ops.powers import raise_to
@@ -102,6 +102,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
         times = right.number if isinstance(right, Product) else None
+        sole = right.sole.atom if isinstance(right, Product) and right.sole else None
+        if times is None and isinstance(sole, Size | Scalar) and left.items == (Constant(None),):
+            return left  # as many new axes as something has lengths: one, as for a shape of one length
         return tup(left.items * int(times)) if times is not None and 0 <= times <= 16 else Opaque("list")
     if not (isinstance(left, Product) or isinstance(right, Product)):
         return Opaque(m.module.source(span)[:80])

@@ -158,7 +158,7 @@ def multiplied(ctx: Context, call: Bound) -> Value | None:
 def _is_row(x: Product) -> bool:
     """x[i, j] is one token's vector, or less."""
     applied = [f.atom for f in x.mono.factors if isinstance(f.atom, Apply)]
-    index = [a.args[1] for a in applied if a.name == "index"]
+    index = [a.args[1] for a in applied if a.name == "index" and len(a.args) > 1]
     return bool(index) and all(map(_is_place, index))
 
 

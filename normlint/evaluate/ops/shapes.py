@@ -119,7 +119,7 @@ def view_as(ctx: Context, call: Bound) -> Value | None:
     return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
 
 
-@op("flatten unflatten unfold swapdims movedim moveaxis ravel")
+@op("flatten unflatten unfold swapdims ravel")
 def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
@@ -182,6 +182,8 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
         return False
     if before[0] == "swap":
         return before == after
+    if before[0] == "move":
+        return before[1:] == after[:0:-1]
     one, two = before[1:], after[1:]
     return len(one) == len(two) and all(isinstance(i, int) and one[i] == k for k, i in enumerate(two))
 
@@ -200,7 +202,7 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
     if is_param(x) or algebra.is_statistic(x):
-        return x
+        return replace(x, layout=x.layout[:-1]) if x.layout and _undoes(x.layout[-1], token) else x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
 
@@ -211,6 +213,15 @@ def transpose(ctx: Context, call: Bound) -> Value | None:
         return None
     pair = sorted((one.whole, two.whole))
     return _moved(x, ("swap", *pair), call)
+
+
+@op("movedim moveaxis")
+def moved(ctx: Context, call: Bound) -> Value | None:
+    """One axis at another place."""
+    x, one, two = call.product("input"), call.product("source"), call.product("destination")
+    if x is None or not x.tensor or one is None or two is None or one.number is None or two.number is None:
+        return relayout(ctx, call)
+    return _moved(x, ("move", int(one.number), int(two.number)), call)
 
 
 def transposed(ctx: Context, x: Product, name: str) -> Product:

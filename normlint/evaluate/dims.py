@@ -23,7 +23,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
-from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, stats_of
+from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, Through, bears_data, bears_stat, stats_of
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -346,8 +346,13 @@ class Shapes:
             self.names.setdefault(self.find(length), name)
 
     def meet(self, mono: Mono, dims: Dims, other: Dims) -> None:
-        """Note what the statistics in `mono` are set against."""
+        """Note what the statistics in `mono` are set against, where they are nothing else: no norm, no unknown step."""
+        plain = {f.atom for f in mono.factors if not bears_stat(f.atom)}
+        if any(map(bears_data, plain)) or any(isinstance(f.atom, Through) for f in mono.factors):
+            return
         for stat in stats_of(mono):
+            if not plain.isdisjoint(f.atom for f in stat.inner.factors):
+                continue
             pairs = self.met.get(stat.span, ())
             if len(pairs) < MOST_MET and (dims, other) not in pairs:
                 self.met[stat.span] = (*pairs, (dims, other))

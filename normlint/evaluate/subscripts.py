@@ -76,6 +76,8 @@ def size(m: Machine, shape: Shape, at: int) -> Value:
 def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Value:
     """`x[..., None]` puts an axis back; other indices make a new tensor of the same dtype."""
     index = [m.eval(env, i) if not isinstance(i, s.Slice) else i for i in node.index]
+    if len(index) == 1 and isinstance(index[0], Tup) and Constant(...) in index[0].items:
+        index = list(index[0].items)  # x[(..., None)], and no list of places
     sole = base.sole
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
@@ -90,10 +92,13 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     kept = _last(node.index, index)
     if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
         return total
+    if algebra.is_statistic(base) and _is_single(index) and (alone := shapes.dropped(base, -1.0)):
+        return alone
     part = _part(m, env, base, index, node.span)
     if part is not None:
         return part
-    key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
+    places = node.index if len(node.index) == len(index) else node.index * len(index)
+    key = tuple(_index_key(m, env, i, e) for i, e in zip(index, places, strict=True))
     return replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims)
 
 
@@ -114,6 +119,12 @@ def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
     if isinstance(end, s.Slice):
         return True if end.upper is end.step is None and _is_minus_one(end.lower) else None
     return False if isinstance(index[-1], Product) and index[-1].number == -1 else None
+
+
+def _is_single(index: Sequence[object]) -> bool:
+    """`[..., 0]`: what an axis of length 1 holds."""
+    at = index[-1].number if isinstance(index[-1], Product) else None
+    return at in (0, -1) and len(index) == 2 and isinstance(index[0], Constant) and index[0].value is ...
 
 
 def _is_minus_one(node: s.Expr | None) -> bool:

@@ -82,6 +82,13 @@ class Dict:
 
 
 @dataclass(frozen=True, slots=True)
+class Pieces:
+    """A list, tuple or generator of the parts of a tensor; `item` stands for each of them."""
+
+    item: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """`items.append`: a method of a list or dict with its receiver."""
 
@@ -145,7 +152,9 @@ class Defined:
     text: str = ""
 
 
-Value: TypeAlias = Product | Constant | Tup | Dict | Member | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+Value: TypeAlias = (
+    Product | Constant | Tup | Dict | Pieces | Member | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+)
 
 
 MOST_LEAVES = 256

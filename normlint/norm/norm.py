@@ -41,6 +41,7 @@ class Eps:
     dtype: DType
     span: Span  # the sum or clamp
     at: Span  # eps itself
+    written: bool = False  # as a number, right there
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Count:
     span: Span
     inside: bool = False  # it joined the statistic before the root
     less: bool = False  # one less than that
+    length: bool = False  # of a tensor of the formula, as `x.shape[0]` is
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
@@ -131,7 +133,7 @@ class Computation:
     @property
     def scaled(self) -> bool:
         """A learned gain, or an argument of the function that scales what comes out, beside an eps under the root."""
-        return bool(self.gains) or (self.protected and any(map(_is_argument, self.others)))
+        return bool(self.gains) or (self.protected and any(map(is_argument, self.others)))
 
     @property
     def protected(self) -> bool:
@@ -182,6 +184,13 @@ class Computation:
         return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
 
     @property
+    def is_length(self) -> bool:
+        """A sum that nothing says is to be a mean."""
+        return self.statistic.reduce == "sum" and not (
+            self.gains or any(n.inside or n.of_features for n in self.counts)
+        )
+
+    @property
     def scaled_before(self) -> bool:
         """The input was divided by something of the data, such as its maximum: how large it is isn't known."""
         return any(f.power < 0 and bears_data(f.atom) for f in self.input.factors)
@@ -193,9 +202,10 @@ class Computation:
 
     @property
     def casts(self) -> bool:
-        """A norm, as its eps tells, that casts back to whatever dtype came in."""
+        """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
         told = self.protected or self.fused
-        return told and any(s.op == "cast" and s.dtype is DType.INPUT for s in (*self.trail, *self.input_steps))
+        back = (DType.INPUT, DType.FP16, DType.BF16)
+        return told and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""
@@ -203,7 +213,7 @@ class Computation:
         return tuple(s for s in self.trail if s.span not in shared)
 
 
-def _is_argument(atom: Atom) -> bool:
+def is_argument(atom: Atom) -> bool:
     """A tensor that was passed, or one more than it."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
     return isinstance(atom, Input) or (len(inner) == 1 and isinstance(inner[0].atom, Input))
@@ -219,6 +229,7 @@ class Owner:
     method: bool  # a method of a class
     span: Span
     unused_eps: Span | None = None
+    takes_eps: bool = False  # by a parameter of the function or the constructor
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
     params: tuple[Param, ...] = ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Input, Mono, Stat
-from normlint.norm.norm import Computation, Norm
+from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.norm.norm import Computation, Gain, Norm, is_argument
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
 from normlint.text.finding import Applicability
@@ -197,7 +197,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)
     for c in norm.computations:
-        if c.placing.apart and c.centre is not None and _is_mean(c):
+        if c.placing.apart and c.centre is not None and not c.is_length:
             message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
@@ -216,15 +216,16 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
-def _is_mean(c: Computation) -> bool:
-    """No length: x − mean(0), put on the unit sphere, has been centred as data is."""
-    return c.statistic.reduce == "mean" or bool(c.gains) or any(n.inside or n.of_features for n in c.counts)
-
-
 def _along_features(c: Computation, i: int) -> bool:
     param = c.gains[i].param
     ahead = param.shape[:-1] if param.shape else ()
     return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
+
+
+def _ends_in_features(gain: Gain) -> bool:
+    """A gain of shape (D,), (1, D) or (heads, 1, D)."""
+    ahead = gain.param.shape[:-1] if gain.param.shape else ()
+    return gain.param.axis == "last" and gain.param.role != "unknown" and (not ahead or Mono(1.0) in ahead)
 
 
 def _misses_features(stat: Stat) -> bool:
@@ -239,12 +240,9 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
     """`rms_norm(x, weight)`, by its name: a gain that comes in and is multiplied as it is lies along the last axis."""
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
-        scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
-        far = (
-            stat.axes == (-2,)
-            or (stat.axes == (0,) and stat.keepdim and stat.rank != 1)
-            or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
-        )
+        scaled = given == ["last"] if c.gains else list(map(is_argument, c.others)) == [True]
+        axes = stat.axes if isinstance(stat.axes, tuple) else ()
+        far = axes == (-2,) or (axes == (0,) and stat.keepdim and stat.rank != 1) or (-1 in axes and len(axes) > 1)
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
             message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))

@@ -12,9 +12,12 @@ from normlint.evaluate.monomial import (
     Layout,
     Mono,
     Param,
-    Scalar,
     Stat,
+    bears_stat,
+    stats_of,
 )
+from normlint.evaluate.ops import resizing
+from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, op
@@ -52,11 +55,17 @@ class _Placed(Atoms):
 
 def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
-    if algebra.is_statistic(x):
+    if algebra.is_statistic(x) or (position == -1 and _masked(x)):
         return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
-    if _is_param(x):
-        return _placed(x, "last" if position == 0 else "other")
+    if is_param(x):
+        return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
+
+
+def _masked(x: Product) -> bool:
+    """A statistic beside tensors of its own shape, such as a mask."""
+    plain = {f.atom for f in x.mono.factors if not bears_stat(f.atom)}
+    return x.mono.has_stat and all(plain.isdisjoint(f.atom for f in t.inner.factors) for t in stats_of(x.mono))
 
 
 def _restores(x: Product, position: int | None) -> bool:
@@ -65,11 +74,13 @@ def _restores(x: Product, position: int | None) -> bool:
     return not (position == 0 and axes == [(-1,)])
 
 
-def _is_param(x: Product) -> bool:
+def is_param(x: Product) -> bool:
+    """Nothing but parameters."""
     return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
-def _placed(x: Product, axis: str) -> Product:
+def placed(x: Product, axis: str) -> Product:
+    """A parameter along the last axis, or another."""
     return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
 
 
@@ -97,8 +108,8 @@ def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
         return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
-    if _is_param(x):
-        return _placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
+    if is_param(x):
+        return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -113,6 +124,8 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
         return None
+    if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
+        return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -126,7 +139,7 @@ def transparent(ctx: Context, call: Bound) -> Value | None:
 def repeated(ctx: Context, call: Bound) -> Value | None:
     """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
     x = call.product("input")
-    return x if x and (_is_param(x) or algebra.is_statistic(x)) else None
+    return x if x and (is_param(x) or algebra.is_statistic(x)) else None
 
 
 @op("squeeze")
@@ -139,18 +152,19 @@ def squeeze(ctx: Context, call: Bound) -> Value | None:
 
 def _squeezed(x: Product, call: Bound) -> Product | None:
     """A statistic without the axis that was kept for it, or without one that was added."""
-    dim = call.product("dim")
-    if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
+    gone = axes_of(call.get("dim"), None)
+    if gone is None or isinstance(gone, str) or len(gone) == 1:
+        return dropped(x, gone[0] if isinstance(gone, tuple) else None)
+    return replace(x, mono=x.mono.map(_DropAxis())) if [s.axes for s in stats_of(x.mono)] == [gone] else None
+
+
+def dropped(x: Product, axis: float | None) -> Product | None:
+    """A statistic without an axis of length 1: one that was added, or its own."""
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    axes = [stat.axes for stat in stats_of(x.mono)]
+    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
         return replace(x, layout=x.layout[:-1])
-    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    same = dim is not None and axes == [(_number(dim),)]
-    return replace(x, mono=x.mono.map(_DropAxis())) if same else None
-
-
-def _number(dim: Product) -> float | None:
-    """An axis, or what it is unless a caller says otherwise, as reductions take it."""
-    sole = dim.sole.atom if dim.sole else None
-    return sole.default if isinstance(sole, Scalar) else dim.number
+    return replace(x, mono=x.mono.map(_DropAxis())) if axis is not None and axes == [(axis,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -185,7 +199,7 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
@@ -211,7 +225,7 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
         return None
     left, _, right = str(pattern.value).partition("->")
     names, out = left.split(), right.split()
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
         return _moved(x, ("perm", *(names.index(n) for n in out)), call)

@@ -7,8 +7,6 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import (
-    Atom,
-    Atoms,
     Layout,
     Mono,
     Param,
@@ -25,34 +23,15 @@ from normlint.evaluate.value import (
 )
 
 
-class _KeepAxis(Atoms):
-    """A statistic that lost its axis has it back."""
-
-    def __call__(self, atom: Atom) -> Atom:
-        return replace(atom, keepdim=True) if isinstance(atom, Stat) else atom
-
-
-class _DropAxis(Atoms):
-    """A statistic that loses the axis that was kept for it."""
-
-    def __call__(self, atom: Atom) -> Atom:
-        return replace(atom, keepdim=False) if isinstance(atom, Stat) else atom
-
-
-class _Placed(Atoms):
-    """A parameter that no longer lies along the last axis."""
-
-    def __init__(self, axis: str) -> None:
-        self.axis = axis
-
-    def __call__(self, atom: Atom) -> Atom:
-        return replace(atom, axis=self.axis) if isinstance(atom, Param) else atom
+def _keeping(mono: Mono, keepdim: bool) -> Mono:
+    """The statistics have back the axis that they lost, or lose the one that was kept for them."""
+    return mono.map(lambda atom: replace(atom, keepdim=keepdim) if isinstance(atom, Stat) else atom)
 
 
 def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
     if algebra.is_statistic(x):
-        return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
+        return replace(x, mono=_keeping(x.mono, True)) if _restores(x, position) else x
     if _is_param(x):
         return _placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
@@ -69,7 +48,9 @@ def _is_param(x: Product) -> bool:
 
 
 def _placed(x: Product, axis: str) -> Product:
-    return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
+    """A parameter that lies along another axis than before."""
+    placed = x.mono.map(lambda atom: replace(atom, axis=axis) if isinstance(atom, Param) else atom)
+    return replace(x, mono=placed, shape=None)
 
 
 @op("unsqueeze")
@@ -95,7 +76,7 @@ def view(ctx: Context, call: Bound) -> Value | None:
 def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
-        return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
+        return replace(x, mono=_keeping(x.mono, True), span=call.span) if trailing_one else x
     if _is_param(x):
         return _placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
@@ -142,7 +123,7 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
         return replace(x, layout=x.layout[:-1])
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    return replace(x, mono=x.mono.map(_DropAxis())) if dim and axes == [(dim.number,)] else None
+    return replace(x, mono=_keeping(x.mono, False)) if dim and axes == [(dim.number,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

@@ -284,10 +284,10 @@ _BUILTINS: Final = frozenset(
 @cache
 def builtin(name: str) -> Any:
     """One of Python's own names. Raises Unsupported for those that aren't in the table, NameError for no name."""
-    from normlint.evaluate.concrete import natives
+    from normlint.evaluate.concrete.calls import OWN
 
-    if name in natives.OWN:
-        return Native(name, natives.OWN[name]) if name != "str" else str
+    if name in OWN:
+        return Native(name, OWN[name]) if name != "str" else str
     found = getattr(builtins, name, None)
     if isinstance(found, type) and issubclass(found, Exception):
         return found

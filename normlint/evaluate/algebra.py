@@ -341,8 +341,8 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
     stats = [f for f in mono.factors if isinstance(f.atom, Stat)]
     if len(stats) != 1 or stats[0].power != 1 or len(mono.factors) > 2:
         return None
-    stat = stats[0].atom
-    assert isinstance(stat, Stat)
+    assert isinstance(stats[0].atom, Stat)
+    stat = replace(stats[0].atom, steps=stats[0].steps)
     if stat.inner != Mono(1.0, base.factors) or stat.inner.has_stat:
         return None
     counts = [f for f in mono.factors if f is not stats[0]]
@@ -397,7 +397,12 @@ def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2), span=span),))
     keepdim = square.keepdim and mean.keepdim
     stat = replace(square, inner=inner, reduce="mean", spelled="one-pass", keepdim=keepdim, span=span)
-    return _wrapped(left, stat, span)
+    wrapped = _wrapped(left, stat, span)
+    return replace(wrapped, mono=Mono(1.0, (Factor(stat, ONCE, _steps_of(left.mono, square), span),)))
+
+
+def _steps_of(mono: Mono, stat: Stat) -> tuple[Step, ...]:
+    return next(f.steps for f in mono.factors if f.atom is stat)
 
 
 def _single_stat(mono: Mono, power: Fraction) -> Stat | None:

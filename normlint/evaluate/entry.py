@@ -8,6 +8,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.binding import Args
 from normlint.evaluate.machine import Machine
+from normlint.evaluate.module import Use
 from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.ops.table import Arguments, Given
@@ -28,6 +29,8 @@ class Entry:
     called: bool = False  # somebody in the text calls it: its inputs are judged there
     vector: bool = False  # vmapped: its inputs have one axis
     spare: bool = False  # only of interest where no other entry gets there
+    use: Use | None = None  # by its callers
+    wide: str = ""  # the number of its constructor that is the last length of what they pass
 
 
 def made_with(m: Machine, init: FunctionRef) -> Arguments:

@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.lower import lower
 from normlint.evaluate.walk import blocks_of
 from normlint.text.finding import Span
 from normlint.text.pieces import Piece, piece_of, pieces
+
+
+@dataclass(frozen=True)
+class Use:
+    """How a class of the text is called: with how many axes, and which number given to its constructor is the last."""
+
+    rank: int | None
+    least: int
+    wide: int | None = None
+
+
+Uses: TypeAlias = tuple[tuple[str, Use], ...]  # by the class's name
 
 
 @dataclass
@@ -27,6 +40,7 @@ class Module:
     reinitialised: frozenset[str] | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
     exact: bool = False  # cut by the parser, not by the lines
+    uses: Uses = ()  # how the file that the text was cut from calls classes
     spent: int = 0  # expressions evaluated so far
     broken: SyntaxError | None = None  # of a piece that was asked for
     deep: list[Span] = field(default_factory=list)  # nested too deeply to be followed

@@ -43,7 +43,7 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
 
 def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
     """An instance of one of the text's classes: judged where it is defined, opaque where it is used."""
-    return Opaque(f"module {cls.qualname}", span)
+    return Opaque(f"module {cls.qualname}", span, tuple(_number(g.value) for g in args.positional))
 
 
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
@@ -58,6 +58,8 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     if registered is not None:
         return registered
     result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
+    if tensors and isinstance(func, Opaque):
+        m.ctx.handed.append((func, tensors[0]))
     if tensors and text.startswith("module torch.nn."):
         sizes = func.sizes if isinstance(func, Opaque) else ()
         dims = shaping.layer(m.ctx, text.rpartition(".")[2], sizes, tensors[0]) or m.ctx.shapes.free()
@@ -72,7 +74,11 @@ def _sizes(args: Arguments) -> tuple[Mono | None, ...]:
     given = [first[i] if i < len(first) else named[i] for i in range(len(_FIRST))]
     values = [g.value if g is not None else None for g in given]
     single = [v.items[0] if isinstance(v, Tup) and len(v.items) == 1 else v for v in values]
-    return tuple(v.mono if isinstance(v, Product) and not v.tensor else None for v in single)
+    return tuple(map(_number, single))
+
+
+def _number(value: Value | None) -> Mono | None:
+    return value.mono if isinstance(value, Product) and not value.tensor else None
 
 
 _FIRST = (

@@ -213,6 +213,7 @@ class Stat(Around):
     inner_span: Span = field(default=NOWHERE, compare=False)
     no_grad: bool = field(default=False, compare=False)
     over: Dims | None = field(default=None, compare=False)  # the shape of what is reduced
+    steps: tuple[Step, ...] = field(default=(), compare=False)  # of a centre, before it was subtracted
 
 
 @dataclass(frozen=True, slots=True)

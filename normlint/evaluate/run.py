@@ -13,7 +13,7 @@ from normlint.evaluate.entry import Entry, is_bare_method, made_with, received, 
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import Env, FunctionRef, Instance
-from normlint.evaluate.value import Defined, Product, Tup, Value
+from normlint.evaluate.value import Defined, Product, Tup, Value, scalar
 from normlint.text.frozen import dataclass
 
 Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
@@ -127,7 +127,25 @@ class Run:
         for given in arguments.values:
             if entry.vector and isinstance(given.value, Product) and given.value.tensor:
                 m.ctx.learn_rank(given.value, 1)
-        return self._through(ref.block, enter(m, ref, arguments), 0)
+        env = enter(m, ref, arguments)
+        self._heed_use(ref, env)
+        return self._through(ref.block, env, 0)
+
+    def _heed_use(self, ref: FunctionRef, env: Env) -> None:
+        """What callers tell of the first tensor."""
+        use, shapes = self._entry.use, self.context.shapes
+        names = [p.name for p in ref.node.params[1:2]]
+        x = env.names.get(names[0]) if names and use is not None else None
+        if use is None or not isinstance(x, Product) or not x.tensor:
+            return
+        dims = self.context.dims(x)
+        shapes.learn_least(dims, use.least)
+        if use.rank is not None:
+            shapes.learn_rank(dims, use.rank)
+        if self._entry.wide:
+            last = shapes.axis(dims, -1)
+            shapes.unite(last, scalar(self._entry.wide).mono)
+            shapes.learn_features(last)
 
     def _through(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
         """The statements from `at` on, with a checkpoint before each; what they give back."""

@@ -12,7 +12,7 @@ from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
-from normlint.evaluate.monomial import ONCE, Input, Mono, Param
+from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Value
 from normlint.norm.blocks import reinitialises
@@ -20,9 +20,9 @@ from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
-from normlint.norm.owner import keeps_statistic, owner_of
+from normlint.norm.owner import constructors, keeps_data, owner_of
 from normlint.norm.placing import placing
-from normlint.norm.recognise import computation
+from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
 from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
@@ -35,7 +35,7 @@ def norms(module: Module) -> tuple[Norm, ...]:
         return ()
     found: list[Norm] = []
     ran: set[Span] = set()
-    begun = sorted(entries(module), key=lambda e: e.spare)
+    begun = sorted((_used(module, entry) for entry in entries(module)), key=lambda e: e.spare)
     for entry in begun:
         if not entry.spare or _unseen(module, entry, ran):
             try:
@@ -45,6 +45,18 @@ def norms(module: Module) -> tuple[Norm, ...]:
     for span in module.deep:
         _tell_unread(module, begun, span)
     return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+
+
+def _used(module: Module, entry: Entry) -> Entry:
+    """The entry with what its callers tell of it, unless a flag makes the class more than one norm."""
+    use = dict(module.uses).get(entry.cls.qualname) if entry.cls and module.uses else None
+    if use is None or entry.cls is None or not entry.qualname.endswith((".forward", ".__call__")):
+        return entry
+    params = next((init.params[1:] for init in constructors(entry.cls)), ())
+    if any(isinstance(p.default, s.Literal) and isinstance(p.default.value, bool | str | None) for p in params):
+        return entry
+    wide = params[use.wide : use.wide + 1] if use.wide is not None else ()
+    return replace(entry, use=use, wide=wide[0].name if wide else "")
 
 
 def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:
@@ -95,7 +107,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     keeps = False
     for path in replay(module, entry):
         attrs = attrs or path.attrs
-        keeps = keeps or keeps_statistic(path.attrs)
+        keeps = keeps or keeps_data(path.attrs)
         ran |= path.context.ran
         for found in map(partial(_with_gain, entry), map(partial(_as_called, entry), _best(path.context))):
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
@@ -104,7 +116,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     for group in _merged(entry, places):
         name = _qualname(entry, group[0])
         if name not in owners:
-            owners[name] = replace(_owner(module, entry, name, attrs), keeps=keeps)
+            owners[name] = replace(_owner(module, entry, name, group[0].origin.owner, attrs), keeps=keeps)
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             yield norm
@@ -144,19 +156,33 @@ def _as_called(entry: Entry, found: _Found) -> _Found:
 def _with_gain(entry: Entry, found: _Found) -> _Found:
     """A function that gives back the norm of an argument times another one: that is the gain, whatever its name."""
     c = found.computation
-    if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.over_last and c.eps):
+    channels = c.statistic.axes == (1,) and all(e.how == "add" for e in c.eps)  # a floor may be a threshold
+    if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.eps):
+        return found
+    if not c.over_last and not channels:
         return found
     params = entry.function.node.params[1:]
     if any(p.name.lower() in GAINS for p in params):
         return found  # that is the gain, and the other one a gate
-    own = {Input(p.name) for p in params} & set(c.others)
-    given = [f for f in found.flow.product.mono.factors if isinstance(f.atom, Input) and f.atom in own]
-    if len(own) != 1 or len(given) != 1 or given[0].power != 1:
+    own = {Input(p.name) for p in params}
+    product = without_shift(found.flow.product.mono)[0]
+    given = [f for f in product.factors if _argument(f.atom) in own and f.atom in c.others]
+    if len(given) != 1 or given[0].power != 1:
         return found
-    gain = Gain(Param(own.pop().name, "unknown"), None, ONCE, given[0].span)
-    others = tuple(atom for atom in c.others if atom != given[0].atom)
-    unread = c.unread if any(isinstance(atom, Input) for atom in others) else c.unread - {"scale"}
+    atom, argument = given[0].atom, _argument(given[0].atom)
+    offset = atom.constant if isinstance(atom, Offset) else None
+    told = Param(argument.name if argument else "", "unknown", axis="other" if channels else "last")
+    gain = Gain(told, offset, ONCE, given[0].span)
+    others = tuple(other for other in c.others if other != atom)
+    unread = c.unread if any(isinstance(other, Input) for other in others) else c.unread - {"scale"}
     return replace(found, computation=replace(c, gains=(gain,), others=others, unread=unread))
+
+
+def _argument(atom: Atom) -> Input | None:
+    """A tensor that came in, or 1 + it."""
+    inner = atom.inner.factors if isinstance(atom, Offset) else ()
+    told = inner[0].atom if len(inner) == 1 and inner[0].power == 1 else atom
+    return told if isinstance(told, Input) else None
 
 
 def _rank(c: Computation) -> tuple[bool, int]:
@@ -187,10 +213,10 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
     yield from returned.values()
 
 
-def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> Owner:
+def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str, Value]) -> Owner:
     subclassed = entry.cls is not None and is_base(module.text, entry.cls.node.name)
     reinitialised = reinitialises(module.text) if module.reinitialised is None else module.reinitialised
-    owner = owner_of(entry, name, attrs, reinitialised=reinitialised, subclassed=subclassed)
+    owner = owner_of(entry, name, maker, attrs, reinitialised=reinitialised, subclassed=subclassed)
     unused = tuple(p for p in owner.unused_params if not re.search(rf"(?<!\bself)\.{p.name}\b", module.text))
     return owner if unused == owner.unused_params else replace(owner, unused_params=unused)
 
@@ -198,7 +224,8 @@ def _owner(module: Module, entry: Entry, name: str, attrs: dict[str, Value]) -> 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
     meant = (f for f in group if is_feature_norm(f.computation, owner))
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span) for f in meant)
-    if not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains for c in kept):
+    bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
+    if bare:
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None

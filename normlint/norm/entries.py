@@ -36,15 +36,15 @@ def entries(module: Module) -> Iterator[Entry]:
     if not found:
         return
     machine = Machine(module, Context({}))
-    names = _Named(module)
+    names = Named(module)
     for piece in found:
         try:
             block = module.block(piece)
         except SyntaxError:
             continue
         for node in definitions(block):
-            yield from _entries_of(machine, node, names, found[piece])
-    yield from _top_level(module, [p for p in found if p.kind in ("plain", "compound")])
+            yield from entries_of(machine, node, names, found[piece])
+    yield from top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
 def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
@@ -57,7 +57,8 @@ def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
     return found
 
 
-def _entries_of(machine: Machine, node: s.Function | s.Class, names: _Named, where: Functions) -> Iterator[Entry]:
+def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where: Functions) -> Iterator[Entry]:
+    """Where evaluation of a definition begins; `where`: the functions in which a norm may be, None: any."""
     module = machine.module
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
@@ -128,7 +129,7 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
     return not words.isdisjoint(functions)
 
 
-class _Named:
+class Named:
     """Where the unit names its functions."""
 
     def __init__(self, module: Module) -> None:
@@ -161,7 +162,8 @@ def _names(module: Module, method: s.Function) -> set[str]:
     return set(WORD.findall(_STRING.sub("", module.source(method.span))))
 
 
-def _top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:
+def top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:
+    """The statements of the unit itself, in order."""
     block: list[s.Stmt] = []
     for piece in pieces:
         try:

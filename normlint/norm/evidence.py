@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL
+from normlint.evaluate.monomial import ALL, Param
 from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
@@ -15,11 +15,14 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    named = owner.intent in _NORMS
-    gain = c.scaled or _protected(c)
+    whole = owner.makes(c) and (owner.unused_eps is not None or (owner.module and c.kind == "rms"))
+    named = owner.intent in _NORMS or whole or _features_told(c, owner)
+    gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
-    if owner.keeps and c.kind == "layer" and not c.over_last:  # RevIN: data, whose mean and deviation are given back
+    if owner.keeps and not c.over_last:  # running statistics of a batch; RevIN, which gives back what it took
+        return False
+    if _clips(c) or _of_weights(c):
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
@@ -45,24 +48,44 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     return _over_features(c, named, gain)
 
 
+def _clips(c: Computation) -> bool:
+    """Like x / max(1, rms), as an update of an optimiser: only what is large gets smaller."""
+    return any(e.how == "clamp" and e.value is not None and e.value >= 1 for e in c.eps)
+
+
+def _of_weights(c: Computation) -> bool:
+    """What is normalized is a parameter itself."""
+    return bool(c.input.factors) and all(isinstance(f.atom, Param) for f in c.input.factors)
+
+
 def _meant_squares(c: Computation, owner: Owner) -> bool:
     """A mean of x, |x| or x − mean in something that calls itself a norm."""
     if any(c.centred):
         return c.power == -HALF
-    return owner.intent == "rms" or ((c.scaled or _protected(c)) and c.power == -HALF)
+    return owner.intent == "rms" or ((c.scaled or _protected(c, owner)) and c.power == -HALF)
 
 
-def _protected(c: Computation) -> bool:
-    """An inverted norm, or one without its square, that says by its eps what it means to be."""
-    rooted = abs(c.power) == HALF and c.statistic.keepdim and c.statistic.axes != ALL
-    return c.protected and rooted and c.returned and not c.others and (c.power == HALF or c.degree == 1)
+def _protected(c: Computation, owner: Owner) -> bool:
+    """An inverted norm, or one without its square or its root, that says by its eps what it means to be."""
+    kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
+    if c.degree == 1 or c.power == HALF:
+        return kept and abs(c.power) == HALF
+    return kept and owner.module and c.kind != "l2" and c.power < 0
+
+
+def _features_told(c: Computation, owner: Owner) -> bool:
+    """Over everything, though the mean is that of the features, or a module divides by a length that it was given."""
+    apart = c.centre is not None and c.centre.axes != ALL
+    given = owner.module and c.kind == "rms" and any(n.of_features is None and n.power == HALF for n in c.counts)
+    return c.over_everything and (apart or given)
 
 
 def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:
     """(x − mean) / std of data, not of features."""
-    if gain or c.kind != "layer" or c.statistic.biased or c.over_last:
+    folded = c.statistic.layout != ()  # an image's axes in a view, say
+    if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or (c.over_everything and owner.intent == "norm")  # adv_norm(adv): named for what it does to data
+    return not named or ((c.over_everything or folded) and owner.intent == "norm")  # named for what it does to data
 
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:
@@ -73,6 +96,8 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if axes == (-1,):
         return True
     if len(axes) > 1:
+        if c.fused and named and c.placing.over_tokens:
+            return True
         return named and gain and (_gain_is_last(c) or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:

@@ -9,10 +9,11 @@ _OTHER = re.compile(
     r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm",
     re.IGNORECASE,
 )
+_RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms
 _INTENTS = (
     ("norm", re.compile(r"bias_?free|simple_?norm", re.IGNORECASE)),  # a variance without a centre is meant
     ("pixel", re.compile(r"pixel_?norm", re.IGNORECASE)),
-    ("rms", re.compile(r"rms(?!_?prop)", re.IGNORECASE)),
+    ("rms", re.compile(rf"(?:{_RMS})(?!_?(?i:prop))|[Rr]oot_[Mm]ean_[Ss]quare")),
     ("l2", re.compile(r"L2|(?<![a-z])l2|(?i:scale_?norm|unit_?norm|cosine)")),  # and no Channel2
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),
     ("norm", re.compile(r"norm(?!ali[sz])", re.IGNORECASE)),  # to normalise is said of data, too
@@ -22,6 +23,12 @@ AGAINST = re.compile(
     r"|audio|loudness|energy|speech|signal|wav",
     re.IGNORECASE,
 )
+
+
+def summary_intent(docstring: str) -> str:
+    """The same for the first line of a docstring, which may speak of the norm of something else."""
+    told = intent(re.sub(r"\W+", "_", docstring.strip().partition("\n")[0]))
+    return "" if told == "norm" else told
 
 
 def intent(qualname: str) -> str:

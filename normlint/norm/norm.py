@@ -19,6 +19,7 @@ from normlint.evaluate.monomial import (
     Param,
     Stat,
     Step,
+    bears_data,
 )
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
@@ -138,6 +139,14 @@ class Computation:
         return any(e.how == "add" and e.power == 1 for e in self.eps)
 
     @property
+    def complete(self) -> bool:
+        """The whole formula along one axis, and given back: a norm, whatever it is called."""
+        rooted = self.degree == 2 and self.power == -HALF and self.kind != "l2" and self.statistic.biased
+        axes = self.statistic.axes
+        single = axes in (TRAILING, None) or (isinstance(axes, tuple) and len(axes) == 1 and axes[0] != 0)
+        return rooted and single and self.returned and not self.partial
+
+    @property
     def over_everything(self) -> bool:
         """Reduced without a dim, and more than a vector as far as the text tells."""
         return self.statistic.axes == ALL and (self.statistic.rank != 1 or self.statistic.layout != ())
@@ -165,7 +174,7 @@ class Computation:
     @property
     def widened(self) -> Step | None:
         """The first cast of the statistic to fp32 or wider, after the square."""
-        return next((s for s in self.trail if s.op == "cast" and s.dtype is not None and s.dtype.wide), None)
+        return next((s for s in self.own_steps() if s.op == "cast" and s.dtype is not None and s.dtype.wide), None)
 
     @property
     def explicit_square(self) -> bool:
@@ -173,9 +182,20 @@ class Computation:
         return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
 
     @property
+    def scaled_before(self) -> bool:
+        """The input was divided by something of the data, such as its maximum: how large it is isn't known."""
+        return any(f.power < 0 and bears_data(f.atom) for f in self.input.factors)
+
+    @property
     def fused(self) -> bool:
         """Torch computes it in one call: statistics in fp32, an eps of its own."""
         return self.statistic.spelled in FUSED
+
+    @property
+    def casts(self) -> bool:
+        """A norm, as its eps tells, that casts back to whatever dtype came in."""
+        told = self.protected or self.fused
+        return told and any(s.op == "cast" and s.dtype is DType.INPUT for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""
@@ -207,8 +227,15 @@ class Owner:
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
     filled_with_ones: bool = False  # and the weight of this class with ones
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
-    alone: bool = False  # a method of one tensor, of a module that owns tensors and no other module
-    keeps: bool = False  # a statistic is an attribute afterwards: to undo the norm, say
+    alone: bool = False  # a method of one tensor, of a module that owns no other module
+    keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
+
+    def makes(self, c: Computation) -> bool:
+        """Nothing but a norm: a module whose forward gives back the whole formula, or a function with an RMS norm's."""
+        if self.intent == "other" or not c.complete:
+            return False
+        kept = c.protected or (bool(c.eps) and not c.explicit_square)  # and no level that a recording is brought to
+        return self.module or c.fused or self.unused_eps is not None or (c.kind == "rms" and kept)
 
 
 @dataclass(frozen=True)
@@ -238,8 +265,9 @@ class Norm:
 
     @property
     def meant(self) -> bool:
-        """A name or a learned gain says that a norm over features was meant."""
-        return self.owner.intent in ("rms", "layer", "norm") or any(c.scaled for c in self.computations)
+        """A name, a learned gain or the whole formula says that a norm over features was meant."""
+        told = self.owner.intent in ("rms", "layer", "norm")
+        return told or any(c.scaled or self.owner.makes(c) for c in self.computations)
 
     @property
     def judged(self) -> tuple[Computation, ...]:

@@ -12,7 +12,7 @@ from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
-from normlint.norm.names import intent
+from normlint.norm.names import intent, summary_intent
 from normlint.norm.norm import Owner
 from normlint.text.finding import Span
 
@@ -20,8 +20,9 @@ _FIRST = ("ones", "zeros", "full", "empty")  # what a gain or bias holds at firs
 
 
 def owner_of(
-    entry: Entry, qualname: str, attrs: dict[str, Value], *, reinitialised: frozenset[str] | None, subclassed: bool
-) -> Owner:
+    entry: Entry, qualname: str, maker: str, attrs: dict[str, Value], *,
+    reinitialised: frozenset[str] | None, subclassed: bool,
+) -> Owner:  # fmt: skip
     """What rules may ask about the surroundings of a norm found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
@@ -32,12 +33,29 @@ def owner_of(
     used = {p.span for p in params if p.name in read}  # also under another name
     unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.span not in used)
     return Owner(
-        name, intent(qualname) or intent(name), bool(cls and cls.is_module()), cls is not None, entry.span,
+        name, _told(entry, qualname, name, maker), bool(cls and cls.is_module()), cls is not None, entry.span,
         _unused_eps(entry, read), plain, tuple(p for p in unused if _is_feature_vector(p)), params,
         _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs),
         reinitialised is not None, name in (reinitialised or ()), _is_of_graphs(entry),
-        alone=bool(params) and _takes_one(entry) and not any(map(_is_module, attrs.values())),
+        alone=_takes_one(entry) and not any(map(_is_module, attrs.values())),
     )  # fmt: skip
+
+
+def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
+    """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring."""
+    classes = tuple(entry.cls.lineage()) if entry.cls else ()
+    if own := intent(qualname) or intent(name):
+        return own
+    told = [intent(n) for n in (maker, *(path for cls in classes for path in cls.outside))]
+    if entry.function is not None and qualname == entry.qualname:
+        told += [summary_intent(_docstring(d)) for d in (entry.function.node, *classes)]
+    return next((t for t in told if t and t != "other"), "")
+
+
+def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
+    block = of.node.body if isinstance(of, ClassRef) else of.body if isinstance(of, s.Function) else ()
+    first = block[0].value if block and isinstance(block[0], s.Evaluate) else None
+    return first.value if isinstance(first, s.Literal) and isinstance(first.value, str) else ""
 
 
 def _takes_one(entry: Entry) -> bool:
@@ -66,9 +84,9 @@ def _is_of_graphs(entry: Entry) -> bool:
     return any(p.name == "batch" for p in none)
 
 
-def keeps_statistic(attrs: dict[str, Value]) -> bool:
-    """Is a statistic among the attributes?"""
-    return any(isinstance(value, Product) and value.mono.has_stat for value in attrs.values())
+def keeps_data(attrs: dict[str, Value]) -> bool:
+    """Is anything that comes of the input among the attributes?"""
+    return any(isinstance(value, Product) and value.mono.has_data for value in attrs.values())
 
 
 def _open(cls: ClassRef) -> bool:
@@ -108,7 +126,7 @@ def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
 @lru_cache(maxsize=4)  # asked for each norm of the class
 def _untrained(cls: ClassRef) -> frozenset[str]:
     """Attributes made with `requires_grad=False`."""
-    made = (stmt for init in _constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
+    made = (stmt for init in constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
     loaded = (stmt for stmt in made if isinstance(stmt.value, s.Call) and any(map(_freezes, stmt.value.args)))
     return frozenset(t.name for stmt in loaded for t in stmt.targets if isinstance(t, s.Attribute))
 
@@ -149,10 +167,11 @@ def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
         return _unused_parameter(node) if isinstance(node, s.Function) else None
     if _open(entry.cls):
         return None
-    return next((span for init in _constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
+    return next((span for init in constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
 
 
-def _constructors(cls: ClassRef) -> Iterator[s.Function]:
+def constructors(cls: ClassRef) -> Iterator[s.Function]:
+    """The class's own and those of its bases, nearest first."""
     for owner in cls.lineage():
         yield from (f for f in owner.node.body if isinstance(f, s.Function) and f.name == "__init__")
 

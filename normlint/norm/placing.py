@@ -35,7 +35,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         None if single is None else shapes.meets(over, single, -1),
         None if single is None or None in told or not told else all(told),
         _over_tokens(shapes, over, stat.axes),
-        centre is not None and _apart(shapes, over, stat, centre),
+        centre is not None and _apart(shapes, over, stat, centre, learned=bool(gains)),
         _set_against(shapes, stat),
         _set_against(shapes, centre) if centre is not None else None,
     )
@@ -98,16 +98,20 @@ def _name(shapes: Shapes, length: Mono | None) -> str:
 
 
 _TOKENS = re.compile(r"[tlsn]|(?:.*_)?(?:seq|len|length|tok|tokens?|time|steps?|patches)(?:_.*)?|.*(?:seq|len)", re.I)
+_PARTS = re.compile(r"[hgn]|.*(?:head|group|nh).*", re.I)
 _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
 
 
-def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat) -> bool:
-    """Whether both reduce one axis each, but not the same one."""
+def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat, *, learned: bool) -> bool:
+    """Whether the mean and the deviation from it are taken along other axes; without a gain that may be meant."""
     if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
-    if len(stat.axes) != 1 or len(centre.axes) != 1:
-        return False
-    return shapes.meets(over, stat.axes[0], centre.axes[0]) is False
+    if len(stat.axes) == len(centre.axes) == 1:
+        told = shapes.meets(over, stat.axes[0], centre.axes[0])
+        batch = learned and 0 in (*stat.axes, *centre.axes)  # who means the last axis doesn't call it 0 as well
+        return told is False or (batch and told is None and stat.axes != centre.axes)
+    one, two = ({*t.axes} if isinstance(t.axes, tuple) else set() for t in (stat, settled(centre, shapes)))
+    return learned and len({a < 0 for a in one | two}) == 1 and one != two
 
 
 def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
@@ -116,13 +120,24 @@ def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
         return False
     last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
     told = shapes.are_features(last) or _FEATURES.fullmatch(_name(shapes, last)) is not None
-    tokens = (not shapes.are_features(n) and _reads_as_tokens(shapes, n, shapes.are_features(last)) for n in reduced)
+    whole = len(axes) > 1 and shapes.rank(over) == 3 and not shapes.equal(shapes.axis(over, 0), reduced[0])
+    tokens = (
+        not shapes.are_features(n)
+        and (_reads_as_tokens(shapes, n, shapes.are_features(last)) or (whole and _is_between(shapes, n)))
+        for n in reduced
+    )
     return told and bool(reduced) and all(tokens)
 
 
 def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bool:
     name = _name(shapes, length)
     return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
+
+
+def _is_between(shapes: Shapes, length: Mono | None) -> bool:
+    """Of what is neither the batch nor the features: whether the text calls it something else than parts of these."""
+    name = _name(shapes, length)
+    return bool(name) and not _FEATURES.fullmatch(name) and not _PARTS.fullmatch(name)
 
 
 def _set_against(shapes: Shapes, stat: Stat) -> bool | None:

@@ -16,6 +16,7 @@ from normlint.evaluate.monomial import (
     ONCE,
     TRAILING,
     Abs,
+    Apply,
     Atom,
     Centred,
     Factor,
@@ -54,7 +55,7 @@ class _Root:
 
 def computation(flow: Flow, context: Context) -> Computation | None:
     """What the product computes, if it is a norm of its own input."""
-    mono, shift = _without_shift(flow.product.mono)
+    mono, shift = without_shift(flow.product.mono)
     bearing = [f for f in mono.factors if bears_stat(f.atom)]
     if len(bearing) > _MOST_STATISTICS:
         return None
@@ -71,10 +72,17 @@ _MOST_STATISTICS = 8  # in one product; a norm has one or two
 def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:
     """A second statistic, of something else: AdaIN, a similarity of two norms."""
     known = [roots[id(f)] for f in factors if id(f) in roots]
-    return any(r is None or r.stat != stat for r in known)
+    return any(r is None or r.stat != stat for r in known) or any(_of_statistic(f.atom) for f in factors)
 
 
-def _without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
+def _of_statistic(atom: Atom) -> bool:
+    """Something of a statistic alone: that of other rows, say, which are picked by an index."""
+    args = [a for a in atom.args if isinstance(a, Mono)] if isinstance(atom, Apply) else []
+    return any(a.has_stat and all(bears_stat(f.atom) for f in a.factors) for a in args)
+
+
+def without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
+    """The product without what is added to it, and that."""
     for f in mono.factors:
         if isinstance(f.atom, Shifted) and f.power == 1 and f.atom.inner.has_stat:
             rest = Mono(mono.coef, tuple(g for g in mono.factors if g is not f))
@@ -83,7 +91,7 @@ def _without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
                 inner = inner.stepped(step)
             return inner.times(rest), f.atom.bias
         if isinstance(f.atom, Shifted) and f.power == 1:
-            inner, bias = _without_shift(f.atom.inner)
+            inner, bias = without_shift(f.atom.inner)
             if bias is not None:
                 return inner, bias
     return mono, None
@@ -273,6 +281,9 @@ def _gain(f: Factor) -> Gain | None:
         inner = f.atom.inner.factors[0].atom
         if isinstance(inner, Param):
             return Gain(inner, f.atom.constant, f.power, f.span)
+    added = f.atom.inner.factors if isinstance(f.atom, Plus) and f.atom.eps.factors else ()
+    if len(added) == 1 and isinstance(added[0].atom, Param) and added[0].power == 1:
+        return Gain(replace(added[0].atom, init=""), None, f.power, f.span)  # w + a number that isn't known
     return None
 
 
@@ -332,12 +343,17 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
     return False if same_sign or (atom.axis == 0 and stat.axes[0] == -1) else None
 
 
+def _is_root(c: Count) -> bool:
+    """The root of a number with a name: of what but a length?"""
+    return c.of_features is None and c.power == HALF and c.text.replace(".", "").replace("_", "").isalnum()
+
+
 def _kind(root: _Root, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> str:
     """A sum that is divided by some count before the power is a mean, of the right number of elements or not."""
     if any(centred):
         return "layer"
     if root.stat.reduce == "mean" or root.coef != 1:
         return "rms"
-    known = {c.text for c in counts if c.inside or c.of_features}
+    known = {c.text for c in counts if c.inside or c.of_features or _is_root(c)}
     powers = [sum((c.power for c in counts if c.text == text), Fraction(0)) for text in known]
     return "rms" if -root.power in (*powers, sum(powers)) else "l2"

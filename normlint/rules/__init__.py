@@ -57,17 +57,20 @@ def analyse(
 
     text = with_line_feeds(text)
     module = Module(text, snippet)
-    found = analysed(module, fixes=fixes, mends=mends)
+    found = analysed(module, fixes=fixes, mends=mends, whole=True)
     if module.broken is None or snippet:
         return found
-    return analysed(Module(text, exact=True), fixes=fixes, mends=mends)  # the lines misled: the text parses
+    return analysed(Module(text, exact=True), fixes=fixes, mends=mends, whole=True)  # the lines misled: the text parses
 
 
-def analysed(module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | None = None) -> Analysis:
+def analysed(
+    module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | None = None, whole: bool = False
+) -> Analysis:
     """The same for a unit, or a part of one, that has been taken apart."""
     from normlint.norm.collect import norms
+    from normlint.norm.uses import with_uses
 
-    found = norms(module)
+    found = with_uses(module, norms(module)) if whole else norms(module)
     judged = tuple(_judged(found))
     heads = {_key(norm) for norm in judged}
     listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
@@ -107,7 +110,10 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
         problems[code] = list(r.check(seen)) if r.check and seen is not None else []
     for code, found in problems.items():
         rule = RULES[code]
-        if any(problems.get(other) for other in rule.unless):
-            continue
+        echo = any(problems.get(other) for other in rule.unless)
         for p in found:
-            yield Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes), p.repair
+            if p.apart or not echo:
+                yield (
+                    Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes),
+                    p.repair,
+                )

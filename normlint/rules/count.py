@@ -85,7 +85,8 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         foreign = _foreign(c)
         message = _miscounted(norm, c, power, foreign)
         if message:
-            yield Problem(c.statistic.span, message, partial(repair.counted_once, c))
+            apart = c.statistic.reduce == "sum" and sum(n.power for n in c.counts) < 0  # whichever axis they count
+            yield Problem(c.statistic.span, message, partial(repair.counted_once, c), apart=apart)
 
 
 def _foreign(c: Computation) -> bool:
@@ -104,6 +105,8 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
         return "a mean is divided once more: the output is √D times off" if wrong else ""
     if power == HALF and not foreign:
         return ""
+    if foreign and sum(n.power for n in c.counts) < 0 and meant:
+        return "√D stands on the wrong side of the sum"
     if foreign and (meant or learned):
         return f"the sum over D features is divided by the length of another axis{c.placing.told}"
     if power == 0 and meant and not _scaled_elsewhere(c):

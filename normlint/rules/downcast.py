@@ -140,6 +140,8 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
 def _narrowed(c: Computation) -> Step | None:
     """A cast of the statistic alone to half."""
     step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
+    centre = c.centre.steps if c.centre is not None and step is None else ()
+    step = next((s for s in centre if s.op == "cast" and s.dtype in _HALF), step)
     wide = c.statistic.accumulate.wide and c.statistic.square.wide  # else it never was, which another rule says
     return step if step is not None and (wide or step.dtype in _HALF) else None
 

@@ -86,12 +86,11 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
     outputs change by no more than that eps does.
     """
-    written = [c for c in norm.judged if not c.fused]
-    if not any(c.eps for c in norm.computations if not c.fused):
-        for c in written:
-            if c.power < 0:
-                adding = partial(repair.add, norm, c.statistic.span)
-                yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
+    kept = {c.statistic.span for c in norm.computations if c.eps}
+    for c in norm.judged:
+        if not c.fused and c.power < 0 and c.statistic.span not in kept:
+            adding = partial(repair.add, norm, c.statistic.span)
+            yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 
 
 @rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE, about=("eps", "power"))

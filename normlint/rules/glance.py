@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from normlint.evaluate.module import Module
-from normlint.norm.blocks import blocks
+from normlint.evaluate.module import Module, Uses
+from normlint.norm.blocks import Block, blocks
 from normlint.norm.candidates import Candidates
+from normlint.norm.uses import asking, uses_of
 from normlint.rules import analysed
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
@@ -33,6 +34,7 @@ class Glance:
     findings: tuple[Finding, ...]
     norms: tuple[Seen, ...]
     unread: tuple[tuple[str, Span], ...] = ()
+    asks: frozenset[str] = frozenset()  # classes whose callers would tell more
 
 
 def glance(text: str, *, snippet: bool = False) -> Glance:
@@ -40,8 +42,13 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     norms: list[Seen] = []
     findings: list[Finding] = []
     unread: dict[str, Span] = {}
-    for block in blocks(with_line_feeds(text)):
-        seen = _glance(block.text, snippet, block.reinitialised, block.begin)
+    text = with_line_feeds(text)
+    looked = [(block, _seen_in(block, snippet)) for block in blocks(text)]
+    asked = frozenset().union(*(seen.asks for _, seen in looked))
+    uses = uses_of(text, asked) if asked else ()
+    for block, first in looked:
+        told = tuple(use for use in uses if use[0] in first.asks)
+        seen = _seen_in(block, snippet, told) if told else first
         findings += (
             replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
@@ -55,14 +62,18 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
     return Glance(found, tuple(norms[number] for number in order), tuple(unread.items()))
 
 
+def _seen_in(block: Block, snippet: bool, uses: Uses = ()) -> Glance:
+    return _glance(block.text, snippet, block.reinitialised, block.begin, uses)
+
+
 @lru_cache(maxsize=128)
-def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates) -> Glance:
+def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, uses: Uses) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError
-    module = Module(text, snippet, reinitialised, begin)
+    module = Module(text, snippet, reinitialised, begin, uses=uses)
     analysis = analysed(module, fixes=False)
     if module.broken is not None:
         raise module.broken
     seen = (Seen(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper) for norm in analysis.norms)
-    return Glance(analysis.findings, tuple(seen), analysis.unread)
+    return Glance(analysis.findings, tuple(seen), analysis.unread, asking(analysis.norms))

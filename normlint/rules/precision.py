@@ -20,7 +20,11 @@ def _square_span(c: Computation) -> Span:
 
 
 def _squares_in_half(c: Computation) -> bool:
-    return c.sees_half and c.statistic.square in _OPEN and c.explicit_square and c.degree == 2
+    return _in_half(c) and c.explicit_square and c.degree == 2
+
+
+def _in_half(c: Computation) -> bool:
+    return c.sees_half and c.statistic.square in _OPEN and not c.scaled_before
 
 
 @rule("NRM201", name="missing-upcast", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
@@ -215,7 +219,7 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe: the same norm, taken in fp32.
     """
-    found = tuple(c for c in norm.judged if c.sees_half and c.statistic.square in _OPEN and not c.explicit_square)
+    found = tuple(c for c in norm.judged if _in_half(c) and not c.explicit_square)
     for c in found:
         message = f"`{c.statistic.spelled}` of a half overflows where it exceeds 65,504"
         yield Problem(c.statistic.span, message, partial(casts.upcast, found, norm.span))

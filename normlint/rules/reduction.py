@@ -126,7 +126,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
         for stat, fits in ((c.statistic, c.placing.fits), (c.centre, c.placing.centre_fits)):
             if stat is None or stat.axes == ALL or c.partial or fits:
                 continue
-            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches
+            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches and not _leading(stat)
             if fits is False or (lost and norm.meant):
                 against = c.placing.shown
                 message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
@@ -197,10 +197,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)
     for c in norm.computations:
-        if c.placing.apart and c.centre is not None:
-            message = (
-                f"the mean is taken over axis {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
-            )
+        if c.placing.apart and c.centre is not None and _is_mean(c):
+            message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
             yield Problem(off.span, message, partial(repair.along_gain, norm) if last else None)
@@ -214,8 +212,13 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces axis {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
+
+
+def _is_mean(c: Computation) -> bool:
+    """No length: x − mean(0), put on the unit sphere, has been centred as data is."""
+    return c.statistic.reduce == "mean" or bool(c.gains) or any(n.inside or n.of_features for n in c.counts)
 
 
 def _along_features(c: Computation, i: int) -> bool:
@@ -237,9 +240,13 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
         scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
-        far = stat.axes == (-2,) or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        far = (
+            stat.axes == (-2,)
+            or (stat.axes == (0,) and stat.keepdim and stat.rank != 1)
+            or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
+        )
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
-            message = f"reduces axis {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -249,10 +256,15 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if named else ():
         single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
-        told = c.placing.over_tokens and open_ and (single or norm.owner.intent == "rms")
+        told = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
         if told and not c.statistic.default_dim:
-            message = f"reduces axis {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
+            message = f"reduces {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
+
+
+def _leading(stat: Stat) -> bool:
+    """The first axes: what is left broadcasts as it did."""
+    return isinstance(stat.axes, tuple) and sorted(stat.axes) == list(range(len(stat.axes)))
 
 
 def _left(shape: str) -> str:
@@ -261,7 +273,9 @@ def _left(shape: str) -> str:
 
 
 def _shown(stat: Stat) -> str:
-    return ", ".join(map(str, stat.axes)) if isinstance(stat.axes, tuple) else str(stat.axes)
+    if not isinstance(stat.axes, tuple):
+        return f"axis {stat.axes}"
+    return f"{'axes' if len(stat.axes) > 1 else 'axis'} {', '.join(map(str, stat.axes))}"
 
 
 @rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
@@ -319,6 +333,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         stat = c.statistic
         last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
+        last = last or (bool(c.gains) and any(n.of_features is False for n in c.counts))  # √D of another axis
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
             message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

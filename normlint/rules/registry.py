@@ -27,6 +27,7 @@ class Problem:
     message: str
     repair: Repair | None = None
     dtypes: tuple[str, ...] = ()  # where it shows in fewer than the rule says
+    apart: bool = False  # another mistake than that of the rules which this one leaves it to
 
 
 Repair = Callable[["Tree"], "Fix | None"]  # None: the text can't be mended with certainty

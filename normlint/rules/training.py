@@ -66,8 +66,10 @@ def _detaching(c: Computation) -> Step | None:
     shared = {s.span for s in c.input_steps}
     if step is None and inner and inner[0].span not in shared:
         step = inner[0]
-    if step is None and c.statistic.no_grad and c.grad:
-        return Step("no_grad", c.statistic.span)
+    for stat in (c.statistic, c.centre):
+        if step is None and stat is not None:
+            step = next((s for s in stat.steps if s.op in ("detach", "item")), None)
+            step = Step("no_grad", stat.span) if step is None and stat.no_grad and c.grad else step
     return step
 
 

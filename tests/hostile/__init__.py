@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.hostile import classes, files, paths, products, strange, syntax
+from tests.hostile import classes, files, paths, products, strange, syntax, unlikely
 from tests.hostile.builder import MOST, Builder
 
 
@@ -16,7 +16,7 @@ class Hostile(NamedTuple):
     data: bytes
 
 
-GROWING = (products, paths, classes, files, syntax)
+GROWING = (products, paths, classes, files, syntax, unlikely)
 
 
 def hostile() -> Iterator[Hostile]:

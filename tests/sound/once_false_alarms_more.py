@@ -137,4 +137,45 @@ def rms_norm(x, w, eps=1e-6):
     h *= torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
     return h.to(x.dtype) * w
 """,
+    "nodes centred over the graph, each of the same length": """
+class PairNorm(nn.Module):
+    def __init__(self, scale=1.0, eps=1e-5):
+        super().__init__()
+        self.scale, self.eps = scale, eps
+
+    def forward(self, nodes):
+        nodes = nodes - nodes.mean(dim=0, keepdim=True)
+        return self.scale * nodes / (self.eps + nodes.norm(2, -1, keepdim=True))
+""",
+    "a transform that performs a standardisation": """
+class Contrast(Transforms):
+    def __call__(self, img):
+        \"\"\"Performs a change of contrast.\"\"\"
+        img = img - img.mean()
+        return img / (img.std() + 1e-8)
+""",
+    "an optimizer's step without its scale": """
+class Soap(torch.optim.Optimizer):
+    def step(self, closure=None):
+        \"\"\"Performs a single step.\"\"\"
+        for p in self.params:
+            update = p.grad / (1e-30 + torch.mean(p.grad**2) ** 0.5)
+            p.add_(update, alpha=-self.lr)
+""",
+    "a prediction whose level is limited": """
+def limited(x0, value):
+    level = x0.pow(2).mean(1, keepdim=True).sqrt().clamp(min=value)
+    return x0 * (value / level)
+""",
+    "a recording brought to a level": """
+def levelled(x, eps=1e-8):
+    x = x.float()
+    return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps)
+""",
+    "series centred and scaled over their steps": """
+class Scaled(nn.Module):
+    def forward(self, x):
+        mean = x.mean(1, keepdim=True)
+        return (x - mean) / torch.sqrt(x.var(1, keepdim=True, unbiased=False) + 1e-5)
+""",
 }

@@ -47,6 +47,7 @@ def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: str)
     stat = Stat(
         squared, "mean", _axes(ctx, call, x), keepdim=True, layout=x.layout, square=DType.FP32, accumulate=DType.FP32,
         spelled=call.name, rank=ctx.rank(x), span=call.span, inner_span=x.span, no_grad=not ctx.grad,
+        over=ctx.dims(x),
     )  # fmt: skip
     mean_square = replace(of_atom(stat, DType.FP32, call.span), layout=x.layout)
     under = algebra.add(mean_square, _eps(call, default), call.span)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import NOWHERE, Mono
+from normlint.evaluate.monomial import NOWHERE, Mono, Param
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Product, Tup, Value
@@ -18,14 +18,30 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
     given = [g.value for g in call.rest]
     equation = next((v for v in given if isinstance(v, Constant)), None)
     operands = [v for g in given for v in (g.items if isinstance(g, Tup) else (g,)) if isinstance(v, Product)]
-    if equation is None or len(operands) != 2 or operands[0].mono != operands[1].mono:
+    if equation is None or len(operands) != 2:
         return None
     x, y = operands
+    if x.mono != y.mono:
+        return _scaled(str(equation.value), x, y, call)
     axes = _einsum_axes(str(equation.value))
     if axes is None:
         return None
     values = {"dim": Given(Tup(tuple(Product(Mono(float(a))) for a in axes)), call.span)}
     return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
+
+
+def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | None:
+    """`einsum("b c ..., c -> b c ...", x, g)`: a value for each place along one axis."""
+    left, _, out = equation.replace(" ", "").partition("->")
+    one, _, two = left.partition(",")
+    if len(one) < len(two):
+        one, two, x, gain = two, one, gain, x
+    sole = gain.sole
+    if one != out or len(two) != 1 or two not in one or sole is None or not isinstance(sole.atom, Param):
+        return None
+    if not one.endswith(two):
+        gain = replace(gain, mono=Mono(1.0, (replace(sole, atom=replace(sole.atom, axis="other")),)))
+    return algebra.multiply(x, replace(gain, layout=()), call.span)
 
 
 def _einsum_axes(equation: str) -> tuple[int, ...] | None:

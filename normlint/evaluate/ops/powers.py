@@ -106,6 +106,8 @@ def clamp(ctx: Context, call: Bound) -> Value | None:
     value, floor = call.product("input"), call.product("min")
     if value is None or floor is None or not value.tensor:
         return None
+    if algebra.is_normlike(value) and call.product("max") and (floor.number is None or floor.number < 0):
+        return value  # a norm that is held within what a half can hold
     return algebra.clamp(value, floor, call.span)
 
 

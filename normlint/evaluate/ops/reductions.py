@@ -199,10 +199,15 @@ def _biased(call: Bound) -> bool:
     return call.flag("unbiased", True) is not True
 
 
-def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
-    """(variance, mean)."""
+def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
+    """(variance, mean); None of what has one element along these axes."""
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
     mean_ = reduce(ctx, call, x, "mean")
-    stat = next(f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat))
+    stat = next((f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat)), None)
+    if stat is None:
+        return None
     sole = x.sole
     centred = sole.atom if sole and isinstance(sole.atom, Centred) and sole.power == 1 else None
     steps = sole.steps if sole and centred else ()
@@ -213,24 +218,22 @@ def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product]:
 
 @op("var")
 def var(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return _variance(ctx, call, x)[0] if x and x.tensor else None
+    found = _variance(ctx, call)
+    return found[0] if found else None
 
 
 @op("std")
 def std(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
-    return algebra.power(_variance(ctx, call, x)[0], algebra.HALF, "std", call.span)
+    found = _variance(ctx, call)
+    return algebra.power(found[0], algebra.HALF, "std", call.span) if found else None
 
 
 @op("var_mean std_mean")
 def var_mean(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor:
+    found = _variance(ctx, call)
+    if found is None:
         return None
-    variance, mean_ = _variance(ctx, call, x)
+    variance, mean_ = found
     if call.name == "std_mean":
         root = algebra.power(variance, algebra.HALF, "std", call.span)
         return Tup((root, mean_)) if root else None

@@ -10,6 +10,7 @@ from normlint.evaluate.monomial import (
     Layout,
     Mono,
     Param,
+    Scalar,
     Stat,
 )
 from normlint.evaluate.ops.resizing import sizes
@@ -123,7 +124,14 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
         return replace(x, layout=x.layout[:-1])
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    return replace(x, mono=_keeping(x.mono, False)) if dim and axes == [(dim.number,)] else None
+    same = dim is not None and axes == [(_number(dim),)]
+    return replace(x, mono=_keeping(x.mono, False)) if same else None
+
+
+def _number(dim: Product) -> float | None:
+    """An axis, or what it is unless a caller says otherwise, as reductions take it."""
+    sole = dim.sole.atom if dim.sole else None
+    return sole.default if isinstance(sole, Scalar) else dim.number
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

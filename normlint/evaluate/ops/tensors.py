@@ -7,7 +7,7 @@ from dataclasses import replace
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.monomial import Mono, Param, Scalar, Size
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import (
     Dtype,
@@ -114,10 +114,28 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
         atom = replace(data.sole.atom, role=role, span=call.span)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
+    scaled = _scaled(data)
+    if scaled is not None:
+        return of_atom(replace(scaled, role=role, span=call.span), DType.PARAM, call.span)
     shape = shape_of(data)
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
     atom = Param("", role, init, shape, call.span, placed(shape), first=_first(data))
     return of_atom(atom, DType.PARAM, call.span)
+
+
+def _scaled(data: Value | None) -> Param | None:
+    """A tensor made on the spot that holds what it held, times any number."""
+    factors = data.mono.factors if isinstance(data, Product) else ()
+    made = [f for f in factors if isinstance(f.atom, Param)]
+    if (
+        len(made) != 1
+        or made[0].power != 1
+        or not all(isinstance(f.atom, Size | Scalar) for f in factors if f is not made[0])
+    ):
+        return None
+    atom = made[0].atom
+    held = isinstance(atom, Param) and (atom.init in ("zeros", "empty") or atom.maker == "Tensor-list")
+    return atom if held and isinstance(atom, Param) and atom.role == "tensor" and not atom.name else None
 
 
 def _first(data: Value | None) -> Mono | None:

@@ -27,7 +27,8 @@ def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:
     cuts = tuple(edit for node in _cuts(c, tree) for edit in _uncut(tree, node))
-    guard = tuple(_unguarded(tree, c.statistic.span)) if c.statistic.no_grad else ()
+    guarded = (stat.span for stat in (c.statistic, c.centre) if stat is not None and stat.no_grad)
+    guard = tuple(dict.fromkeys(edit for span in guarded for edit in _unguarded(tree, span)))
     if cuts:
         yield "Let the gradient through the statistic", (*cuts, *guard)
     if guard:
@@ -37,7 +38,8 @@ def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:
 def _cuts(c: Computation, tree: Tree) -> Iterator[ast.expr]:
     shared = {s.span for s in c.input_steps}
     inner = [s for s in deep_steps(c.statistic.inner.factors) if s.span not in shared]
-    spans = {s.span: None for s in (*inner, *c.own_steps()) if s.op in _CUTS}
+    centre = c.centre.steps if c.centre is not None else ()
+    spans = {s.span: None for s in (*inner, *c.own_steps(), *centre) if s.op in _CUTS}
     nodes = [tree.at(span, ast.expr) for span in spans]
     return (node for node in nodes if node is not None)
 

@@ -7,27 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.monomial import (
-    NOWHERE,
-    Abs,
-    Apply,
-    Input,
-    Mono,
-    Param,
-    Scalar,
-    Size,
-)
-from normlint.evaluate.value import (
-    Constant,
-    Defined,
-    Dtype,
-    Opaque,
-    Path,
-    Product,
-    Shape,
-    Tup,
-    Value,
-)
+from normlint.evaluate.monomial import NOWHERE, Abs, Apply, Input, Mono, Param, Scalar, Size
+from normlint.evaluate.value import Constant, Defined, Dtype, Opaque, Path, Product, Shape, Tup, Value
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

@@ -87,13 +87,7 @@ def _returned_wide(c: Computation) -> bool:
     return c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial
 
 
-@rule(
-    "NRM205",
-    name="half-precision-statistic",
-    fix=Applicability.SAFE,
-    about=("dtype",),
-    dtypes=HALVES,
-)
+@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 

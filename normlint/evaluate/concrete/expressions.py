@@ -9,15 +9,7 @@ from typing import Any
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, calls, classes, functions, statements
-from normlint.evaluate.concrete.values import (
-    COMPREHENSION,
-    FUNCTION,
-    MODULE,
-    MOST_ITEMS,
-    Scope,
-    Typing,
-    Unsupported,
-)
+from normlint.evaluate.concrete.values import COMPREHENSION, FUNCTION, MODULE, MOST_ITEMS, Scope, Typing, Unsupported
 
 
 def evaluate(scope: Scope, node: s.Expr) -> Any:

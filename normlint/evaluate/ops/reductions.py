@@ -25,14 +25,7 @@ from normlint.evaluate.monomial import (
     stats_of,
 )
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import (
-    AxesOf,
-    Constant,
-    Product,
-    Tup,
-    Value,
-    of_atom,
-)
+from normlint.evaluate.value import AxesOf, Constant, Product, Tup, Value, of_atom
 
 TWO = Fraction(2)
 

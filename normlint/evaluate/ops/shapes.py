@@ -6,22 +6,11 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import (
-    Layout,
-    Mono,
-    Param,
-    Scalar,
-    Stat,
-)
+from normlint.evaluate.monomial import Layout, Mono, Param, Scalar, Stat
 from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, op
-from normlint.evaluate.value import (
-    Constant,
-    Product,
-    Shape,
-    Value,
-)
+from normlint.evaluate.value import Constant, Product, Shape, Value
 
 
 def _keeping(mono: Mono, keepdim: bool) -> Mono:

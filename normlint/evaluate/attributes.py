@@ -10,7 +10,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
 from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param
-from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Partial, Super
+from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
 from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.casts import detach
 from normlint.evaluate.ops.table import OPS, Bound, Given, row
@@ -63,6 +63,8 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
             return imported(f"{dotted}.{name}")
         case Tup() | Dict():
             return Member(base, name)
+        case Opaque(text=text, place=place) if (held := _within(m, place, name)) is not None:
+            return held.at(span) if isinstance(held, Product) else held
         case Opaque(text=text) if text.startswith("module ") and name in ("weight", "bias"):
             return of_atom(Apply(f"{text}.{name}"), DType.PARAM, span)
         case Opaque(text=text):
@@ -77,7 +79,12 @@ def imported(dotted: str) -> Value:
         return Dtype(NAMED[name])
     if dotted in ("math.inf", "math.pi"):
         return number(float("3.14159") if name == "pi" else 1e30)
+    if owner.startswith(_WITHIN_NN) and name[:1].isupper():
+        return Path(f"torch.nn.{name}")
     return Path(dotted)
+
+
+_WITHIN_NN = ("torch.nn.parameter", "torch.nn.modules")  # what torch.nn has from there
 
 
 def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
@@ -177,21 +184,32 @@ def of_super(m: Machine, above: Super, name: str) -> Value:
             if isinstance(stmt, s.Function) and stmt.name == name:
                 receiver = Defined(above.instance, "self")
                 return Defined(FunctionRef(stmt, owner.env, f"{owner.qualname}.{name}", owner, receiver), name)
-    outside = [path for owner in lineage for path in owner.outside]
-    fused = next((_FUSED[path] for path in outside if path in _FUSED), None)
-    return _fused_forward(m, above.instance, *fused) if fused and name == "forward" else Opaque(f"super().{name}")
+    from normlint.evaluate.torch_norms import inherited
+
+    return inherited(m, above.instance, name) or Opaque(f"super().{name}")
 
 
-_FUSED = {
-    "torch.nn.LayerNorm": ("torch.nn.functional.layer_norm", ("normalized_shape", "weight", "bias", "eps")),
-    "torch.nn.RMSNorm": ("torch.nn.functional.rms_norm", ("normalized_shape", "weight", "eps")),
-}
+def set_within(m: Machine, module: Opaque, name: str, value: Value) -> None:
+    """`self.norm.weight = value`: what a module that the text made holds is kept by the one that made it."""
+    maker = _receiver(m)
+    if maker is not None and module.text.startswith("module "):
+        held = Instance(None)
+        set_attribute(held, name, value)
+        maker.attrs[_key(module.place, name)] = held.attrs[name]
 
 
-def _fused_forward(m: Machine, instance: Instance, function: str, names: tuple[str, ...]) -> Value:
-    """The forward of torch's own norm: its function, with what the instance holds."""
-    keywords = {name: Given(of_instance(m, instance, name, NOWHERE), NOWHERE) for name in names}
-    return Defined(Partial(Path(function), Args((), keywords)), f"super of {function}")
+def _within(m: Machine, place: Span, name: str) -> Value | None:
+    maker = _receiver(m) if place != NOWHERE else None
+    return maker.attrs.get(_key(place, name)) if maker is not None else None
+
+
+def _receiver(m: Machine) -> Instance | None:
+    receiver = m.frames[-1].receiver if m.frames else None
+    return receiver.ref if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else None
+
+
+def _key(place: Span, name: str) -> str:
+    return f"{name}@{place.start}"
 
 
 def set_attribute(instance: Instance, name: str, value: Value) -> None:

@@ -101,6 +101,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
         times = right.number if isinstance(right, Product) else None
+        if times is None and isinstance(right, Product) and left.items == (Constant(None),):
+            return left  # as many new axes as something has lengths: one, as for a shape of one length
         return tup(left.items * int(times)) if times is not None and 0 <= times <= 16 else Opaque("list")
     if not (isinstance(left, Product) or isinstance(right, Product)):
         return Opaque(m.module.source(span)[:80])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from normlint.evaluate import algebra
+from normlint.evaluate import algebra, torch_norms
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import ClassRef
@@ -26,6 +26,8 @@ KEEPS_DTYPE = (
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
     """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
+    if dotted.endswith(".__init__"):
+        return torch_norms.constructed(dotted, args, span)
     if dotted == "torch.nn.ParameterList" and args.positional and isinstance(args.positional[0].value, Tup):
         return args.positional[0].value
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate import torch_norms
 from normlint.evaluate.attributes import of_instance
 from normlint.evaluate.calls import call, enter, given_back
 from normlint.evaluate.context import Abandon, Context, Exhausted
@@ -113,6 +114,8 @@ class Run:
         if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
             self._made_in = enter(m, init.ref, made_with(m, init.ref))
             self._through(init.ref.block, self._made_in, 0, making=True)
+        elif base := torch_norms.base_of(cls):
+            torch_norms.initialise(base, self._instance, torch_norms.symbolic(base), self._entry.span)
 
     def _enter(self, since: Checkpoint | None) -> Value | None:
         if since is not None:

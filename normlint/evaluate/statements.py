@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from normlint.evaluate import algebra, containers, subscripts
 from normlint.evaluate import syntax as s
-from normlint.evaluate.attributes import set_attribute
+from normlint.evaluate.attributes import set_attribute, set_within
 from normlint.evaluate.binding import spread
 from normlint.evaluate.context import Abandon
 from normlint.evaluate.dims import without
@@ -71,6 +71,8 @@ def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
             if isinstance(owner, Defined) and isinstance(owner.ref, Instance):
                 set_attribute(owner.ref, name, value)
                 m.carry(name, value)
+            elif isinstance(owner, Opaque):
+                set_within(m, owner, name, value)
         case s.Sequence(items=items):
             for item, part in zip(items, _unpacked(m, value, items, target.span), strict=True):
                 bind_target(m, env, item, part)

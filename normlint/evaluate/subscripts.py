@@ -76,6 +76,8 @@ def size(m: Machine, shape: Shape, at: int) -> Value:
 def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Value:
     """`x[..., None]` puts an axis back; other indices make a new tensor of the same dtype."""
     index = [m.eval(env, i) if not isinstance(i, s.Slice) else i for i in node.index]
+    if len(index) == 1 and isinstance(index[0], Tup) and Constant(...) in index[0].items:
+        index = list(index[0].items)  # x[(..., None)], and no list of places
     sole = base.sole
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
@@ -93,7 +95,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     part = _part(m, env, base, index, node.span)
     if part is not None:
         return part
-    key = tuple(_index_key(m, env, i, e) for i, e in zip(index, node.index, strict=True))
+    places = node.index if len(node.index) == len(index) else node.index * len(index)
+    key = tuple(_index_key(m, env, i, e) for i, e in zip(index, places, strict=True))
     return replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims)
 
 

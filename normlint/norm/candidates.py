@@ -61,7 +61,7 @@ def is_base(text: str, name: str) -> bool:
     """Another class of the text derives from this one."""
     if text.count(name) < 2:
         return False
-    return re.search(rf"^[ \t]*class[ \t]+\w+\(.*\b{re.escape(name)}\b", text, re.MULTILINE) is not None
+    return re.search(rf"^[ \t]*class[ \t]+\w+\((?:.*[^\w.])?{re.escape(name)}\b", text, re.MULTILINE) is not None
 
 
 def _is_part(char: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
@@ -109,7 +108,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         attrs = attrs or path.attrs
         keeps = keeps or keeps_data(path.attrs)
         ran |= path.context.ran
-        for found in map(partial(_with_gain, entry), map(partial(_as_called, entry), _best(path.context))):
+        for one in _best(path.context):
+            found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
@@ -140,6 +140,15 @@ def _best(context: Context) -> Iterator[_Found]:
         c = one.computation
         told = placing(c.statistic, c.centre, c.gains, context)
         yield replace(one, computation=replace(c, placing=told))
+
+
+_NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)
+
+
+def _spelled(text: str, found: _Found) -> _Found:
+    """With what only the text tells of an eps: that it stands there as a number."""
+    eps = tuple(replace(e, written=bool(_NUMBER.fullmatch(text, *e.at))) for e in found.computation.eps)
+    return replace(found, computation=replace(found.computation, eps=eps)) if eps else found
 
 
 def _as_called(entry: Entry, found: _Found) -> _Found:

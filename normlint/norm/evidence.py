@@ -15,7 +15,8 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    whole = owner.makes(c) and (owner.unused_eps is not None or (owner.module and c.kind == "rms"))
+    spare = owner.unused_eps is not None or bool(owner.unused_params)
+    whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _features_told(c, owner)
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
@@ -45,7 +46,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
-    return _over_features(c, named, gain)
+    return _over_features(c, owner, named, gain)
 
 
 def _clips(c: Computation) -> bool:
@@ -70,7 +71,7 @@ def _protected(c: Computation, owner: Owner) -> bool:
     kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
     if c.degree == 1 or c.power == HALF:
         return kept and abs(c.power) == HALF
-    return kept and owner.module and c.kind != "l2" and c.power < 0
+    return kept and owner.module and c.kind != "l2" and -HALF != c.power < 0
 
 
 def _features_told(c: Computation, owner: Owner) -> bool:
@@ -88,7 +89,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
     return not named or ((c.over_everything or folded) and owner.intent == "norm")  # named for what it does to data
 
 
-def _over_features(c: Computation, named: bool, gain: bool) -> bool:
+def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
     axes = c.statistic.axes
     named = named or _told_by_gain(c)
     if axes == ALL or axes is None or isinstance(axes, str):
@@ -98,7 +99,8 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if len(axes) > 1:
         if c.fused and named and c.placing.over_tokens:
             return True
-        return named and gain and (_gain_is_last(c) or not _spatial(axes))
+        meant = _gain_is_last(c) or c.placing.apart or (owner.intent == "rms" and -1 in axes)
+        return named and gain and (meant or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:
         return named and gain

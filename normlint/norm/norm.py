@@ -29,6 +29,7 @@ class Eps:
     dtype: DType
     span: Span  # the sum or clamp
     at: Span  # eps itself
+    written: bool = False  # as a number, right there
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Count:
     span: Span
     inside: bool = False  # it joined the statistic before the root
     less: bool = False  # one less than that
+    length: bool = False  # of a tensor of the formula, as `x.shape[0]` is
     operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
 
 
@@ -119,7 +121,7 @@ class Computation:
     @property
     def scaled(self) -> bool:
         """A learned gain, or an argument of the function that scales what comes out, beside an eps under the root."""
-        return bool(self.gains) or (self.protected and any(map(_is_argument, self.others)))
+        return bool(self.gains) or (self.protected and any(map(is_argument, self.others)))
 
     @property
     def protected(self) -> bool:
@@ -191,7 +193,7 @@ class Computation:
         return tuple(s for s in self.trail if s.span not in shared)
 
 
-def _is_argument(atom: Atom) -> bool:
+def is_argument(atom: Atom) -> bool:
     """A tensor that was passed, or one more than it."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
     return isinstance(atom, Input) or (len(inner) == 1 and isinstance(inner[0].atom, Input))
@@ -207,6 +209,7 @@ class Owner:
     method: bool  # a method of a class
     span: Span
     unused_eps: Span | None = None
+    takes_eps: bool = False  # by a parameter of the function or the constructor
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
     params: tuple[Param, ...] = ()

@@ -8,8 +8,9 @@ from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
-from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.monomial import Mono, Param, Scalar
 from normlint.evaluate.objects import ClassRef, Instance
+from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.names import intent, summary_intent
@@ -27,18 +28,30 @@ def owner_of(
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
     cls = entry.cls
+    module = bool(cls and cls.is_module())
     read = _attributes_read(cls) if cls else set()
-    inherited = cls is None or subclassed or _open(cls)
-    plain = tuple(p for p in params if p.role == "tensor") if cls and cls.is_module() else ()
-    used = {p.span for p in params if p.name in read}  # also under another name
-    unused = () if inherited else tuple(p for p in params if p.role == "parameter" and p.span not in used)
+    used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
+    known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read))
+    unused = tuple(p for p in params if known and p.role == "parameter" and (p.span, p.init) not in used)
+    alone = bool(params) and _takes_one(entry) and not any(map(_is_module, attrs.values()))
     return Owner(
-        name, _told(entry, qualname, name, maker), bool(cls and cls.is_module()), cls is not None, entry.span,
-        _unused_eps(entry, read), plain, tuple(p for p in unused if _is_feature_vector(p)), params,
-        _filled(cls, params) if cls else frozenset(), any(name.startswith("running") for name in attrs),
-        reinitialised is not None, name in (reinitialised or ()), _is_of_graphs(entry),
-        alone=_takes_one(entry) and not any(map(_is_module, attrs.values())),
-    )  # fmt: skip
+        name,
+        _told(entry, qualname, name, maker),
+        module,
+        method=cls is not None,
+        span=entry.span,
+        unused_eps=_unused_eps(entry, read),
+        takes_eps=_takes_eps(entry, attrs),
+        plain_gains=tuple(p for p in params if module and p.role == "tensor"),
+        unused_params=tuple(p for p in unused if _is_feature_vector(p, also_of_several=alone)),
+        params=params,
+        filled=_filled(cls, params) if cls else frozenset(),
+        running=any(name.startswith("running") for name in attrs),
+        reinitialised=reinitialised is not None,
+        filled_with_ones=name in (reinitialised or ()),
+        graph=_is_of_graphs(entry),
+        alone=alone,
+    )
 
 
 def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
@@ -69,12 +82,24 @@ def _is_module(value: Value) -> bool:
     return instance or (isinstance(value, Opaque) and value.text.startswith("module "))
 
 
-def _is_feature_vector(param: Param) -> bool:
-    """A value for each feature, as a gain or a bias is; other axes are there for broadcasting."""
+def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
+    """A value for each feature, as a gain or a bias is, or one for each of several heads; axes of 1 only broadcast."""
     if param.shape is None:
         return param.init in _FIRST[:2]
     long = [size for size in param.shape if size is None or size != Mono(1.0)]
-    return param.init in _FIRST and len(long) == 1
+    return (param.init in _FIRST or param.first is not None) and (len(long) == 1 or (also_of_several and bool(long)))
+
+
+def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
+    """Whoever calls the function or makes the module may say which eps it is to have."""
+    if entry.cls is None:
+        params = entry.function.node.params if entry.function else ()
+        return any(
+            is_eps(p.name) and not (isinstance(p.default, s.Literal) and p.default.value is None) for p in params
+        )
+    held = (v.sole for name, v in attrs.items() if is_eps(name) and isinstance(v, Product))
+    symbols = (f.atom for f in held if f is not None and f.power == 1)
+    return any(isinstance(atom, Scalar) and not atom.name.startswith("self.") for atom in symbols)
 
 
 def _is_of_graphs(entry: Entry) -> bool:
@@ -94,10 +119,16 @@ def _open(cls: ClassRef) -> bool:
     return not all(_is_plain(path) for c in cls.lineage() for path in c.outside)
 
 
+def _handed_up(cls: ClassRef, read: AbstractSet[str]) -> bool:
+    """The forward of torch's norm may be called, which uses all that its constructor makes."""
+    own = any("forward" in c.members for c in cls.lineage())
+    return base_of(cls) is not None and (not own or "forward" in read)
+
+
 def _is_plain(path: str) -> bool:
-    """PyTorch's Module, as the text imports it or by its bare name; that of another package may do more."""
+    """PyTorch's Module, also by its bare name, or its norms; those of another package may do more."""
     package, _, name = path.rpartition(".")
-    return path == "object" or (name == "Module" and package.partition(".")[0] in ("", "torch", "nn"))
+    return path == "object" or is_known(path) or (name == "Module" and package.partition(".")[0] in ("", "torch", "nn"))
 
 
 def _params(attrs: dict[str, Value]) -> Iterator[Param]:
@@ -141,23 +172,37 @@ def _handed_over(cls: ClassRef) -> frozenset[str]:
     methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
     making = (f for f in methods if f.name.startswith(("__init__", "reset", "init", "_init", "_reset")))
     calls = (n for f in making for n in walk(f.body) if isinstance(n, s.Call))
-    values = (a.value for call in calls for a in call.args)
+    values = (a.value for call in calls if not _registers(call) for a in call.args)
     return frozenset(v.name for v in values if isinstance(v, s.Attribute) and isinstance(v.base, s.Name))
+
+
+def _registers(call: s.Call) -> bool:
+    return isinstance(call.func, s.Attribute) and call.func.name == "register_parameter"
 
 
 def _reads(node: s.Stmt) -> Iterator[str]:
     unread: set[int] = set()
     for part in walk(node):
         if isinstance(part, s.Assign):  # which comes before its targets
-            unread.update(map(id, part.targets))
+            unread.update(id(each) for target in part.targets for each in _places(target))
+        elif isinstance(part, s.Call) and isinstance(part.func, s.Name) and part.func.id == "hasattr":
+            unread.update(id(arg.value) for arg in part.args)
         elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
             unread.add(id(part.left))
         elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # a question about it
             unread.add(id(part.base))
         elif isinstance(part, s.Attribute) and id(part) not in unread:
             yield part.name
-        elif isinstance(part, s.Literal) and isinstance(part.value, str):
+        elif isinstance(part, s.Literal) and isinstance(part.value, str) and id(part) not in unread:
             yield part.value
+
+
+def _places(target: s.Expr) -> Iterator[s.Expr]:
+    """What an assignment gives a value: also each of several."""
+    if isinstance(target, s.Sequence):
+        for item in target.items:
+            yield from _places(item)
+    yield target
 
 
 def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
@@ -196,7 +241,7 @@ def _unused_parameter(node: s.Function) -> Span | None:
         return None
     below = list(walk(node.body))
     used = {n.id for n in below if isinstance(n, s.Name)}
-    if any(isinstance(n, s.Argument) and n.star == "**" for n in below):
+    if "locals" in used or "vars" in used:
         return None
     spans = (Span(p.span.start, p.span.start + len(p.name)) for p in params if p.name not in used)
     return next(spans, None)

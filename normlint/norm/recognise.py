@@ -277,13 +277,14 @@ def _sorted(rest: list[Factor]) -> tuple[tuple[Gain, ...], list[Factor], list[Fa
 def _gain(f: Factor) -> Gain | None:
     if isinstance(f.atom, Param) and not f.atom.is_neutral:
         return Gain(f.atom, None, f.power, f.span)
-    if isinstance(f.atom, Offset) and len(f.atom.inner.factors) == 1:
+    if isinstance(f.atom, Offset | Plus) and len(f.atom.inner.factors) == 1:
         inner = f.atom.inner.factors[0].atom
-        if isinstance(inner, Param):
+        if isinstance(inner, Param) and isinstance(f.atom, Offset):
             return Gain(inner, f.atom.constant, f.power, f.span)
-    added = f.atom.inner.factors if isinstance(f.atom, Plus) and f.atom.eps.factors else ()
-    if len(added) == 1 and isinstance(added[0].atom, Param) and added[0].power == 1:
-        return Gain(replace(added[0].atom, init=""), None, f.power, f.span)  # w + a number that isn't known
+    summands = (f.atom.inner.factors, f.atom.eps.factors) if isinstance(f.atom, Plus) else ()
+    for added in summands:  # w + a number that isn't known
+        if all(summands) and len(added) == 1 and isinstance(added[0].atom, Param) and added[0].power == 1:
+            return Gain(replace(added[0].atom, init=""), float("nan"), f.power, f.span)
     return None
 
 
@@ -298,7 +299,8 @@ def _counts(
     for f in sizes:  # x.numel() / B is a product of lengths
         known = None if beside else _of_features(f.atom, stat, lengths, shapes)
         less = isinstance(f.atom, Size | Scalar) and f.atom.less
-        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, f.operands))
+        length = isinstance(f.atom, Size)
+        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, length, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count("a number", ONCE, None, NOWHERE))
     return tuple(found)

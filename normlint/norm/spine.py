@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from math import isnan
 
 from normlint.evaluate.monomial import ALL, TRAILING, Apply, Atom, Mono, Scalar, Stat
 from normlint.evaluate.truth import describe
-from normlint.norm.norm import Computation, Count
+from normlint.norm.norm import Computation, Count, Gain
 
 _PLACE = re.compile(r"@\d+")
 _ROOTS = ("norm", "std")  # which hold one
@@ -18,12 +19,16 @@ def spine(c: Computation) -> str:
     steps = ["sqrt" if s.op in _ROOTS else s.op for s in c.trail if s.op in _SHOWN]
     steps += [s.op for s in c.trail if s.op in ("detach", "item")]
     steps.append(f"input({_input(c.input)})")
-    steps += [f"scale({f'{g.offset:g} + ' if g.offset else ''}{g.param.name or 'tensor'})" for g in c.gains]
+    steps += [f"scale({_offset(g)}{g.param.name or 'tensor'})" for g in c.gains]
     steps += [f"count({n.text}^{n.power})" for n in c.counts if not _plain_mean(c, n)]
     steps += [f"times({_atom(a)})" for a in c.others]
     if c.shift is not None:
         steps.append(f"shift({_words(c.shift)[:30]})")
     return f"{_head(c)} | {' → '.join(steps)}"
+
+
+def _offset(g: Gain) -> str:
+    return "" if not g.offset else "? + " if isnan(g.offset) else f"{g.offset:g} + "
 
 
 def _plain_mean(c: Computation, n: Count) -> bool:

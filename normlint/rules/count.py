@@ -79,7 +79,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """
     for c in norm.computations:
-        power = c.feature_power
+        power = c.feature_power if c.statistic.reduce == "sum" else _divided_again(c) or c.feature_power
         if power is None or c.degree != 2 or c.power != -HALF:
             continue
         foreign = _foreign(c)
@@ -87,6 +87,14 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         if message:
             apart = c.statistic.reduce == "sum" and sum(n.power for n in c.counts) < 0  # whichever axis they count
             yield Problem(c.statistic.span, message, partial(repair.counted_once, c), apart=apart)
+
+
+def _divided_again(c: Computation) -> Fraction:
+    """By what power of some length a mean is off, whichever axis it belongs to."""
+    inside = [n for n in c.counts if n.inside]
+    if len(inside) != len(c.counts) or not all(n.length for n in inside):
+        return Fraction(0)
+    return sum((n.power for n in inside), Fraction(0))
 
 
 def _foreign(c: Computation) -> bool:
@@ -101,7 +109,8 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
     if c.statistic.reduce == "mean":
         inside = any(n.inside for n in c.counts)
-        wrong = (foreign and meant) or ((power > 0 or (power < 0 and inside)) and norm.meant)
+        meant_ = norm.meant or (c.protected and c.returned and inside)
+        wrong = (foreign and meant) or ((power > 0 or (power < 0 and inside)) and meant_)
         return "a mean is divided once more: the output is √D times off" if wrong else ""
     if power == HALF and not foreign:
         return ""

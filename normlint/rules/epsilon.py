@@ -251,15 +251,22 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe, for whoever passes an eps gets it.
     """
-    if norm.owner.unused_eps is not None and norm.meant:
+    if norm.owner.unused_eps is not None and (norm.meant or all(map(_written_out, norm.computations))):
         unused = norm.owner.unused_eps
         yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
         return
     given = {e.at for c in norm.computations for e in c.eps if e.name and e.at != NOWHERE}
-    for c in norm.computations if given and norm.meant else ():
-        if c.eps and all(e.value is not None and e.at not in given for e in c.eps):
+    taken = norm.owner.takes_eps and (norm.owner.alone or not norm.owner.method)
+    for c in norm.computations if (given or taken) and norm.meant else ():
+        ignored = bool(given) and bool(c.eps) and all(e.value is not None and e.at not in given for e in c.eps)
+        if ignored or (taken and c.returned and _written_out(c)):
             place = c.eps[0].at if c.eps[0].at != NOWHERE else c.statistic.span
             yield Problem(place, f"on this path eps is {c.eps[0].value:g}, whatever was given")
+
+
+def _written_out(c: Computation) -> bool:
+    """Its eps is a number in the formula."""
+    return bool(c.eps) and all(e.written for e in c.eps)
 
 
 @rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE, dtypes=FP16)

@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.evaluate.monomial import Mono, Param
 from normlint.norm.norm import Norm
-from normlint.rules.module import applied
+from normlint.rules.module import applied, shifts
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import parameters, parameters_applied
 from normlint.text.finding import Applicability
@@ -79,17 +79,11 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             yield Problem(param.span, "one gain for all features", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
-    for param in _shifts(norm) if norm.judged else ():
+    for param in (p for p in shifts(norm) if norm.judged and p.role == "parameter"):
         if param.maker == "Tensor-list" or (param.shape == (Mono(1.0),) and _is_for_features(norm)):
             yield Problem(param.span, "one bias for all features")
         elif param.init == "empty" and not _filled_elsewhere(norm, param):
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory")
-
-
-def _shifts(norm: Norm) -> tuple[Param, ...]:
-    """Each learned bias once."""
-    factors = (f.atom for c in norm.computations if c.shift is not None for f in c.shift.factors)
-    return tuple({p.name: p for p in factors if isinstance(p, Param) and p.role == "parameter"}.values())
 
 
 def _is_for_features(norm: Norm) -> bool:
@@ -161,6 +155,8 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
     Otherwise unsafe.
     """
     if any(c.returned for c in norm.computations):
-        for param in norm.owner.unused_params:
-            repair = partial(parameters_applied.applied, norm, norm.owner.unused_params)
-            yield Problem(param.span, f"`{param.name}` is a parameter that is never applied", repair)
+        unused = norm.owner.unused_params
+        for span in {param.span: None for param in unused}:
+            names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
+            said = "are parameters that are" if " and " in names else "is a parameter that is"
+            yield Problem(span, f"{names} {said} never applied", partial(parameters_applied.applied, norm, unused))

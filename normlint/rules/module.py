@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from normlint.evaluate.monomial import Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.norm import Gain, Norm
 from normlint.rules.registry import Problem, rule
@@ -17,9 +18,15 @@ def applied(norm: Norm) -> tuple[Gain, ...]:
     return tuple({g.param.name: g for c in norm.computations for g in c.gains}.values())
 
 
+def shifts(norm: Norm) -> tuple[Param, ...]:
+    """Each bias that is added once."""
+    factors = (f.atom for c in norm.computations if c.shift is not None for f in c.shift.factors)
+    return tuple({p.name: p for p in factors if isinstance(p, Param)}.values())
+
+
 @rule("NRM501", name="gain-not-parameter", fix=Applicability.UNSAFE)
 def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
-    """Keeps the gain in a plain tensor.
+    """Keeps the gain or the bias in a plain tensor.
 
     It is not in `state_dict`, does not move with `.to(device)`, and no optimizer sees it.
 
@@ -71,8 +78,10 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
-    gains = (gain.param for c in norm.computations for gain in c.gains if norm.owner.module)
-    for param in {p.span: p for p in gains if p.role == "tensor" and p.name}.values():
+    gains = [gain.param for c in norm.computations for gain in c.gains]
+    for param in {p.span: p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name}.values():
+        if not norm.owner.module:
+            return
         message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
         yield Problem(param.span, message, partial(parameters.as_parameter, param))
 

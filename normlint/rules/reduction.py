@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Input, Mono, Stat
-from normlint.norm.norm import Computation, Norm
+from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.norm.norm import Computation, Gain, Norm, is_argument
 from normlint.rules.registry import Problem, rule
 from normlint.rules.repair import reduction as repair
 from normlint.text.finding import Applicability
@@ -227,6 +227,12 @@ def _along_features(c: Computation, i: int) -> bool:
     return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
+def _ends_in_features(gain: Gain) -> bool:
+    """A gain of shape (D,), (1, D) or (heads, 1, D)."""
+    ahead = gain.param.shape[:-1] if gain.param.shape else ()
+    return gain.param.axis == "last" and gain.param.role != "unknown" and (not ahead or Mono(1.0) in ahead)
+
+
 def _misses_features(stat: Stat) -> bool:
     if not isinstance(stat.axes, tuple) or stat.axes == (-1,):
         return False
@@ -239,12 +245,9 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
     """`rms_norm(x, weight)`, by its name: a gain that comes in and is multiplied as it is lies along the last axis."""
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
-        scaled = given == ["last"] if c.gains else [isinstance(o, Input) for o in c.others] == [True]
-        far = (
-            stat.axes == (-2,)
-            or (stat.axes == (0,) and stat.keepdim and stat.rank != 1)
-            or (isinstance(stat.axes, tuple) and -1 in stat.axes and len(stat.axes) > 1)
-        )
+        scaled = given == ["last"] if c.gains else list(map(is_argument, c.others)) == [True]
+        axes = stat.axes if isinstance(stat.axes, tuple) else ()
+        far = axes == (-2,) or (axes == (0,) and stat.keepdim and stat.rank != 1) or (-1 in axes and len(axes) > 1)
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
             message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))

@@ -68,7 +68,7 @@ def _detaching(c: Computation) -> Step | None:
         step = inner[0]
     for stat in (c.statistic, c.centre):
         if step is None and stat is not None:
-            step = next((s for s in stat.steps if s.op in ("detach", "item")), None)
+            step = next((s for s in stat.steps if s.op in ("detach", "item") and s.span not in shared), None)
             step = Step("no_grad", stat.span) if step is None and stat.no_grad and c.grad else step
     return step
 
@@ -160,7 +160,7 @@ def _starts_right(norm: Norm, gain: Gain) -> bool:
 
 
 def _starts_wrong(g: Gain) -> str:
-    if g.param.role != "parameter":
+    if g.param.role != "parameter" or g.param.maker.startswith("torch.nn."):  # of torch's own norm: a model fills it
         return ""
     if g.offset == 1 and g.param.init == "ones":
         return "1 + a weight of ones: the gain starts at 2"

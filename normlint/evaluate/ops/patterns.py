@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import NOWHERE, Mono, Param
+from normlint.evaluate.monomial import NOWHERE, Mono
 from normlint.evaluate.ops.reductions import reduce
+from normlint.evaluate.ops.shapes import is_param, placed
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Product, Tup, Value
+from normlint.text.finding import Span
 
 
 @op("einsum")
@@ -22,7 +24,7 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
         return None
     x, y = operands
     if x.mono != y.mono:
-        return _scaled(str(equation.value), x, y, call)
+        return _scaled(str(equation.value).replace(" ", ""), x, y, call.span)
     axes = _einsum_axes(str(equation.value))
     if axes is None:
         return None
@@ -30,18 +32,15 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
     return reduce(ctx, replace(call, values=values), algebra.multiply(x, y, call.span), "sum")
 
 
-def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | None:
-    """`einsum("b c ..., c -> b c ...", x, g)`: a value for each place along one axis."""
-    left, _, out = equation.replace(" ", "").partition("->")
+def _scaled(equation: str, x: Product, y: Product, span: Span) -> Product | None:
+    """`einsum("b c ..., c -> b c ...", x, w)`: no letter is summed, so it is x·w along the letters of w."""
+    left, _, out = equation.partition("->")
     one, _, two = left.partition(",")
-    if len(one) < len(two):
-        one, two, x, gain = two, one, gain, x
-    sole = gain.sole
-    if one != out or len(two) != 1 or two not in one or sole is None or not isinstance(sole.atom, Param):
+    if one != out or not two or not set(two) <= set(one) or len(set(two)) < len(two.replace("...", "")):
         return None
-    if not one.endswith(two):
-        gain = replace(gain, mono=Mono(1.0, (replace(sole, atom=replace(sole.atom, axis="other")),)))
-    return algebra.multiply(x, replace(gain, layout=()), call.span)
+    if not is_param(y):
+        return None
+    return algebra.multiply(x, placed(y, "last" if one.endswith(two) else "other"), span)
 
 
 def _einsum_axes(equation: str) -> tuple[int, ...] | None:

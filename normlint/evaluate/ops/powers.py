@@ -104,6 +104,8 @@ def absolute(ctx: Context, call: Bound) -> Value | None:
 @op("clamp clip clamp_min")
 def clamp(ctx: Context, call: Bound) -> Value | None:
     value, floor = call.product("input"), call.product("min")
+    if value is not None and algebra.is_complete(value):
+        return value  # a norm that is cut off where it is too large for a half, say
     if value is None or floor is None or not value.tensor:
         return None
     if algebra.is_normlike(value) and call.product("max") and (floor.number is None or floor.number < 0):

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import Layout, Mono, Param, Scalar, Stat
+from normlint.evaluate.monomial import ALL, Layout, Mono, Param, Stat
+from normlint.evaluate.ops import resizing
+from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, op
@@ -22,8 +24,8 @@ def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
     if algebra.is_statistic(x):
         return replace(x, mono=_keeping(x.mono, True)) if _restores(x, position) else x
-    if _is_param(x):
-        return _placed(x, "last" if position == 0 else "other")
+    if is_param(x):
+        return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
 
 
@@ -33,14 +35,15 @@ def _restores(x: Product, position: int | None) -> bool:
     return not (position == 0 and axes == [(-1,)])
 
 
-def _is_param(x: Product) -> bool:
+def is_param(x: Product) -> bool:
+    """Nothing but parameters."""
     return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
-def _placed(x: Product, axis: str) -> Product:
-    """A parameter that lies along another axis than before."""
-    placed = x.mono.map(lambda atom: replace(atom, axis=axis) if isinstance(atom, Param) else atom)
-    return replace(x, mono=placed, shape=None)
+def placed(x: Product, axis: str) -> Product:
+    """A parameter along the last axis, or another."""
+    mono = x.mono.map(lambda atom: replace(atom, axis=axis) if isinstance(atom, Param) else atom)
+    return replace(x, mono=mono, shape=None)
 
 
 @op("unsqueeze")
@@ -67,8 +70,8 @@ def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
         return replace(x, mono=_keeping(x.mono, True), span=call.span) if trailing_one else x
-    if _is_param(x):
-        return _placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
+    if is_param(x):
+        return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -83,6 +86,8 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
         return None
+    if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
+        return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
@@ -96,7 +101,7 @@ def transparent(ctx: Context, call: Bound) -> Value | None:
 def repeated(ctx: Context, call: Bound) -> Value | None:
     """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
     x = call.product("input")
-    return x if x and (_is_param(x) or algebra.is_statistic(x)) else None
+    return x if x and (is_param(x) or algebra.is_statistic(x)) else None
 
 
 @op("squeeze")
@@ -113,14 +118,8 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
         return replace(x, layout=x.layout[:-1])
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
-    same = dim is not None and axes == [(_number(dim),)]
-    return replace(x, mono=_keeping(x.mono, False)) if same else None
-
-
-def _number(dim: Product) -> float | None:
-    """An axis, or what it is unless a caller says otherwise, as reductions take it."""
-    sole = dim.sole.atom if dim.sole else None
-    return sole.default if isinstance(sole, Scalar) else dim.number
+    gone = axes_of(call.get("dim"), None)
+    return replace(x, mono=_keeping(x.mono, False)) if axes == [gone] and gone not in (None, ALL) else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -155,7 +154,7 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
@@ -181,7 +180,7 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
         return None
     left, _, right = str(pattern.value).partition("->")
     names, out = left.split(), right.split()
-    if _is_param(x) or algebra.is_statistic(x):
+    if is_param(x) or algebra.is_statistic(x):
         return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
         return _moved(x, ("perm", *(names.index(n) for n in out)), call)

@@ -106,28 +106,28 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
         atom = replace(data.sole.atom, role=role, span=call.span)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
-    scaled = _scaled(data)
-    if scaled is not None:
-        return of_atom(replace(scaled, role=role, span=call.span), DType.PARAM, call.span)
     shape = shape_of(data)
+    made = _made_first(data)
+    if made is not None:
+        first = _first(data) if made.init == "ones" else None
+        atom = replace(made, role=role, init=_left(made), span=call.span, first=first)
+        return replace(of_atom(atom, DType.PARAM, call.span), shape=None if shape is None else Exact(shape))
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
     atom = Param("", role, init, shape, call.span, placed(shape), first=_first(data))
     return of_atom(atom, DType.PARAM, call.span)
 
 
-def _scaled(data: Value | None) -> Param | None:
-    """A tensor made on the spot that holds what it held, times any number."""
+def _made_first(data: Value | None) -> Param | None:
+    """The tensor that was made here and then scaled by numbers."""
     factors = data.mono.factors if isinstance(data, Product) else ()
-    made = [f for f in factors if isinstance(f.atom, Param)]
-    if (
-        len(made) != 1
-        or made[0].power != 1
-        or not all(isinstance(f.atom, Size | Scalar) for f in factors if f is not made[0])
-    ):
-        return None
-    atom = made[0].atom
-    held = isinstance(atom, Param) and (atom.init in ("zeros", "empty") or atom.maker == "Tensor-list")
-    return atom if held and isinstance(atom, Param) and atom.role == "tensor" and not atom.name else None
+    tensors = [f.atom for f in factors if not isinstance(f.atom, Size | Scalar)]
+    sole = tensors[0] if len(tensors) == 1 else None
+    return sole if isinstance(sole, Param) and not sole.name else None
+
+
+def _left(made: Param) -> str:
+    """What it holds once it is scaled."""
+    return made.init if made.init in ("zeros", "empty") or made.maker == "Tensor-list" else "data"
 
 
 def _first(data: Value | None) -> Mono | None:

@@ -1,0 +1,98 @@
+"""What a class has from the norm of torch that it derives from: its forward, and what its constructor sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from normlint.evaluate import attributes
+from normlint.evaluate.binding import Args
+from normlint.evaluate.dims import Exact
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import NOWHERE, Mono, Param
+from normlint.evaluate.objects import ClassRef, Instance, Partial
+from normlint.evaluate.ops import signatures
+from normlint.evaluate.ops.table import Arguments, Given, bind
+from normlint.evaluate.value import Constant, Defined, Opaque, Path, Product, Tup, Value, number, of_atom, scalar
+from normlint.text.finding import Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.machine import Machine
+
+_FUNCTIONS: Final = {
+    "torch.nn.LayerNorm": "torch.nn.functional.layer_norm",
+    "torch.nn.RMSNorm": "torch.nn.functional.rms_norm",
+}
+_GAINS: Final = {"weight": "ones", "bias": "zeros"}  # what they begin with
+
+
+def base_of(cls: ClassRef | None) -> str | None:
+    """The norm of torch's among the bases."""
+    outside = (path for owner in cls.lineage() for path in owner.outside) if cls else ()
+    return next((path for path in outside if path in _FUNCTIONS), None)
+
+
+def is_known(path: str) -> bool:
+    """A dotted path to one of torch's norms."""
+    return path in _FUNCTIONS
+
+
+def inherited(m: Machine, instance: Instance, name: str) -> Value | None:
+    """The base's forward, which is its function with what the instance holds, or its constructor."""
+    base = base_of(instance.cls)
+    if base is not None and name == "__init__":
+        return Defined(Partial(Path(f"{base}.__init__"), Args((Given(Defined(instance, "self"), NOWHERE),))), name)
+    if base is None or name != "forward":
+        return None
+    keywords = {name: Given(attributes.of_instance(m, instance, name, NOWHERE), NOWHERE) for name in _held(base)}
+    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), keywords)), f"super of {base}")
+
+
+def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
+    """`nn.LayerNorm.__init__(self, dim, eps=eps)`; None for the constructors of all other classes."""
+    base = dotted.removesuffix(".__init__")
+    receiver = args.positional[0].value if args.positional else None
+    if base not in _FUNCTIONS or not isinstance(receiver, Defined) or not isinstance(receiver.ref, Instance):
+        return None
+    initialise(base, receiver.ref, args._replace(positional=args.positional[1:]), span)
+    return Constant(None)
+
+
+def symbolic(base: str) -> Arguments:
+    """A symbol for each parameter of the base's constructor, where the text has no other."""
+    numbers = {name: float(d) if isinstance(d, float | bool) else None for name, d in _defaults(base).items()}
+    return Args((), {name: Given(scalar(name, default), NOWHERE) for name, default in numbers.items()})
+
+
+def _defaults(key: str) -> dict[str, object]:
+    return {p.name: p.value for p in signatures.overloads(key)[0]}
+
+
+def _held(base: str) -> list[str]:
+    """What an instance holds for its function, by the names of the function's parameters."""
+    return [name for name in _defaults(signatures.key_of(_FUNCTIONS[base]) or "") if name != "input"]
+
+
+def initialise(base: str, instance: Instance, args: Arguments, span: Span) -> None:
+    """Set the attributes that the base documents."""
+    call = bind(base, base, span, args)
+    given = {name: call.get(name) for name in ("normalized_shape", "eps", "elementwise_affine", "bias")}
+    eps = given["eps"] or _value(_defaults(base)["eps"])
+    instance.attrs["eps"] = scalar("self.eps") if isinstance(eps, Opaque) else eps
+    shape = _lengths(given["normalized_shape"])
+    for name, init in _GAINS.items():
+        flags = [given["elementwise_affine"], *([given["bias"]] * (name == "bias"))]
+        if any(isinstance(flag, Constant) and flag.value is False for flag in flags):
+            instance.attrs[name] = Constant(None)
+        elif name in _held(base):
+            param = Param(name, "parameter", init, shape, span, maker=base)
+            value = of_atom(param, DType.PARAM, span)
+            instance.attrs[name] = value if shape is None else value.of_shape(Exact(shape))
+
+
+def _lengths(size: Value | None) -> tuple[Mono | None, ...] | None:
+    items = size.items if isinstance(size, Tup) else (size,)
+    return tuple(i.mono if isinstance(i, Product) and not i.tensor else None for i in items)
+
+
+def _value(default: object) -> Value:
+    return number(default) if isinstance(default, float) else Constant(None)

@@ -56,7 +56,8 @@ def _clips(c: Computation) -> bool:
 
 def _of_weights(c: Computation) -> bool:
     """What is normalized is a parameter itself."""
-    return bool(c.input.factors) and all(isinstance(f.atom, Param) for f in c.input.factors)
+    atoms = [f.atom for f in c.input.factors]
+    return bool(atoms) and all(isinstance(a, Param) and a.role != "tensor" for a in atoms)
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
@@ -99,7 +100,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
     if len(axes) > 1:
         if c.fused and named and c.placing.over_tokens:
             return True
-        meant = _gain_is_last(c) or c.placing.apart or (owner.intent == "rms" and -1 in axes)
+        meant = _gain_is_last(c) or c.placing.apart
         return named and gain and (meant or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:

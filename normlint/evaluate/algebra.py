@@ -29,15 +29,7 @@ from normlint.evaluate.monomial import (
     positive,
     raised,
 )
-from normlint.evaluate.value import (
-    Constant,
-    Method,
-    Opaque,
-    Product,
-    Value,
-    number,
-    of_atom,
-)
+from normlint.evaluate.value import Constant, Method, Opaque, Product, Value, number, of_atom
 from normlint.text.finding import Span
 
 MAX_DEPTH = 24  # past this an opaque value is known by its place only

@@ -27,15 +27,7 @@ from normlint.evaluate.monomial import (
     stats_of,
 )
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import (
-    AxesOf,
-    Constant,
-    Product,
-    Tup,
-    Value,
-    number,
-    of_atom,
-)
+from normlint.evaluate.value import AxesOf, Constant, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 
 TWO = Fraction(2)

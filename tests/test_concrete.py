@@ -88,7 +88,7 @@ def test_a_hostile_program_is_refused(name: str) -> None:
 
 WATCHED = """
 import sys, torch, numpy, einops, torch.utils.checkpoint
-from normlint.evaluate.concrete import Program, natives
+from normlint.evaluate.concrete import Program, calls
 from tests.test_concrete import HOSTILE
 events, watching = set(), False
 def hook(event, args):

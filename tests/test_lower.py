@@ -245,7 +245,6 @@ DEEP = {
     "a chain of attributes": "x = a" + ".b" * 400,
     "a chain without end": "x = a" + ".b" * 20_000,
     "terms": "x = " + "a + " * 400 + "a",
-    "and": "x = " + "a and " * 400 + "a",
     "calls in calls": "x = " + "f(" * 180 + "a" + ")" * 180,
     "branches": "if a: b\n" + "elif a: b\n" * 400,
 }

@@ -29,15 +29,7 @@ from normlint.evaluate.monomial import (
     positive,
     raised,
 )
-from normlint.evaluate.value import (
-    Constant,
-    Method,
-    Opaque,
-    Product,
-    Value,
-    number,
-    of_atom,
-)
+from normlint.evaluate.value import Constant, Method, Opaque, Product, Value, number, of_atom
 from normlint.text.finding import Span
 
 MAX_DEPTH = 24  # past this an opaque value is known by its place only
@@ -142,7 +134,10 @@ def constant(value: Product) -> Product:
     same = held(value)
     atom = value.mono.factors[0].atom if same is not None else None
     gain = isinstance(atom, Param) and atom.maker in _GAINS and atom.shape
-    return value if same is None or gain else replace(value, mono=same)
+    if same is None or gain:
+        return value
+    alone = isinstance(atom, Param) and atom.shape == ()  # promotes no more than a number
+    return replace(value, mono=same, dtype=DType.WEAK if alone else value.dtype)
 
 
 _NUMBERS = {"ones": Mono(1.0), "zeros": Mono(0.0)}

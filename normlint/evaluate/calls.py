@@ -12,19 +12,7 @@ from normlint.evaluate.ops import OPS, shaping
 from normlint.evaluate.ops.table import Arguments, Given, bind, key_of, method_key, op_name, row
 from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
-from normlint.evaluate.value import (
-    Constant,
-    Defined,
-    Dict,
-    Member,
-    Method,
-    Opaque,
-    Path,
-    Product,
-    Tup,
-    Value,
-    scalar,
-)
+from normlint.evaluate.value import Constant, Defined, Dict, Member, Method, Opaque, Path, Product, Tup, Value, scalar
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:

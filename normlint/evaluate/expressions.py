@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from normlint.evaluate import algebra, attributes, subscripts
@@ -160,13 +161,15 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
 
 def _logic(m: Machine, env: Env, node: s.Logic) -> Value:
     """`a or b` as a value: a where the test says so."""
-    left = m.eval(env, node.left)
-    if node.op == "or" and isinstance(left, Product) and not left.tensor:
-        right = m.eval(env, node.right)
-        if isinstance(right, Product) and right.number == 0:
-            return left  # a number or else 0 is that number
-    taken = m.truth(env, node.left)
-    return left if taken == (node.op == "or") else m.eval(env, node.right)
+    for one, following in pairwise(node.values):
+        value = m.eval(env, one)
+        if node.op == "or" and isinstance(value, Product) and not value.tensor:
+            other = m.eval(env, following)
+            if isinstance(other, Product) and other.number == 0:
+                return value  # a number or else 0 is that number
+        if m.truth(env, one) == (node.op == "or"):
+            return value
+    return m.eval(env, node.values[-1])
 
 
 def _if_expr(m: Machine, env: Env, node: s.IfExpr) -> Value:

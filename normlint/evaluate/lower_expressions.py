@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +13,6 @@ from normlint.text.finding import Span
 from normlint.text.source import line_starts
 
 MOST_NESTED: Final = 150  # statements and expressions in one another
-_WORD = re.compile(r"\b(?:and|or)\b")
 
 
 class Expressions:
@@ -119,24 +117,6 @@ class Expressions:
         rights = tuple((_SYMBOLS[type(op)], self.expr(right)) for op, right in pairs)
         return s.Compare(self.at(node), self.expr(node.left), rights)
 
-    def logic(self, node: ast.BoolOp) -> s.Expr:
-        """`a and b and c` is (a and b) and c."""
-        if len(node.values) > MOST_NESTED:
-            return self.left_out(node)
-        op = _SYMBOLS[type(node.op)]
-        start, end = self.at(node)
-        found = self.expr(node.values[0])
-        for number, value in enumerate(node.values[1:], 2):
-            last = number == len(node.values)
-            found = s.Logic(Span(start, end if last else self.closed(value)), op, found, self.expr(value))
-        return found
-
-    def closed(self, node: ast.expr) -> int:
-        """Where an operand in the middle ends, with its parentheses: in front of the next `and` or `or`."""
-        end = self.at(node).end - self.offset
-        match = _WORD.search(self.text, end)
-        return self.offset + (end if match is None else end + len(self.text[end : match.start()].rstrip()))
-
     def inner(self, node: ast.expr) -> Span:
         """Without the parentheses that belong to a tuple or a generator."""
         start, end = (at - self.offset for at in self.at(node))
@@ -235,7 +215,8 @@ _SYMBOLS: dict[type[Any], str] = {
 PLAIN: dict[type[ast.AST], tuple[Any, ...]] = {
     ast.Name: (s.Name, "id"), ast.Attribute: (s.Attribute, "value", "attr"), ast.UnaryOp: (s.Unary, "op", "operand"),
     ast.BinOp: (s.Binary, "op", "left", "right"), ast.IfExp: (s.IfExpr, "test", "body", "orelse"),
-    ast.NamedExpr: (s.Walrus, "target", "value"), ast.Expr: (s.Evaluate, "value"), ast.Return: (s.Return, "value"),
+    ast.NamedExpr: (s.Walrus, "target", "value"), ast.BoolOp: (s.Logic, "op", "values"),
+    ast.Expr: (s.Evaluate, "value"), ast.Return: (s.Return, "value"),
     ast.Assign: (s.Assign, "targets", "value"), ast.AugAssign: (s.Augment, "target", "op", "value"),
     ast.Raise: (s.Raise, "exc"), ast.If: (s.If, "test", "body", "orelse"),
     ast.For: (s.Loop, "target", "iter", "body", "orelse"), ast.AsyncFor: (s.Loop, "target", "iter", "body", "orelse"),
@@ -243,7 +224,7 @@ PLAIN: dict[type[ast.AST], tuple[Any, ...]] = {
 }  # fmt: skip
 _E = Expressions
 _EXPR: dict[type[ast.AST], Callable[[Expressions, Any], s.Expr]] = {
-    ast.Constant: _E.constant, ast.Call: _E.call, ast.Compare: _E.compare, ast.BoolOp: _E.logic,
+    ast.Constant: _E.constant, ast.Call: _E.call, ast.Compare: _E.compare,
     ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence, ast.Set: _E.sequence,
     ast.Dict: _E.mapping, ast.Lambda: _E.lambda_, ast.JoinedStr: _E.joined, ast.ListComp: _E.comprehension,
     ast.SetComp: _E.comprehension, ast.GeneratorExp: _E.comprehension, ast.DictComp: _E.comprehension,

@@ -12,13 +12,7 @@ from normlint.evaluate.context import MAX_STEPS, Context, Exhausted, Flow
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef
 from normlint.evaluate.ops.table import Arguments
-from normlint.evaluate.value import (
-    Defined,
-    Path,
-    Product,
-    Tup,
-    Value,
-)
+from normlint.evaluate.value import Defined, Path, Product, Tup, Value
 from normlint.evaluate.walk import definitions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass

@@ -10,15 +10,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import ClassRef
 from normlint.evaluate.ops import shaping
-from normlint.evaluate.value import (
-    Constant,
-    Defined,
-    Opaque,
-    Product,
-    Tup,
-    Value,
-    of_atom,
-)
+from normlint.evaluate.value import Constant, Defined, Opaque, Product, Tup, Value, of_atom
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:

@@ -116,7 +116,7 @@ class Mono:
             merged[f.atom] = f if old is None else Factor(old.atom, old.power + f.power, _joined(old, f), old.span)
         return Mono(self.coef * other.coef, tuple(f for f in merged.values() if f.power))
 
-    def map(self, change: Atoms) -> Mono:
+    def map(self, change: Callable[[Atom], Atom]) -> Mono:
         """Every atom changed, also those under eps."""
         return Mono(self.coef, tuple(Factor(_map(f.atom, change), f.power, f.steps, f.span) for f in self.factors))
 
@@ -127,13 +127,6 @@ class Mono:
 def _joined(one: Factor, two: Factor) -> tuple[Step, ...]:
     """The steps of both, each once: x = x * x would double them at every line."""
     return tuple(dict.fromkeys(one.steps + two.steps))
-
-
-class Atoms:
-    """A change of atoms; `Mono.map` applies it from the inside out."""
-
-    def __call__(self, atom: Atom) -> Atom:
-        raise NotImplementedError
 
 
 # --- atoms -----------------------------------------------------------------------------------------------------------
@@ -301,7 +294,7 @@ def _depth(atom: Atom) -> int:
     return 0
 
 
-def _map(atom: Atom, change: Atoms) -> Atom:
+def _map(atom: Atom, change: Callable[[Atom], Atom]) -> Atom:
     if isinstance(atom, Plus):
         atom = replace(atom, inner=atom.inner.map(change))
     return change(atom)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.ops.table import Arguments
 from normlint.evaluate.value import Value
 from normlint.text.frozen import kept
+
+MOST_ABOVE: Final = 64  # bases of a class
 
 
 @dataclass
@@ -73,10 +76,12 @@ class ClassRef:
         return found
 
     def lineage(self) -> Iterator[ClassRef]:
-        """The class itself and its bases in the text, nearest first, each once."""
+        """The class itself and its bases in the text, nearest first, each once; of very many the nearest."""
         todo, known = [self], {self}
-        for cls in todo:
+        for number, cls in enumerate(todo):
             yield cls
+            if number == MOST_ABOVE:
+                return
             new = [base for base in dict.fromkeys(cls.bases) if base not in known]
             known.update(new)
             todo += new

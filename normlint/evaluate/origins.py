@@ -199,7 +199,8 @@ def item_of(value: Value, key: object) -> Value:
         return value
     if len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):
         return value._replace(made=()) if value.made else value
-    return value._replace(bare=frozenset([f"{label}[{key}]" for label in value.bare]), made=())
+    named = tuple(made for made in value.made if isinstance(made, tuple)) if value.made else ()  # a table of functions
+    return value._replace(bare=frozenset([f"{label}[{key}]" for label in value.bare]), made=named)
 
 
 def library(node: ast.expr, names: frozenset[str] = LIBRARIES) -> bool:

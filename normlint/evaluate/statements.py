@@ -15,18 +15,7 @@ from normlint.evaluate.context import Abandon
 from normlint.evaluate.dims import without
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops.casts import cast
-from normlint.evaluate.value import (
-    Constant,
-    Defined,
-    Dict,
-    Opaque,
-    Path,
-    Product,
-    Shape,
-    Tup,
-    Value,
-    scalar,
-)
+from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Shape, Tup, Value, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 

@@ -86,7 +86,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
         last = isinstance(index[-1], Constant) and index[-1].value is None
-        return replace(shapes.with_axis(base, -1 if last else at), shape=dims)
+        behind = isinstance(index[0], Constant) and index[0].value is ...
+        return replace(shapes.with_axis(base, -1 if last else at - len(index) if behind else at), shape=dims)
     if plain:
         return base
     kept = _last(node.index, index)

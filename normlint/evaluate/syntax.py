@@ -92,11 +92,10 @@ class Compare(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Logic(Expr):
-    """`left and right`, `left or right`."""
+    """`a and b and c`, `a or b`."""
 
     op: str
-    left: Expr
-    right: Expr
+    values: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.monomial import (
-    NOWHERE,
-    Abs,
-    Apply,
-    Input,
-    Mono,
-    Param,
-    Scalar,
-    Size,
-)
-from normlint.evaluate.value import (
-    Constant,
-    Defined,
-    Dtype,
-    Opaque,
-    Path,
-    Product,
-    Shape,
-    Tup,
-    Value,
-)
+from normlint.evaluate.monomial import NOWHERE, Abs, Apply, Input, Mono, Param, Scalar, Size
+from normlint.evaluate.value import Constant, Defined, Dtype, Opaque, Path, Product, Shape, Tup, Value
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -97,10 +78,8 @@ def truth(m: Machine, env: Env, node: s.Expr) -> bool:
         case s.Unary(op="not", operand=operand):
             m.ctx.prefer = None if m.ctx.prefer is None else not m.ctx.prefer
             return not m.truth(env, operand)
-        case s.Logic(op="and", left=left, right=right):
-            return m.truth(env, left) and m.truth(env, right)
-        case s.Logic(op="or", left=left, right=right):
-            return m.truth(env, left) or m.truth(env, right)
+        case s.Logic(op=op, values=values):
+            return (all if op == "and" else any)(m.truth(env, value) for value in values)
         case s.Compare(left=left, rights=((op, right),)):
             return _compare(m, m.eval(env, left), op, m.eval(env, right))
         case s.Compare(left=left, rights=rights):

@@ -93,7 +93,8 @@ class _Cutter:
         """What each candidate needs; those that need one another, or the same reduction, are together."""
         groups: list[set[Piece]] = []
         loose = [piece for piece in self._begin if piece.kind in _LOOSE]
-        for begin in [loose] * bool(loose) + [[piece] for piece in self._begin if piece.kind not in _LOOSE]:
+        others = [[piece] for piece in self._begin if piece.kind not in _LOOSE]
+        for begin in [loose] * bool(loose) + others[::-1]:  # what comes last needs most
             if any(begin[0] in group for group in groups):  # and so is all that it needs
                 continue
             needed = self._needed(begin)

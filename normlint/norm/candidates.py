@@ -28,6 +28,7 @@ Callers = frozenset[tuple[str, frozenset[str]]]
 _MOST_CALLS: Final = 200  # followed in one text
 _LOOSE: Final = ("plain", "compound")
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_BARE: Final = re.compile(r"(?<![\w.])\w+")
 _DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
 _CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
@@ -76,7 +77,7 @@ def is_base(text: str, name: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _bases(text: str) -> frozenset[str]:
-    return frozenset(word for line in _DERIVED.findall(text) for word in _WORD.findall(line))
+    return frozenset(word for line in _DERIVED.findall(text) for word in _BARE.findall(line))
 
 
 def _is_part(char: str) -> bool:

@@ -259,7 +259,7 @@ def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str,
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
     meant = (f for f in group if is_feature_norm(f.computation, owner))
-    kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span) for f in meant)
+    kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
     if bare:
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast

@@ -14,7 +14,7 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.module import Module
-from normlint.evaluate.objects import ClassRef, FunctionRef
+from normlint.evaluate.objects import MOST_ABOVE, ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
@@ -102,7 +102,11 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
     """The methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
     have = {m.name for m in methods}
-    for owner in list(cls.lineage())[1:]:
+    above = list(cls.lineage())[1:]
+    if len(above) >= MOST_ABOVE:
+        module.unread.setdefault(cls.qualname, cls.node.span)
+        return
+    for owner in above:
         inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
         methods += [f for f in inherited if f.name not in have]
         have |= {m.name for m in inherited}

@@ -8,19 +8,7 @@ from fractions import Fraction
 
 from normlint.evaluate.context import Note
 from normlint.evaluate.dtypes import HALVES, DType
-from normlint.evaluate.monomial import (
-    ALL,
-    NOWHERE,
-    TRAILING,
-    Atom,
-    Input,
-    Mono,
-    Offset,
-    Param,
-    Stat,
-    Step,
-    bears_data,
-)
+from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Atom, Input, Mono, Offset, Param, Stat, Step, bears_data
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass

@@ -5,15 +5,7 @@ from __future__ import annotations
 import re
 from math import isnan
 
-from normlint.evaluate.monomial import (
-    ALL,
-    TRAILING,
-    Apply,
-    Atom,
-    Mono,
-    Scalar,
-    Stat,
-)
+from normlint.evaluate.monomial import ALL, TRAILING, Apply, Atom, Mono, Scalar, Stat
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import Computation, Count, Gain
 

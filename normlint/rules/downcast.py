@@ -94,13 +94,7 @@ def _widened_last(c: Computation) -> bool:
     return bool(casts) and casts[-1].dtype is DType.FP32 and casts[-1].span.end >= c.joined.end
 
 
-@rule(
-    "NRM205",
-    name="half-precision-statistic",
-    fix=Applicability.SAFE,
-    about=("dtype",),
-    dtypes=HALVES,
-)
+@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 

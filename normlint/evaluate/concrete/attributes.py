@@ -135,7 +135,7 @@ def has(value: Any, name: str) -> bool:
     """`hasattr(value, name)`: of a module of the table, whether the real one has it."""
     if isinstance(value, Space):
         return world.has(value, name)
-    if world.is_tensor(value) and not name.startswith("_"):
+    if world.is_torch(value, "Tensor") and not name.startswith("_"):
         return hasattr(value, name)
     try:
         get(value, name)
@@ -158,5 +158,7 @@ def refuse_odd_text(value: Any, depth: int = 0) -> None:
         for key, item in value.items():
             refuse_odd_text(key, depth + 1)
             refuse_odd_text(item, depth + 1)
-    elif not (value is None or isinstance(value, int | float | str) or world.has_plain_text(value)):
+    elif not (
+        value is None or isinstance(value, int | float | str) or world.is_torch(value, "dtype device Size Tensor")
+    ):
         raise Unsupported(f"the text of a {type(value).__name__}")

@@ -6,7 +6,6 @@ only those of a list may be defined, so that nothing is called at a moment that 
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final
 from weakref import WeakSet
 
@@ -71,7 +70,7 @@ def own_names(value: Any) -> Any:
     """The names that the text has given the object."""
     held = getattr(value, "__dict__", {})
     if not is_module(value):
-        return held if is_interpreted(type(value)) or world.keeps_names(value) else {}
+        return held if is_interpreted(type(value)) or world.is_torch(value, f"Tensor {world.CONTEXT}") else {}
     internals = world.module_internals()
     own = {name for name in held if name not in internals}
     return own.union(*(held.get(table, ()) for table in ("_parameters", "_buffers", "_modules")))
@@ -79,10 +78,4 @@ def own_names(value: Any) -> Any:
 
 def is_module(value: object) -> bool:
     """Whether it is a module, of the text or of torch; nothing is imported to find out."""
-    torch = sys.modules.get("torch.nn")
-    return torch is not None and isinstance(value, torch.Module)
-
-
-def is_context(value: object) -> bool:
-    """Whether `with` may enter it."""
-    return is_interpreted(type(value)) or world.is_context(value)
+    return world.is_torch(value, "nn.Module")

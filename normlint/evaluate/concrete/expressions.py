@@ -9,15 +9,7 @@ from typing import Any
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, calls, classes, functions, statements
-from normlint.evaluate.concrete.values import (
-    COMPREHENSION,
-    FUNCTION,
-    MODULE,
-    MOST_ITEMS,
-    Scope,
-    Typing,
-    Unsupported,
-)
+from normlint.evaluate.concrete.values import COMPREHENSION, FUNCTION, MODULE, MOST_ITEMS, Scope, Typing, Unsupported
 
 
 def evaluate(scope: Scope, node: s.Expr) -> Any:
@@ -147,8 +139,11 @@ def _compare(scope: Scope, node: s.Compare) -> Any:
 
 
 def _logic(scope: Scope, node: s.Logic) -> Any:
-    left = evaluate(scope, node.left)
-    return left if bool(left) == (node.op == "or") else evaluate(scope, node.right)
+    for one in node.values[:-1]:
+        value = evaluate(scope, one)
+        if bool(value) == (node.op == "or"):
+            return value
+    return evaluate(scope, node.values[-1])
 
 
 def _if(scope: Scope, node: s.IfExpr) -> Any:

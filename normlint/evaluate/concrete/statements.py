@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import spread
-from normlint.evaluate.concrete import attributes, calls, classes, expressions, functions
+from normlint.evaluate.concrete import attributes, calls, classes, expressions, functions, world
 from normlint.evaluate.concrete.values import CLASS, MODULE, Scope, Unknown, Unsupported, known
 
 
@@ -184,7 +184,7 @@ def _with(scope: Scope, stmt: s.With) -> Outcome:
     with ExitStack() as stack:
         for node, target in stmt.items:
             manager = expressions.evaluate(scope, node)
-            if not classes.is_context(manager):
+            if not (classes.is_interpreted(type(manager)) or world.is_context(manager)):
                 raise Unsupported(f"with {type(manager).__name__}")
             entered = stack.enter_context(manager)
             if target is not None:

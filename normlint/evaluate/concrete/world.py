@@ -11,6 +11,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import operator
 import sys
 from collections import abc
 from functools import cache
@@ -283,10 +284,10 @@ _BUILTINS: Final = frozenset(
 @cache
 def builtin(name: str) -> Any:
     """One of Python's own names. Raises Unsupported for those that aren't in the table, NameError for no name."""
-    from normlint.evaluate.concrete import natives
+    from normlint.evaluate.concrete.calls import OWN
 
-    if name in natives.OWN:
-        return Native(name, natives.OWN[name]) if name != "str" else str
+    if name in OWN:
+        return Native(name, OWN[name]) if name != "str" else str
     found = getattr(builtins, name, None)
     if isinstance(found, type) and issubclass(found, Exception):
         return found
@@ -334,33 +335,21 @@ def is_base(kind: type) -> bool:
     )
 
 
-def is_tensor(value: Any) -> bool:
-    """Whether it is one of torch's tensors."""
+def is_torch(value: Any, names: str) -> bool:
+    """Whether it is an object of one of these classes of torch's; torch isn't imported to find out."""
     torch = _torch()
-    return torch is not None and isinstance(value, torch.Tensor)
+    return torch is not None and isinstance(value, _named(torch, names))
+
+
+@cache
+def _named(torch: Any, names: str) -> tuple[type, ...]:
+    return tuple(operator.attrgetter(name)(torch) for name in names.split())
 
 
 def is_context(value: Any) -> bool:
     """Whether it is one of the known context managers."""
-    if isinstance(value, contextlib.nullcontext | contextlib.suppress):
-        return True
-    torch = _torch()
-    if torch is None:
-        return False
-    modes = (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled, torch.autocast)
-    return isinstance(value, modes)
-
-
-def has_plain_text(value: Any) -> bool:
-    """Whether `str` of it says nothing about where it lies in memory."""
-    torch = _torch()
-    return torch is not None and isinstance(value, torch.dtype | torch.device | torch.Size | torch.Tensor)
-
-
-def keeps_names(value: Any) -> bool:
-    """Whether the text may give it attributes, and read those."""
-    torch = _torch()
-    return torch is not None and isinstance(value, torch.Tensor | torch.autograd.function.FunctionCtx)
+    modes = "no_grad enable_grad inference_mode set_grad_enabled autocast"
+    return isinstance(value, contextlib.nullcontext | contextlib.suppress) or is_torch(value, modes)
 
 
 def module_internals() -> frozenset[str]:
@@ -391,13 +380,16 @@ _OF_MODULE: Final = frozenset(
         "__init__ __call__ __len__ __getitem__ __contains__ _get_name"
     ).split()
 )
-_OF_FUNCTION: Final = frozenset("apply forward backward".split())
-_OF_CONTEXT: Final = frozenset(
-    (
-        "save_for_backward saved_tensors needs_input_grad mark_non_differentiable mark_dirty set_materialize_grads"
-    ).split()
-)
-_TENSOR_WRITES: Final = frozenset("data grad requires_grad".split())
+_OF_FUNCTION: Final = ("apply", "forward", "backward")
+CONTEXT: Final = "autograd.function.FunctionCtx"
+_OTHERS: Final = {
+    CONTEXT: "save_for_backward saved_tensors needs_input_grad mark_non_differentiable mark_dirty "
+    "set_materialize_grads",
+    "Size": "count index numel",
+    "dtype": "is_floating_point is_complex itemsize is_signed",
+    "device": "type index",
+    "finfo iinfo": "min max eps tiny smallest_normal resolution bits dtype",
+}
 
 
 def _is_method(name: str) -> bool:
@@ -431,23 +423,15 @@ def may_read(value: Any, name: str) -> bool:
     """Whether the table has this attribute of an object of torch's or of the caller's."""
     if is_trusted(value):
         return not name.startswith("_")
-    torch = _torch()
-    if torch is None:
+    if _torch() is None:
         return False
-    if isinstance(value, torch.Tensor):
+    if is_torch(value, "Tensor"):
         return name in _OF_TENSOR or _is_method(name) or name in vars(value)
-    if isinstance(value, torch.nn.Module):
+    if is_torch(value, "nn.Module"):
         return _module_may(value, name)
-    if isinstance(value, torch.autograd.function.FunctionCtx):
-        return name in _OF_CONTEXT or name in vars(value)
-    if isinstance(value, torch.Size):
-        return name in ("count", "index", "numel")
-    if isinstance(value, torch.dtype):
-        return name in ("is_floating_point", "is_complex", "itemsize", "is_signed")
-    if isinstance(value, torch.device):
-        return name in ("type", "index")
-    if isinstance(value, torch.finfo | torch.iinfo):
-        return name in ("min", "max", "eps", "tiny", "smallest_normal", "resolution", "bits", "dtype")
+    for kinds, words in _OTHERS.items():
+        if is_torch(value, kinds):
+            return name in words.split() or name in getattr(value, "__dict__", ())
     return isinstance(value, collections.OrderedDict) or (_is_result(value) and not name.startswith("_"))
 
 
@@ -490,9 +474,5 @@ def class_may(owner: type, name: str) -> bool:
 
 def may_write(value: Any, name: str) -> bool:
     """Whether `value.name = …` is a plain attribute, of an object that isn't the text's own."""
-    torch = _torch()
-    if torch is None:
-        return False
-    if isinstance(value, torch.Tensor):
-        return name in _TENSOR_WRITES or not hasattr(torch.Tensor, name)
-    return isinstance(value, torch.autograd.function.FunctionCtx) and not hasattr(type(value), name)
+    plain = is_torch(value, "Tensor") and name in ("data", "grad", "requires_grad")
+    return plain or (is_torch(value, f"Tensor {CONTEXT}") and not hasattr(type(value), name))

@@ -8,13 +8,7 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import NAMED, DType, promote
 from normlint.evaluate.monomial import Step
 from normlint.evaluate.ops.table import Bound, op
-from normlint.evaluate.value import (
-    Constant,
-    Dtype,
-    Opaque,
-    Product,
-    Value,
-)
+from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Value
 from normlint.text.finding import Span
 
 

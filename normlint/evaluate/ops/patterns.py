@@ -24,10 +24,7 @@ def einops_reduce(ctx: Context, call: Bound) -> Value | None:
     axes, keepdim = found
     everything = len(axes) == len(str(pattern.value).partition("->")[0].split())
     named = Constant(None) if everything else Tup(tuple(Product(Mono(float(a))) for a in axes))
-    values = {
-        "dim": Given(named, call.span_of("pattern")),
-        "keepdim": Given(Constant(keepdim), NOWHERE),
-    }
+    values = {"dim": Given(named, call.span_of("pattern")), "keepdim": Given(Constant(keepdim), NOWHERE)}
     return reduce(ctx, replace(call, values=values), x, str(kind))
 
 

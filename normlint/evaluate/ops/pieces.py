@@ -102,6 +102,9 @@ def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or cut.gone is not stacked or one.layout != cut.layout or (axis != cut.axis and not stacked):
         return None
+    stats = [atom.inner for atom in _atoms(one.mono) if isinstance(atom, Stat)]
+    if not algebra.is_statistic(one) and any(set(_cuts(inner)) for inner in stats):
+        return None  # a norm of each part, and read as such
     mono = _healed(one.mono, _of_piece, cut)
     layout = one.layout if axis == cut.axis else (*one.layout, ("move", cut.axis, axis))
     return None if mono is None else replace(one, mono=mono, layout=layout, shape=None)

@@ -27,15 +27,7 @@ from normlint.evaluate.monomial import (
     stats_of,
 )
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import (
-    AxesOf,
-    Constant,
-    Product,
-    Tup,
-    Value,
-    number,
-    of_atom,
-)
+from normlint.evaluate.value import AxesOf, Constant, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 
 TWO = Fraction(2)
@@ -128,7 +120,7 @@ def _before(ctx: Context, x: Product, axes: Axes, keepdim: bool) -> tuple[Produc
     added = name == "axis" and place < 0 and axis < 0 and axis != place
     before = axis + (axis < place) if added else int(str(places[0]))
     stands = added and (keepdim or place + (place < axis) == before)  # the new axis, where the reduced one was
-    if not stands and not (name == "move" and axis == place):
+    if not stands and not (name == "move" and axis == place and before < 0):
         return x, axes, keepdim, x.layout
     base = replace(x, layout=x.layout[:-1], shape=without(ctx.dims(x), (place,)) if added else None)
     base, found, kept, layout = _before(ctx, base, (before,), keepdim or added)

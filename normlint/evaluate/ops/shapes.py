@@ -6,57 +6,24 @@ from dataclasses import replace
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import (
-    Atom,
-    Atoms,
-    Layout,
-    Mono,
-    Param,
-    Stat,
-    bears_stat,
-    stats_of,
-)
+from normlint.evaluate.monomial import Layout, Mono, Param, Stat, bears_stat, stats_of
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, op
-from normlint.evaluate.value import (
-    Constant,
-    Product,
-    Shape,
-    Value,
-)
+from normlint.evaluate.value import Constant, Product, Shape, Value
 
 
-class _KeepAxis(Atoms):
-    """A statistic that lost its axis has it back."""
-
-    def __call__(self, atom: Atom) -> Atom:
-        return replace(atom, keepdim=True) if isinstance(atom, Stat) else atom
-
-
-class _DropAxis(Atoms):
-    """A statistic that loses the axis that was kept for it."""
-
-    def __call__(self, atom: Atom) -> Atom:
-        return replace(atom, keepdim=False) if isinstance(atom, Stat) else atom
-
-
-class _Placed(Atoms):
-    """A parameter that no longer lies along the last axis."""
-
-    def __init__(self, axis: str) -> None:
-        self.axis = axis
-
-    def __call__(self, atom: Atom) -> Atom:
-        return replace(atom, axis=self.axis) if isinstance(atom, Param) else atom
+def _keeping(mono: Mono, keepdim: bool) -> Mono:
+    """The statistics have back the axis that they lost, or lose the one that was kept for them."""
+    return mono.map(lambda atom: replace(atom, keepdim=keepdim) if isinstance(atom, Stat) else atom)
 
 
 def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
     if algebra.is_statistic(x) or (position == -1 and _masked(x)):
-        return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
+        return replace(x, mono=_keeping(x.mono, True)) if _restores(x, position) else x
     if is_param(x):
         return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
@@ -81,7 +48,8 @@ def is_param(x: Product) -> bool:
 
 def placed(x: Product, axis: str) -> Product:
     """A parameter along the last axis, or another."""
-    return replace(x, mono=x.mono.map(_Placed(axis)), shape=None)
+    mono = x.mono.map(lambda atom: replace(atom, axis=axis) if isinstance(atom, Param) else atom)
+    return replace(x, mono=mono, shape=None)
 
 
 @op("unsqueeze")
@@ -107,7 +75,7 @@ def view(ctx: Context, call: Bound) -> Value | None:
 def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
-        return replace(x, mono=x.mono.map(_KeepAxis()), span=call.span) if trailing_one else x
+        return replace(x, mono=_keeping(x.mono, True), span=call.span) if trailing_one else x
     if is_param(x):
         return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
@@ -119,7 +87,7 @@ def view_as(ctx: Context, call: Bound) -> Value | None:
     return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
 
 
-@op("flatten unflatten unfold swapdims movedim moveaxis ravel")
+@op("flatten unflatten unfold swapdims ravel")
 def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
@@ -155,7 +123,7 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     gone = axes_of(call.get("dim"), None)
     if gone is None or isinstance(gone, str) or len(gone) == 1:
         return dropped(x, gone[0] if isinstance(gone, tuple) else None)
-    return replace(x, mono=x.mono.map(_DropAxis())) if [s.axes for s in stats_of(x.mono)] == [gone] else None
+    return replace(x, mono=_keeping(x.mono, False)) if [s.axes for s in stats_of(x.mono)] == [gone] else None
 
 
 def dropped(x: Product, axis: float | None) -> Product | None:
@@ -164,7 +132,7 @@ def dropped(x: Product, axis: float | None) -> Product | None:
     axes = [stat.axes for stat in stats_of(x.mono)]
     if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
         return replace(x, layout=x.layout[:-1])
-    return replace(x, mono=x.mono.map(_DropAxis())) if axis is not None and axes == [(axis,)] else None
+    return replace(x, mono=_keeping(x.mono, False)) if axis is not None and axes == [(axis,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -182,6 +150,8 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
         return False
     if before[0] == "swap":
         return before == after
+    if before[0] == "move":
+        return before[1:] == after[:0:-1]
     one, two = before[1:], after[1:]
     return len(one) == len(two) and all(isinstance(i, int) and one[i] == k for k, i in enumerate(two))
 
@@ -200,7 +170,7 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
     if is_param(x) or algebra.is_statistic(x):
-        return x
+        return replace(x, layout=x.layout[:-1]) if x.layout and _undoes(x.layout[-1], token) else x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
 
@@ -211,6 +181,15 @@ def transpose(ctx: Context, call: Bound) -> Value | None:
         return None
     pair = sorted((one.whole, two.whole))
     return _moved(x, ("swap", *pair), call)
+
+
+@op("movedim moveaxis")
+def moved(ctx: Context, call: Bound) -> Value | None:
+    """One axis at another place."""
+    x, one, two = call.product("input"), call.product("source"), call.product("destination")
+    if x is None or not x.tensor or one is None or two is None or one.number is None or two.number is None:
+        return relayout(ctx, call)
+    return _moved(x, ("move", int(one.number), int(two.number)), call)
 
 
 def transposed(ctx: Context, x: Product, name: str) -> Product:

@@ -6,18 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import (
-    DEEPEST,
-    ONE_LONG,
-    SCALAR,
-    Changed,
-    Dims,
-    Exact,
-    Swapped,
-    depth,
-    with_new,
-    without,
-)
+from normlint.evaluate.dims import DEEPEST, ONE_LONG, SCALAR, Changed, Dims, Exact, Swapped, depth, with_new, without
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.lettered import einsum_dims, rearranged

@@ -9,15 +9,7 @@ from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Scalar, Size
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import (
-    Dtype,
-    Opaque,
-    Product,
-    Shape,
-    Tup,
-    Value,
-    of_atom,
-)
+from normlint.evaluate.value import Dtype, Opaque, Product, Shape, Tup, Value, of_atom
 
 _INIT = {
     "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "data", "randn": "random",

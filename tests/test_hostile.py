@@ -18,7 +18,7 @@ from normlint.faces.render import View
 from normlint.faces.shows import norms_text
 from normlint.text.source import Place
 from tests.hostile import Hostile, hostile, small
-from tests.hostile.builder import MOST, NORM, function
+from tests.hostile.builder import HEAD, MOST, NORM, function
 
 SMALL = list(small())
 SOME = 300  # of them
@@ -69,6 +69,15 @@ def test_a_function_that_is_too_large_is_told(line: str) -> None:
     assert report.unread == (Unread("a.py", Place(None, 6, 5), "large"),)
     assert report.errors == ()
     assert "a.py:6:5: too large to be read: large\n" in norms_text(report, View())
+
+
+def test_a_class_of_very_many_bases_is_told() -> None:
+    chain = "".join(f"class C{i + 1}(C{i}): pass\n" for i in range(70))
+    text = f"{HEAD}class C0(nn.Module):\n    def forward(self, x):\n        return {NORM}\n\n\n{chain}"
+    report = check_bytes("a.py", text.encode(), Demand())
+    assert [one.qualname for one in report.unread] == [f"C{i}" for i in range(64, 71)]
+    assert len(report.norms) == 64
+    assert report.errors == ()
 
 
 def test_a_run_that_is_too_long_is_told() -> None:

@@ -29,6 +29,7 @@ from normlint.text.frozen import dataclass
 
 ONE_LONG = Mono()
 MOST_MET = 8
+MOST_AXES = 16  # that are followed
 DEEPEST = 16  # nested deeper, a shape isn't followed
 _DOUBT = -1
 
@@ -172,7 +173,7 @@ class Shapes:
         """The text says how many axes there are; what it said otherwise before makes it a doubt."""
         while not isinstance(dims, Free | Exact):
             dims, rank = dims.base, rank - _more(dims)
-        if isinstance(dims, Exact) or rank < 0 or rank > 16:
+        if isinstance(dims, Exact) or rank < 0 or rank > MOST_AXES:
             return
         old, least = self.ranks[dims.number]
         if old is not None or least > rank:
@@ -230,9 +231,9 @@ class Shapes:
 
     def _of_free(self, number: int, i: int) -> Mono | None:
         rank, least = self.ranks[number]
-        if rank == _DOUBT:
-            return None
         needed = i + 1 if i >= 0 else -i
+        if rank == _DOUBT or needed > MOST_AXES:
+            return None
         if rank is not None:
             return self._axis(number, i if i < 0 else i - rank) if needed <= rank else None
         if needed > least:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.ops.table import Arguments
 from normlint.evaluate.value import Value
 from normlint.text.frozen import kept
+
+MOST_ABOVE: Final = 64  # bases of a class
 
 
 @dataclass
@@ -73,15 +76,15 @@ class ClassRef:
         return found
 
     def lineage(self) -> Iterator[ClassRef]:
-        """The class itself and its bases in the text, nearest first, each once."""
-        seen: list[ClassRef] = []
-        todo = [self]
-        while todo:
-            cls = todo.pop(0)
-            if cls not in seen:
-                seen.append(cls)
-                yield cls
-                todo.extend(cls.bases)
+        """The class itself and its bases in the text, nearest first, each once; of very many the nearest."""
+        todo, known = [self], {self}
+        for number, cls in enumerate(todo):
+            yield cls
+            if number == MOST_ABOVE:
+                return
+            new = [base for base in dict.fromkeys(cls.bases) if base not in known]
+            known.update(new)
+            todo += new
 
     def is_module(self) -> bool:
         """Whether it derives from nn.Module, as far as the text tells."""

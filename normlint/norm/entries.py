@@ -8,18 +8,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.module import Module
-from normlint.evaluate.objects import ClassRef, FunctionRef
+from normlint.evaluate.objects import MOST_ABOVE, ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Functions, candidates, is_base
+from normlint.norm.candidates import Found, Functions, candidates, is_base, mentions
+from normlint.text.finding import Span
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
@@ -32,7 +32,8 @@ SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "r
 def entries(module: Module) -> Iterator[Entry]:
     """The methods and functions that reach a reduction, and the statements of the unit itself."""
     marks = Marks(module.text)
-    found = _candidates(module, marks)
+    found, callers = _candidates(module, marks)
+    module.callers = dict(callers)
     if not found:
         return
     machine = Machine(module, Context({}))
@@ -47,12 +48,13 @@ def entries(module: Module) -> Iterator[Entry]:
     yield from top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
-def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
+def _candidates(module: Module, marks: Marks) -> Found:
     if module.begin is not None:
         known = dict(module.begin)
-        return {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+        begun = {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+        return Found(begun, frozenset(module.callers.items()))
     found = candidates(module.text, pieces(module.text), marks)
-    if not set(found) <= set(module.pieces):  # the lines misled
+    if not set(found.pieces) <= set(module.pieces):  # the lines misled
         found = candidates(module.text, module.pieces, marks)
     return found
 
@@ -86,9 +88,6 @@ def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
             yield from walk(stmt)
 
 
-_USE = re.compile(r"(?<![\w.\"'])(?<!def )[^\W\d]\w*\b(?![\"'])")
-
-
 def _recast(machine: Machine, node: s.Function) -> bool:
     """A decorator of the text, or one that casts: what comes in is not what the caller passes."""
     for decorator in node.decorators:
@@ -103,7 +102,11 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
     """The methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
     have = {m.name for m in methods}
-    for owner in list(cls.lineage())[1:]:
+    above = list(cls.lineage())[1:]
+    if len(above) >= MOST_ABOVE:
+        module.unread.setdefault(cls.qualname, cls.node.span)
+        return
+    for owner in above:
         inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
         methods += [f for f in inherited if f.name not in have]
         have |= {m.name for m in inherited}
@@ -141,7 +144,7 @@ class Named:
     def is_called(self, name: str) -> bool:
         """Somebody else in the text names the function, or it is private and its callers are elsewhere."""
         if name not in self._called:
-            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses.get(name, ()))
+            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses(name))
         return self._called[name]
 
     def _calls(self, place: int, name: str) -> bool:
@@ -150,12 +153,10 @@ class Named:
         held = piece.kind in ("class", "def") and name not in piece.names and place in range(*piece.span)
         return held and not piece.names[0].lower().startswith("test")
 
-    @cached_property
-    def _uses(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for match in _USE.finditer(self._text):
-            found.setdefault(match[0], []).append(match.start())
-        return found
+    def _uses(self, name: str) -> Iterator[int]:
+        for at in mentions(self._text, name, Span(0, len(self._text))):
+            if self._text[at - 1 : at] != "." and self._text[max(at - 4, 0) : at] != "def ":
+                yield at
 
 
 def _names(module: Module, method: s.Function) -> set[str]:

@@ -46,7 +46,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
-    return _over_features(c, owner, named, gain)
+    return _over_features(c, named, gain)
 
 
 def _clips(c: Computation) -> bool:
@@ -93,7 +93,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
     return not named or (several and owner.intent == "norm")  # named for what it does to data
 
 
-def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
+def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     axes = c.statistic.axes
     named = named or _told_by_gain(c)
     if axes == ALL or axes is None or isinstance(axes, str):

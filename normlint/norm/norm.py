@@ -202,9 +202,10 @@ class Computation:
 
     @property
     def casts(self) -> bool:
-        """A norm, as its eps tells, that casts back to whatever dtype came in."""
+        """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
         told = self.protected or self.fused
-        return told and any(s.op == "cast" and s.dtype is DType.INPUT for s in (*self.trail, *self.input_steps))
+        back = (DType.INPUT, DType.FP16, DType.BF16)
+        return told and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""

@@ -33,7 +33,7 @@ def owner_of(
     used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
     known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read))
     unused = tuple(p for p in params if known and p.role == "parameter" and (p.span, p.init) not in used)
-    alone = bool(params) and _takes_one(entry) and not any(map(_is_module, attrs.values()))
+    alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
     return Owner(
         name,
         _told(entry, qualname, name, maker),

@@ -178,4 +178,28 @@ class Scaled(nn.Module):
         mean = x.mean(1, keepdim=True)
         return (x - mean) / torch.sqrt(x.var(1, keepdim=True, unbiased=False) + 1e-5)
 """,
+    "an encoder that is frozen, its output normalized with it": """
+class Encoder(nn.Module):
+    def __init__(self, model, frozen=True):
+        super().__init__()
+        self.model, self.frozen = model, frozen
+
+    def forward(self, wav):
+        if self.frozen:
+            with torch.no_grad():
+                return self.features(wav)
+        return self.features(wav)
+
+    def features(self, wav):
+        out = self.model(wav)
+        return F.layer_norm(out, out.shape[-1:])
+""",
+    "the whole norm without a gradient": """
+class Frozen(nn.Module):
+    def forward(self, x):
+        with torch.no_grad():
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return h.to(x.dtype)
+""",
 }

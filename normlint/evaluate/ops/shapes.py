@@ -7,7 +7,6 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import (
-    ALL,
     Atom,
     Atoms,
     Layout,
@@ -120,7 +119,7 @@ def view_as(ctx: Context, call: Bound) -> Value | None:
     return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
 
 
-@op("flatten unflatten unfold swapdims movedim moveaxis ravel")
+@op("flatten unflatten unfold swapdims ravel")
 def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
@@ -153,12 +152,19 @@ def squeeze(ctx: Context, call: Bound) -> Value | None:
 
 def _squeezed(x: Product, call: Bound) -> Product | None:
     """A statistic without the axis that was kept for it, or without one that was added."""
-    dim = call.product("dim")
-    if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
-        return replace(x, layout=x.layout[:-1])
-    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
     gone = axes_of(call.get("dim"), None)
-    return replace(x, mono=x.mono.map(_DropAxis())) if axes == [gone] and gone not in (None, ALL) else None
+    if gone is None or isinstance(gone, str) or len(gone) == 1:
+        return dropped(x, gone[0] if isinstance(gone, tuple) else None)
+    return replace(x, mono=x.mono.map(_DropAxis())) if [s.axes for s in stats_of(x.mono)] == [gone] else None
+
+
+def dropped(x: Product, axis: float | None) -> Product | None:
+    """A statistic without an axis of length 1: one that was added, or its own."""
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    axes = [stat.axes for stat in stats_of(x.mono)]
+    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
+        return replace(x, layout=x.layout[:-1])
+    return replace(x, mono=x.mono.map(_DropAxis())) if axis is not None and axes == [(axis,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -176,6 +182,8 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
         return False
     if before[0] == "swap":
         return before == after
+    if before[0] == "move":
+        return before[1:] == after[:0:-1]
     one, two = before[1:], after[1:]
     return len(one) == len(two) and all(isinstance(i, int) and one[i] == k for k, i in enumerate(two))
 
@@ -194,17 +202,26 @@ def permute(ctx: Context, call: Bound) -> Value | None:
 
 def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
     if is_param(x) or algebra.is_statistic(x):
-        return x
+        return replace(x, layout=x.layout[:-1]) if x.layout and _undoes(x.layout[-1], token) else x
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
 
 @op("transpose swapaxes")
 def transpose(ctx: Context, call: Bound) -> Value | None:
     x, one, two = call.product("input"), call.product("dim0", "axis0"), call.product("dim1", "axis1")
-    if x is None or one is None or two is None or one.number is None or two.number is None or not x.tensor:
+    if x is None or one is None or two is None or one.whole is None or two.whole is None or not x.tensor:
         return None
-    pair = sorted((int(one.number), int(two.number)))
+    pair = sorted((one.whole, two.whole))
     return _moved(x, ("swap", *pair), call)
+
+
+@op("movedim moveaxis")
+def moved(ctx: Context, call: Bound) -> Value | None:
+    """One axis at another place."""
+    x, one, two = call.product("input"), call.product("source"), call.product("destination")
+    if x is None or not x.tensor or one is None or two is None or one.number is None or two.number is None:
+        return relayout(ctx, call)
+    return _moved(x, ("move", int(one.number), int(two.number)), call)
 
 
 def transposed(ctx: Context, x: Product, name: str) -> Product:

@@ -85,7 +85,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
 
 def _returned_wide(c: Computation) -> bool:
-    return c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial
+    given = c.sees_half and c.input.has_data  # what the text made has the dtype that it was made in
+    return c.returned and given and c.gain_may_be_half and c.output.wide and not c.partial
 
 
 def _widened_last(c: Computation) -> bool:

@@ -172,6 +172,13 @@ class Computation:
         return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
 
     @property
+    def is_length(self) -> bool:
+        """A sum that nothing says is to be a mean."""
+        return self.statistic.reduce == "sum" and not (
+            self.gains or any(n.inside or n.of_features for n in self.counts)
+        )
+
+    @property
     def scaled_before(self) -> bool:
         """The input was divided by something of the data, such as its maximum: how large it is isn't known."""
         return any(f.power < 0 and bears_data(f.atom) for f in self.input.factors)
@@ -183,9 +190,10 @@ class Computation:
 
     @property
     def casts(self) -> bool:
-        """A norm, as its eps tells, that casts back to whatever dtype came in."""
+        """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
         told = self.protected or self.fused
-        return told and any(s.op == "cast" and s.dtype is DType.INPUT for s in (*self.trail, *self.input_steps))
+        back = (DType.INPUT, DType.FP16, DType.BF16)
+        return told and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""

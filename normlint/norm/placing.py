@@ -23,7 +23,7 @@ def settled(stat: Stat, shapes: Shapes) -> Stat:
     return replace(stat, axes=axes, rank=rank)
 
 
-def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: Context) -> Placing:
+def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: Context, *, learned: bool) -> Placing:
     """What the shapes tell of a norm."""
     shapes, over = context.shapes, stat.over
     if over is None or not isinstance(stat.axes, tuple):
@@ -35,7 +35,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         None if single is None else shapes.meets(over, single, -1),
         None if single is None or None in told or not told else all(told),
         _over_tokens(shapes, over, stat.axes),
-        centre is not None and _apart(shapes, over, stat, centre, learned=bool(gains)),
+        centre is not None and _apart(shapes, over, stat, centre, learned=learned),
         _set_against(shapes, stat),
         _set_against(shapes, centre) if centre is not None else None,
     )

@@ -17,7 +17,7 @@ _OPEN = (DType.INPUT, DType.PARAM)
 _HALF = (DType.FP16, DType.BF16)
 
 
-@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, unless=("NRM205",), about=("dtype",), dtypes=HALVES)
+@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
 def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """Returns fp32 for a half input.
 
@@ -77,7 +77,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     owner = norm.owner
     whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
     meant = norm.meant and whole and not re.search("fp32|float32", norm.owner.name, re.IGNORECASE)
-    wide = tuple(c for c in norm.judged if meant and _returned_wide(c))
+    narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
+    wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
     for c in wide:
         message = "the output stays fp32 for a half input: cast it back"
         yield Problem(c.span, message, partial(casts.downcast, wide))
@@ -85,6 +86,12 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
 def _returned_wide(c: Computation) -> bool:
     return c.returned and c.sees_half and c.gain_may_be_half and c.output.wide and not c.partial
+
+
+def _widened_last(c: Computation) -> bool:
+    """The whole product is cast to fp32."""
+    casts = [s for s in c.input_steps if s.op == "cast"]
+    return bool(casts) and casts[-1].dtype is DType.FP32 and casts[-1].span.end >= c.joined.end
 
 
 @rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)

@@ -68,12 +68,7 @@ def _seen_in(block: Block, snippet: bool, uses: Uses = ()) -> Glance:
 
 @lru_cache(maxsize=128)
 def _glance(
-    text: str,
-    snippet: bool,
-    reinitialised: frozenset[str] | None,
-    begin: Candidates,
-    callers: Callers,
-    uses: Uses,
+    text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, callers: Callers, uses: Uses
 ) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):

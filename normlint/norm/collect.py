@@ -52,11 +52,16 @@ def _in_turn(module: Module, begun: Sequence[Entry]) -> Iterator[Entry]:
     """What calls others only if a norm came about in one of them; last what others call."""
     yield from (one for one in begun if not one.spare and one.qualname not in module.callers)
     waiting = [one for one in begun if not one.spare and one.qualname in module.callers]
-    names = {one.qualname for one in begun if not one.spare}
+    names = {one.qualname for one in begun if not one.spare and not _takes_any(one)}
     while ready := [one for one in waiting if not module.callers[one.qualname] <= names - module.met]:
         yield from ready
         waiting = [one for one in waiting if one not in ready]
     yield from (one for one in begun if one.spare)
+
+
+def _takes_any(entry: Entry) -> bool:
+    """What comes in isn't told by the names of parameters alone."""
+    return entry.function is not None and any(p.star or p.places for p in entry.function.node.params)
 
 
 def _used(module: Module, entry: Entry) -> Entry:

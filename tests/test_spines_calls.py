@@ -114,9 +114,9 @@ def test_a_function_that_calls_itself_is_followed_once() -> None:
 @pytest.mark.parametrize(
     ("body", "shown"),
     table(
-        ("rows of a tensor", f"return [{NORM.replace('x', 'h')} for h in x]", "item(x)"),
-        ("rows of a tensor in a set", f"return {{{NORM.replace('x', 'h')} for h in x}}", "item(x)"),
-        ("rows of a tensor in a generator", f"return list({NORM.replace('x', 'h')} for h in x)", "item(x)"),
+        ("rows of a tensor", f"return [{NORM.replace('x', 'h')} for h in x]", "item(x, 0)"),
+        ("rows of a tensor in a set", f"return {{{NORM.replace('x', 'h')} for h in x}}", "item(x, 0)"),
+        ("rows of a tensor in a generator", f"return list({NORM.replace('x', 'h')} for h in x)", "item(x, 0)"),
     ),
 )
 def test_a_comprehension_over_a_tensor_is_followed_row_by_row(body: str, shown: str) -> None:

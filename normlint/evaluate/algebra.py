@@ -128,16 +128,21 @@ def _frame(left: Product, right: Product) -> Product:
     return right if light(left) and not light(right) else left
 
 
+def held(value: Product) -> Mono | None:
+    """The number that every element is of a tensor that was made on the spot."""
+    sole = value.sole
+    if sole is None or sole.power != 1 or not isinstance(sole.atom, Param) or sole.atom.name:
+        return None
+    atom = sole.atom
+    return None if atom.role != "tensor" else _NUMBERS.get(atom.init) if atom.first is None else atom.first
+
+
 def constant(value: Product) -> Product:
     """A tensor that was made on the spot as the number that all its elements are."""
-    sole = value.sole
-    if sole is None or sole.power != 1 or not isinstance(sole.atom, Param):
-        return value
-    atom = sole.atom
-    held = atom.first if atom.first is not None else _NUMBERS.get(atom.init)
-    if held is None or atom.name or atom.role != "tensor" or (atom.maker in _GAINS and atom.shape):
-        return value
-    return replace(value, mono=held)
+    same = held(value)
+    atom = value.mono.factors[0].atom if same is not None else None
+    gain = isinstance(atom, Param) and atom.maker in _GAINS and atom.shape
+    return value if same is None or gain else replace(value, mono=same)
 
 
 _NUMBERS = {"ones": Mono(1.0), "zeros": Mono(0.0)}
@@ -190,6 +195,8 @@ def negate(value: Product, span: Span) -> Product:
 def absolute(value: Product, span: Span) -> Product:
     if value.number is not None:
         return number(abs(value.number), span)
+    if is_statistic(value) and is_positive(value):
+        return replace(value, span=span)
     base = Mono(1.0, value.mono.factors)
     atom = of_atom(Abs(base), value.dtype, span, tensor=value.tensor)
     return replace(atom, mono=Mono(abs(value.mono.coef), atom.mono.factors), layout=value.layout)
@@ -318,6 +325,9 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
+    sole = left.sole.atom if left.sole and left.sole.power == 1 else None
+    if isinstance(sole, Plus) and sole.how == "add" and sole.inner == right.mono:
+        return Product(sole.eps, right.dtype, tensor=True, span=span)
     centred = _centred(left, right, span) or _one_pass(left, right, span)
     if centred is not None:
         return centred

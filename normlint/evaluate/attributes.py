@@ -58,7 +58,9 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
         case Defined(ref=Super() as above):
             return of_super(m, above, name)
         case Defined(ref=ClassRef() as cls):
-            return _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
+            found = _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
+            ref = found.ref if isinstance(found, Defined) else None
+            return _bind(m, found, base, span) if isinstance(ref, FunctionRef) and ref.kind == "class" else found
         case Path(dotted=dotted):
             return imported(f"{dotted}.{name}")
         case Tup() | Dict():

@@ -10,7 +10,7 @@ from normlint.evaluate import containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param, Size
+from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops.casts import item
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind, method_key
@@ -29,7 +29,6 @@ from normlint.evaluate.value import (
     Tup,
     Value,
     number,
-    of_atom,
     scalar,
 )
 from normlint.text.finding import Span
@@ -107,9 +106,9 @@ def _list(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 def _range(m: Machine, args: list[Value], node: s.Call) -> Value:
     """Constant ranges are tuples; a range that counts from the end names the last axes."""
-    numbers = [a.number for a in args if isinstance(a, Product) and a.number is not None]
-    if args and len(numbers) == len(args) and abs(max(numbers, key=abs)) < 64:
-        return Tup(tuple(number(float(i)) for i in range(*map(int, numbers))))
+    numbers = [a.whole for a in args if isinstance(a, Product) and a.whole is not None]
+    if len(numbers) == len(args) in (1, 2, 3) and max(map(abs, numbers)) < 64 and numbers[2:] != [0]:
+        return Tup(tuple(number(float(i)) for i in range(*numbers)))
     first = args[0] if args else None
     if len(args) == 1 and isinstance(first, Product) and describe(first) in m.ctx.asked:
         return AxesOf(m.ctx.asked[describe(first)])
@@ -135,6 +134,12 @@ def _hasattr(m: Machine, args: list[Value], node: s.Call) -> Value:
     if isinstance(owner, Instance) and len(args) == 2 and isinstance(args[1], Constant):
         return Constant(args[1].value in owner.attrs)
     return Opaque(m.module.source(node.span))
+
+
+def _type(m: Machine, args: list[Value], node: s.Call) -> Value:
+    instance = args[0].ref if len(args) == 1 and isinstance(args[0], Defined) else None
+    known = isinstance(instance, Instance) and instance.cls is not None
+    return Defined(instance.cls, "type") if known and isinstance(instance, Instance) else Opaque("type")
 
 
 def _super(m: Machine, args: list[Value], node: s.Call) -> Value:
@@ -164,6 +169,7 @@ _OF_VALUES: dict[str, Callable[[Machine, list[Value], s.Call], Value]] = {
     "builtins.hasattr": _hasattr,
     "builtins.isinstance": _isinstance,
     "builtins.super": _super,
+    "builtins.type": _type,
     "typing.cast": lambda _, args, __: args[-1],
     "torch.finfo": lambda *_: scalar("finfo"),
     # What autocast computes in: a half or not, like an input.
@@ -239,7 +245,8 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     if not (isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param)):
         return None
     init = _FILLS.get(name) or _filled_with(m, env, name, rest)
-    held = rest[0].mono if name == "fill_" and rest and isinstance(rest[0], Product) and not rest[0].tensor else None
+    given = m.eval(env, rest[0].value) if name == "fill_" and rest else None
+    held = given.mono if isinstance(given, Product) and not given.tensor else None
     atom = replace(value.sole.atom, init=init, first=held)
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)
@@ -263,13 +270,27 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
     first = call.get("dim")
     if name == "size" and first is None:
         return Shape(x)
-    if name == "size" and isinstance(first, Product) and first.number is not None:
-        return subscripts.size(m, Shape(x), int(first.number))
+    if name == "size" and isinstance(first, Product) and first.whole is not None:
+        return subscripts.size(m, Shape(x), first.whole)
     if name in ("dim", "ndimension"):
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("numel", "nelement"):
-        base = Mono(1.0, x.mono.factors)
-        return of_atom(Size(base, None, x.layout), x.dtype.WEAK, span, tensor=False)
+        return Product(_elements(x.mono, x.layout), span=span)
     if name in ("is_floating_point", "is_contiguous"):
         return Opaque(f"{describe(x)}.{name}")
     return None
+
+
+def _elements(of: Mono, layout: Layout) -> Mono:
+    """How many elements a tensor has; `x[..., 0]` has those of x over the length of its last axis."""
+    atom = of.factors[0].atom if len(of.factors) == 1 else None
+    whole, key = atom.args if isinstance(atom, Apply) and atom.name == "index" else (of, ())
+    dots, *rest = key if isinstance(key, tuple) and key else ("",)
+    if (
+        not isinstance(whole, Mono)
+        or dots != "..."
+        or not all(isinstance(one, tuple) and one[0] == "at" for one in rest)
+    ):
+        return Mono(1.0, (Factor(Size(Mono(1.0, of.factors), None, layout), ONCE),))
+    lengths = [Factor(Size(Mono(1.0, whole.factors), -at, layout), -ONCE) for at in range(1, len(rest) + 1)]
+    return _elements(whole, layout).times(Mono(1.0, tuple(lengths)))

@@ -107,7 +107,7 @@ def store(held: Tup | Dict, key: Value | None, value: Value) -> Value:
     if isinstance(held, Dict):
         known = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
         return stored(held, {known: value}) if known is not None else Dict((), more=True)
-    at = int(key.number) if isinstance(key, Product) and key.number is not None else None
+    at = key.whole if isinstance(key, Product) else None
     if at is None or not -len(held.items) <= at < len(held.items):
         return Opaque("list")
     items = list(held.items)

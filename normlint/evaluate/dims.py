@@ -23,12 +23,13 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
-from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, stats_of
+from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, Through, bears_data, bears_stat, stats_of
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 ONE_LONG = Mono()
 MOST_MET = 8
+MOST_AXES = 16  # that are followed
 DEEPEST = 16  # nested deeper, a shape isn't followed
 _DOUBT = -1
 
@@ -172,7 +173,7 @@ class Shapes:
         """The text says how many axes there are; what it said otherwise before makes it a doubt."""
         while not isinstance(dims, Free | Exact):
             dims, rank = dims.base, rank - _more(dims)
-        if isinstance(dims, Exact) or rank < 0 or rank > 16:
+        if isinstance(dims, Exact) or rank < 0 or rank > MOST_AXES:
             return
         old, least = self.ranks[dims.number]
         if old is not None or least > rank:
@@ -230,9 +231,9 @@ class Shapes:
 
     def _of_free(self, number: int, i: int) -> Mono | None:
         rank, least = self.ranks[number]
-        if rank == _DOUBT:
-            return None
         needed = i + 1 if i >= 0 else -i
+        if rank == _DOUBT or needed > MOST_AXES:
+            return None
         if rank is not None:
             return self._axis(number, i if i < 0 else i - rank) if needed <= rank else None
         if needed > least:
@@ -345,8 +346,13 @@ class Shapes:
             self.names.setdefault(self.find(length), name)
 
     def meet(self, mono: Mono, dims: Dims, other: Dims) -> None:
-        """Note what the statistics in `mono` are set against."""
+        """Note what the statistics in `mono` are set against, where they are nothing else: no norm, no unknown step."""
+        plain = {f.atom for f in mono.factors if not bears_stat(f.atom)}
+        if any(map(bears_data, plain)) or any(isinstance(f.atom, Through) for f in mono.factors):
+            return
         for stat in stats_of(mono):
+            if not plain.isdisjoint(f.atom for f in stat.inner.factors):
+                continue
             pairs = self.met.get(stat.span, ())
             if len(pairs) < MOST_MET and (dims, other) not in pairs:
                 self.met[stat.span] = (*pairs, (dims, other))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, attributes, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Input
+from normlint.evaluate.monomial import Input, Scalar, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
-from normlint.evaluate.ops import contractions
+from normlint.evaluate.ops import contractions, pieces
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.shaping import together
 from normlint.evaluate.ops.table import Bound
@@ -23,6 +23,7 @@ from normlint.evaluate.value import (
     Dict,
     Opaque,
     Path,
+    Pieces,
     Product,
     Tup,
     Value,
@@ -43,6 +44,7 @@ ASSUMED = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math", "np": "numpy", "einops": "einops",
     "rearrange": "einops.rearrange",
 }  # fmt: skip
+MOST_ITEMS = 8  # of a comprehension
 BUILTINS = frozenset(
     (
         "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool "
@@ -100,7 +102,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
         times = right.number if isinstance(right, Product) else None
-        if times is None and isinstance(right, Product) and left.items == (Constant(None),):
+        sole = right.sole.atom if isinstance(right, Product) and right.sole else None
+        if times is None and isinstance(sole, Size | Scalar) and left.items == (Constant(None),):
             return left  # as many new axes as something has lengths: one, as for a shape of one length
         return tup(left.items * int(times)) if times is not None and 0 <= times <= 16 else Opaque("list")
     if not (isinstance(left, Product) or isinstance(right, Product)):
@@ -121,7 +124,9 @@ def _power(a: Product, b: Product, span: Span) -> Product | None:
 def _floor(a: Product, b: Product, span: Span) -> Product | None:
     if a.number is not None and b.number:
         return number(float(a.number // b.number), span)
-    return None
+    whole = algebra.divide(a, b, span)
+    counted = all(isinstance(f.atom, Size) and f.power > 0 for f in whole.mono.factors)
+    return whole if counted and b.mono.coef == 1 and not whole.tensor else None
 
 
 _ARITHMETIC: dict[str, Callable[[Product, Product, Span], Product | None]] = {
@@ -198,24 +203,24 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     if len(node.elements) > 1 or len(node.clauses) > 1:
         parts = (e for c in node.clauses for e in (c.target, c.iterable, *c.conditions))
-        return _left_out(m, env, node, (*node.elements, *parts) if len(node.elements) > 1 else ())
+        found = _comprehended(m, env, node)
+        return found or _left_out(m, env, node, (*node.elements, *parts) if len(node.elements) > 1 else ())
     iterable = m.eval(env, node.clauses[0].iterable)
     if isinstance(iterable, AxesOf) and iterable.of is None:
         return iterable
     if isinstance(iterable, AxesOf):
         iterable = Opaque("range")
-    if isinstance(iterable, Tup) and 0 < len(iterable.items) <= 8:
+    if isinstance(iterable, Tup) and 0 < len(iterable.items) <= MOST_ITEMS:
         return tup(tuple(_element(m, env, node, i) for i in iterable.items))
     item: Value = Opaque("item")
     if isinstance(iterable, Opaque) and iterable.text == "range":
         item = scalar("index")
-    if isinstance(iterable, Product):
-        item = replace(algebra.opaque("item", (iterable.mono,), node.span), dtype=iterable.dtype)
-    element = _element(m, env, node, item)
+    part = pieces.each(m.ctx, iterable, node.span)
+    element = _element(m, env, node, item if part is None else part)
     counted = isinstance(iterable, Opaque) and iterable.text == "range"
     if counted and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
-    return Opaque("list")
+    return Opaque("list") if part is None else Pieces(element)
 
 
 def _element(m: Machine, env: Env, node: s.Comprehension, item: Value) -> Value:
@@ -257,6 +262,40 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
         else:
             more = True
     return Dict(tuple(found.items()), more)
+
+
+def _rows(m: Machine, env: Env, node: s.Comprehension) -> tuple[list[tuple[Value, ...]], bool] | None:
+    """What a comprehension over known items gives, and whether one element stands for all parts of a tensor."""
+    from normlint.evaluate.statements import bind_target
+
+    scopes, parts = [env], False
+    for clause in node.clauses:
+        inner: list[Env] = []
+        for scope in scopes:
+            iterable = m.eval(scope, clause.iterable)
+            one = pieces.each(m.ctx, iterable, node.span)
+            parts = parts or one is not None
+            for item in iterable.items if isinstance(iterable, Tup) else (one,):
+                inner.append(Env(parent=scope))
+                if item is None or clause.conditions or len(inner) > MOST_ITEMS or (parts and len(inner) > 1):
+                    return None
+                bind_target(m, inner[-1], clause.target, item)
+        scopes = inner
+    return [tuple(m.eval(scope, element) for element in node.elements) for scope in scopes], parts
+
+
+def _comprehended(m: Machine, env: Env, node: s.Comprehension) -> Value | None:
+    """A comprehension with several clauses, or one of a dict; None where its items aren't known."""
+    rows, parts = _rows(m, env, node) or ([], False)
+    for value in (one for row in rows for one in row):
+        m.flow(value, node.span)
+    if not rows or node.kind == "async":
+        return None
+    if node.kind == "dict":
+        keys = [key.value if isinstance(key, Constant) else None for key, _ in rows]
+        known = tuple((key, row[1]) for key, row in zip(keys, rows, strict=True) if isinstance(key, str))
+        return Dict(known, more=len(known) < len(rows))
+    return Pieces(rows[0][0]) if parts else tup(tuple(row[0] for row in rows))
 
 
 def _joined(m: Machine, env: Env, node: s.Joined) -> Value:

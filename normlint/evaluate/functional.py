@@ -9,8 +9,9 @@ from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.monomial import NOWHERE
+from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.table import Arguments, Given
-from normlint.evaluate.value import Product, Tup, Value, number, scalar, tup
+from normlint.evaluate.value import Pieces, Product, Tup, Value, number, scalar, tup
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ def product(items: Sequence[Value]) -> Product:
 
 
 def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    one = pieces.each(m.ctx, values[0], span) if len(values) == 1 else None
+    if isinstance(one, Product):
+        return pieces.summed(m.ctx, one, span)
     items = values[0].items if isinstance(values[0], Tup) else ()
     products = [item for item in (*items, *values[1:]) if isinstance(item, Product)]
     if not products or len(products) < len(items):
@@ -82,10 +86,19 @@ def _reduce(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 def _map(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
     """map(f, [q, k, v]) for lists whose items are known."""
+    part = _each(m, values[1:], span)
+    if part is not None:
+        return Pieces(m.call(values[0], Args(tuple(Given(v, span) for v in part)), span))
     rows = _rows(values[1:])
     if rows is None:
         return None
     return tup(tuple(m.call(values[0], Args(tuple(Given(v, span) for v in row)), span) for row in rows))
+
+
+def _each(m: Machine, values: list[Value], span: Span) -> tuple[Value, ...] | None:
+    """What stands for the parts of several tensors, taken apart side by side."""
+    found = [pieces.each(m.ctx, value, span) for value in values]
+    return tuple(v for v in found if v is not None) if found and None not in found else None
 
 
 def _rows(values: list[Value]) -> list[tuple[Value, ...]] | None:
@@ -94,6 +107,9 @@ def _rows(values: list[Value]) -> list[tuple[Value, ...]] | None:
 
 
 def _zip(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    part = _each(m, values, span)
+    if part is not None:
+        return Pieces(Tup(part))
     rows = _rows(values)
     return tup(tuple(Tup(row) for row in rows)) if rows is not None else None
 
@@ -105,7 +121,7 @@ def _enumerate(m: Machine, values: list[Value], args: Arguments, span: Span) -> 
 
 
 def _same(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    return values[0] if isinstance(values[0], Tup) else None
+    return values[0] if isinstance(values[0], Tup | Pieces) else None
 
 
 def _reversed(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:

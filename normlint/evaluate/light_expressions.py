@@ -8,6 +8,7 @@ from typing import Any
 
 from normlint.evaluate.ops import OPS
 from normlint.evaluate.origins import (
+    CONSTANT,
     CONTRACTING,
     DEEPEST,
     FOREIGN,
@@ -20,6 +21,7 @@ from normlint.evaluate.origins import (
     NOTHING,
     OPERATORS,
     PARTIAL,
+    PATTERNED,
     POWERS,
     REDUCING,
     ROOTED,
@@ -29,7 +31,6 @@ from normlint.evaluate.origins import (
     SQUARING,
     STRONG,
     SUMS,
-    TOGETHER,
     Called,
     Env,
     Method,
@@ -249,7 +250,8 @@ class Expressions:
         if name in SIZES:
             return NOTHING
         own = isinstance(base, ast.Name) and base.id in ("self", "cls")
-        above = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
+        asked = base.func.id if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) else ""
+        own, above = own or asked == "type", asked == "super"
         if own or above:
             self.seen.read.add(name)
             value = join((self.text.attribute(name), self.env.get(f".{name}", NOTHING)))
@@ -270,7 +272,7 @@ class Expressions:
         stripped = name[:-1] if name.endswith("_") and not name.endswith("__") else name
         if name in ("append", "add", "update", "setdefault", "extend", "insert") and (args or named):
             given = join((*args, *named.values()))
-            if given.stats or given.made:
+            if given is not NOTHING:
                 self.bind(base, join((receiver, given)), None)
         value = self.op(stripped, node, [receiver, *args], named)
         if stripped != name and isinstance(base, ast.Name | ast.Attribute):
@@ -307,6 +309,8 @@ class Expressions:
         if name in FUSED_NORMS:
             self.seen.met = True
         if name in REDUCING:
+            if name in PATTERNED:
+                self.contracted(node, (*args, *named.values()))
             return self.reduced(name, node, args, named)
         if name in PARTIAL and args and any(v.made for v in args):
             return join(args)._replace(bare=NONE)
@@ -319,6 +323,8 @@ class Expressions:
             return value._replace(how=value.how | ROOTED) if value.stats and "div" in name else value
         if name in CONTRACTING:
             return self.contracted(node, every)
+        if name in CONSTANT:
+            return mix([v for v in every if v.stats])
         if name in KEEPING:
             value = mix(every) if name in SUMS else mix((*(args or every)[:1], *(v for v in every if v.stats)))
             return self.power(value) if name in POWERS else value
@@ -338,8 +344,11 @@ class Expressions:
         return Value(frozenset((f"#{node.lineno}:{node.col_offset}",)), value.bare | value.stats, how)
 
     def contracted(self, node: ast.AST, every: Sequence[Value]) -> Value:
-        """Sums of products: of something with itself, a statistic."""
+        """Sums of products: of something with itself or with a constant, a statistic."""
         label = frozenset((f"#{node.lineno}:{node.col_offset}",))  # type: ignore[attr-defined]
+        sole, *others = [v for v in every if v.bare or v.stats] or [NOTHING]
+        if not others:
+            return Value(label, sole.bare | sole.stats, STRONG if sole.how & SQUARED else sole.how)
         stats, how = mix([v for v in every if v.stats and pure(v)]), 0
         for number, one in enumerate(every):
             for two in every[number + 1 :]:
@@ -351,10 +360,10 @@ class Expressions:
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
         """A value of its own, and a function of every statistic that was given."""
         every = [v for v in (*args, *named.values()) if v.bare or v.stats]
-        whole = mix(every) if name in TOGETHER else NOTHING
-        if whole.how & (ROOTED | STRONG) and not whole.bare.isdisjoint(whole.stats):
-            self.seen.met = True
         kept = [v for v in every if v.stats and pure(v)]
+        for one in kept:  # what a statistic was taken of may meet it there
+            if one.how & (ROOTED | STRONG) and any(not one.stats.isdisjoint(v.bare) for v in every):
+                self.seen.met = True
         value = mix(kept)
         mark = "#" if kept and len(kept) == len(every) else f"{name}@"
         label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))

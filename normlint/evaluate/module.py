@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
@@ -39,6 +39,8 @@ class Module:
     snippet: bool = False
     reinitialised: frozenset[str] | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
+    callers: dict[str, frozenset[str]] = field(default_factory=dict)  # with no norm but those of functions they name
+    met: set[str] = field(default_factory=set)  # entries in which a statistic met its input, or that were cut short
     exact: bool = False  # cut by the parser, not by the lines
     uses: Uses = ()  # how the file that the text was cut from calls classes
     spent: int = 0  # expressions evaluated so far
@@ -55,8 +57,7 @@ class Module:
         found = pieces(self.text)
         try:
             for piece in found:
-                if piece.kind in ("import", "compound"):
-                    self.block(piece)
+                self.bound(piece)
         except SyntaxError:
             return self._parsed()
         return found
@@ -80,15 +81,20 @@ class Module:
                 raise
         return self._lowered[piece.span]
 
+    def bound(self, piece: Piece) -> tuple[tuple[str, str], ...]:
+        """What a piece imports. Raises SyntaxError."""
+        if piece.kind == "compound":
+            return tuple(one for stmt in self.block(piece) for one in _imports_in(stmt))
+        try:
+            return _bindings(self.source(piece.span)) if piece.kind == "import" else ()
+        except SyntaxError as error:
+            self.broken = error
+            raise
+
     @cached_property
     def imports(self) -> dict[str, str]:
         """Local name → dotted path, also of imports under `if` and `try`."""
-        found: dict[str, str] = {}
-        for piece in self.pieces:
-            if piece.kind in ("import", "compound"):
-                for stmt in self.block(piece):
-                    found.update(_imports_in(stmt))
-        return found
+        return {name: path for piece in self.pieces for name, path in self.bound(piece)}
 
     @cached_property
     def index(self) -> dict[str, list[Piece]]:
@@ -101,6 +107,11 @@ class Module:
 
     def source(self, span: Span) -> str:
         return self.text[span.start : span.end]
+
+
+@lru_cache(maxsize=512)
+def _bindings(source: str) -> tuple[tuple[str, str], ...]:
+    return tuple(one for stmt in lower(source) for one in _imports_in(stmt))
 
 
 def _imports_in(stmt: s.Stmt) -> Iterator[tuple[str, str]]:

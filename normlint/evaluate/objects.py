@@ -74,14 +74,12 @@ class ClassRef:
 
     def lineage(self) -> Iterator[ClassRef]:
         """The class itself and its bases in the text, nearest first, each once."""
-        seen: list[ClassRef] = []
-        todo = [self]
-        while todo:
-            cls = todo.pop(0)
-            if cls not in seen:
-                seen.append(cls)
-                yield cls
-                todo.extend(cls.bases)
+        todo, known = [self], {self}
+        for cls in todo:
+            yield cls
+            new = [base for base in dict.fromkeys(cls.bases) if base not in known]
+            known.update(new)
+            todo += new
 
     def is_module(self) -> bool:
         """Whether it derives from nn.Module, as far as the text tells."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from normlint.text.operations import CLASSES, FUSED, LENGTHS
+from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS
 
 Labels: TypeAlias = "frozenset[str]"
 NONE: Final[Labels] = frozenset()
@@ -21,10 +21,12 @@ def _words(*classes: str) -> frozenset[str]:
 
 
 FUSED_NORMS: Final = frozenset(FUSED.split())
-REDUCING: Final = _words("statistic") | {"cumsum"} | {word for word in _words("reduction") if "avg_pool" in word}
-LENGTH_OPS: Final = frozenset(LENGTHS.split())
+REDUCING: Final = _words("statistic", "distance", "reduction") | {"cumsum"}
+LENGTH_OPS: Final = frozenset(LENGTHS.split()) | _words("distance")
 SQUARING: Final = LENGTH_OPS | {"var", "var_mean", "einsum", "vecdot"}
 CONTRACTING: Final = _words("contraction")
+PATTERNED: Final = frozenset(("einsum", "vecdot"))  # contractions that the sieve takes for reductions
+CONSTANT: Final = frozenset(CONSTANTS.split())
 MULTIPLIES: Final = _words("scaling") | {"addcmul", "addcdiv", "lerp"}
 SUMS: Final = _words("sum", "degree 1", "selection") | {"max", "min", "clamp", "clip"}
 KEEPING: Final = _words("layout", "same", "cast", "power") | {"clamp_min", "clamp_max"} | SUMS
@@ -33,7 +35,6 @@ SIZES: Final = _words("question") | {"shape", "ndim", "device", "dtype", "names"
 SAME: Final = frozenset(("T", "mT", "H", "data", "real", "values"))
 LIBRARIES: Final = frozenset(("torch", "np", "numpy", "math", "nn", "F", "jnp", "einops"))
 FOREIGN: Final = frozenset(("np", "numpy", "jnp"))
-TOGETHER: Final = frozenset(("prod", "zip", "map"))  # of Python: what they are given may meet in what they give
 OPERATORS: Final = {
     f"__{r}{name}__": name for name in ("mul", "truediv", "add", "sub", "pow") for r in ("", "r", "i")
 } | {f"__{r}truediv__": "div" for r in ("", "r", "i")}
@@ -194,7 +195,9 @@ def may_meet(values: Sequence[Value]) -> bool:
 
 def item_of(value: Value, key: object) -> Value:
     """An item or an attribute: something of its own, made as the whole is."""
-    if not value.bare or len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):
+    if not value.bare:
+        return value
+    if len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):
         return value._replace(made=()) if value.made else value
     return value._replace(bare=frozenset([f"{label}[{key}]" for label in value.bare]), made=())
 

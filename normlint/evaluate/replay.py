@@ -26,6 +26,7 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
             return
         if module.spent > (2 if number == 0 else 1) * MAX_SPENT:
             module.unread.setdefault(entry.qualname, entry.span)
+            module.met.add(entry.qualname)
             return
         run = Run(module, entry, *branch)
         path = run.path()
@@ -37,6 +38,8 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
                 module.unread.setdefault(entry.qualname, entry.span)
             yield path
         branches.met |= any(map(meets, context.flows))
+        if branches.met or (path is not None and path.cut):
+            module.met.add(entry.qualname)
         hopeful = context.decisions.keys() if path is None else prospects(module, context, met=branches.met)
         branches.extend(branch[0], run, hopeful, pressing(module, context))
 

@@ -41,6 +41,9 @@ def _function(m: Machine, func: Path, span: Span) -> Path:
     space = signatures.SPACES.get(owner, "") if owner.count(".") < 3 else ""
     if not space or m.module.source(span).rpartition(".")[2] != name:
         return func
+    if f"'{name}'" in m.module.text or f'"{name}"' in m.module.text:  # hasattr(torch, "vecdot")
+        elsewhere = next((o for o, other in signatures.SPACES.items() if name in signatures.public(other)), owner)
+        return Path(f"{elsewhere}.{name}")
     better = _nearest(name, space)
     if not better:
         return func

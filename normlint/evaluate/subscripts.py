@@ -39,7 +39,7 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
 
 def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
     value = m.eval(env, node) if node is not None else None
-    return int(value.number) if isinstance(value, Product) and value.number is not None else None
+    return value.whole if isinstance(value, Product) else None
 
 
 def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], span: Span) -> Value:
@@ -92,6 +92,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     kept = _last(node.index, index)
     if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
         return total
+    if algebra.is_statistic(base) and _is_single(index) and (alone := shapes.dropped(base, -1.0)):
+        return alone
     part = _part(m, env, base, index, node.span)
     if part is not None:
         return part
@@ -117,6 +119,12 @@ def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
     if isinstance(end, s.Slice):
         return True if end.upper is end.step is None and _is_minus_one(end.lower) else None
     return False if isinstance(index[-1], Product) and index[-1].number == -1 else None
+
+
+def _is_single(index: Sequence[object]) -> bool:
+    """`[..., 0]`: what an axis of length 1 holds."""
+    at = index[-1].number if isinstance(index[-1], Product) else None
+    return at in (0, -1) and len(index) == 2 and isinstance(index[0], Constant) and index[0].value is ...
 
 
 def _is_minus_one(node: s.Expr | None) -> bool:

@@ -152,8 +152,8 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     asked = m.ctx.asked.get(describe(left))
     if outcome and op == "==" and isinstance(left, Product) and isinstance(right, Product) and not left.tensor:
         m.ctx.shapes.unite(left.mono, right.mono)
-    if outcome and op == "==" and asked is not None and isinstance(right, Product) and right.number is not None:
-        m.ctx.learn_rank(asked, int(right.number))
+    if outcome and op == "==" and asked is not None and isinstance(right, Product) and right.whole is not None:
+        m.ctx.learn_rank(asked, right.whole)
     return outcome
 
 

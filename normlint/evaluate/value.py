@@ -39,6 +39,12 @@ class Product:
         return self.mono.coef if not self.mono.factors and not self.tensor else None
 
     @property
+    def whole(self) -> int | None:
+        """The value of a constant that is a whole number; infinity is none."""
+        number = self.number
+        return int(number) if number is not None and number.is_integer() else None
+
+    @property
     def sole(self) -> Factor | None:
         """The only factor, with coefficient 1."""
         return self.mono.factors[0] if len(self.mono.factors) == 1 and self.mono.coef == 1 else None
@@ -73,6 +79,13 @@ class Dict:
     def get(self, key: str) -> Value | None:
         """What it holds under a key, as far as that is known."""
         return dict(self.items).get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A list, tuple or generator of the parts of a tensor; `item` stands for each of them."""
+
+    item: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +152,9 @@ class Defined:
     text: str = ""
 
 
-Value: TypeAlias = Product | Constant | Tup | Dict | Member | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+Value: TypeAlias = (
+    Product | Constant | Tup | Dict | Pieces | Member | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
+)
 
 
 MOST_LEAVES = 256

@@ -45,7 +45,7 @@ def command() -> int:
     """The installed command, in a process of its own: it is worth less to look for garbage than it is by default."""
     import gc
 
-    gc.set_threshold(50_000, 10, 10)
+    gc.set_threshold(100_000, 50, 100)
     return main()
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from normlint.norm.candidates import Candidates, Functions, bases_of, candidates, mentions
+from normlint.norm.candidates import Callers, Candidates, Found, bases_of, candidates, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import Marks
@@ -36,6 +37,7 @@ class Block:
     text: str
     reinitialised: frozenset[str] | None
     begin: Candidates  # by where they start in the block
+    callers: Callers
     _starts: tuple[int, ...]  # of the statements in the block
     _origins: tuple[int, ...]  # and in the unit
 
@@ -45,6 +47,7 @@ class Block:
         return span.shift(self._origins[number] - self._starts[number])
 
 
+@lru_cache(maxsize=4)
 def reinitialises(text: str) -> frozenset[str] | None:
     """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model.
 
@@ -52,7 +55,7 @@ def reinitialises(text: str) -> frozenset[str] | None:
     """
     if not any(mark in text for mark in _REINITIALISED):
         return None
-    branches = _INSTANCES.finditer(text) if "_init_weights" in text else ()
+    branches = _INSTANCES.finditer(text, at) if (at := text.find("_init_weights")) >= 0 else ()
     return frozenset(
         name for branch in branches if _ONES.search(branch["suite"]) for name in WORD.findall(branch["of"])
     )
@@ -61,12 +64,12 @@ def reinitialises(text: str) -> frozenset[str] | None:
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a unit that may hold norms, in the order of the text."""
     if "torch" not in text:  # whose arrays these are, the imports tell
-        yield Block(text, reinitialises(text), None, (0,), (0,))
+        yield Block(text, reinitialises(text), None, frozenset(), (0,), (0,))
         return
     found = pieces(text)
     marks = Marks(text)
     begin = candidates(text, found, marks)
-    if begin:
+    if begin.pieces:
         cutter = _Cutter(text, found, marks, begin)
         reinitialised = reinitialises(text)
         for group in cutter.groups():
@@ -74,11 +77,11 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 class _Cutter:
-    def __init__(self, text: str, found: Sequence[Piece], marks: Marks, begin: dict[Piece, Functions]) -> None:
+    def __init__(self, text: str, found: Sequence[Piece], marks: Marks, begin: Found) -> None:
         self._text = text
-        self._begin = begin
+        self._begin, self._callers = begin
         self._marks = marks
-        self._pieces = found
+        self._importing = [piece for piece in found if piece.kind in ("import", "compound")]
         self._words: dict[Piece, frozenset[str]] = {}
         self._index: dict[str, list[Piece]] = {}
         for piece in found:
@@ -144,12 +147,16 @@ class _Cutter:
     def block(self, group: set[Piece], reinitialised: frozenset[str] | None) -> Block:
         """The group's statements, with the imports that they use."""
         words: frozenset[str] = frozenset().union(*map(self._words_of, group))
-        kept = [(piece, source) for piece in self._pieces if (source := self._kept(piece, group, words))]
+        made = (self._classes[name] for name in words & self._classes.keys())
+        several = sorted({*group, *self._importing, *made}, key=lambda piece: piece.span)
+        kept = [(piece, source) for piece in several if (source := self._kept(piece, group, words))]
         parts = [source for _, source in kept]
         starts = tuple(accumulate((len(part) for part in parts), initial=0))[:-1]
         begin = {at: self._begin[one] for at, (one, _) in zip(starts, kept, strict=True) if one in self._begin}
         origins = tuple(piece.span.start for piece, _ in kept)
-        return Block("".join(parts), reinitialised, tuple(begin.items()), starts, origins)
+        names = {name for piece in group for name in piece.names}
+        callers = frozenset(one for one in self._callers if one[0].partition(".")[0] in names)
+        return Block("".join(parts), reinitialised, tuple(begin.items()), callers, starts, origins)
 
     def _kept(self, piece: Piece, group: set[Piece], words: frozenset[str]) -> str:
         """What a block has of a statement: of a class that is only made, that it is one."""
@@ -159,7 +166,7 @@ class _Cutter:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "compound" and not words.isdisjoint(self._imported(piece)):
             return _trimmed(self._text[slice(*piece.span)])
-        if piece.kind != "class" or piece.names[0] not in words or self._classes[piece.names[0]] is not piece:
+        if piece.kind != "class":
             return ""
         return f"class {piece.names[0]}: ...\n"
 

@@ -24,9 +24,11 @@ from normlint.text.pieces import Piece, methods
 
 Functions = frozenset[str] | None  # by name; None: any
 Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts; None: not looked for yet
+Callers = frozenset[tuple[str, frozenset[str]]]
 _MOST_CALLS: Final = 200  # followed in one text
 _LOOSE: Final = ("plain", "compound")
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
 _CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
 _WORD: Final = re.compile(r"\w+")
@@ -36,9 +38,19 @@ _HANDS_ON: Final = re.compile(r"=[^=\n]*(?:\blambda\b|\bpartial\(|\b[\w.]+\s*$)"
 _QUOTES: Final = "\"'"
 
 
-def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> dict[Piece, Functions]:
-    """Pieces that may hold a norm, in the order of the text, and where in them."""
-    return _Reading(text, pieces, marks).candidates() if marks.seeds else {}
+class Found(NamedTuple):
+    """Pieces that may hold a norm, in the order of the text, and where in them.
+
+    `callers`: functions, by their qualified names, in which no norm comes about but those of the ones they name.
+    """
+
+    pieces: dict[Piece, Functions]
+    callers: Callers = frozenset()
+
+
+def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> Found:
+    """What of the text is worth evaluating."""
+    return _Reading(text, pieces, marks).candidates() if marks.seeds else Found({})
 
 
 def mentions(text: str, name: str, span: Span) -> Iterator[int]:
@@ -59,9 +71,12 @@ def bases_of(text: str, span: Span) -> set[str]:
 
 def is_base(text: str, name: str) -> bool:
     """Another class of the text derives from this one."""
-    if text.count(name) < 2:
-        return False
-    return re.search(rf"^[ \t]*class[ \t]+\w+\((?:.*[^\w.])?{re.escape(name)}\b", text, re.MULTILINE) is not None
+    return name in _bases(text)
+
+
+@lru_cache(maxsize=4)
+def _bases(text: str) -> frozenset[str]:
+    return frozenset(word for line in _DERIVED.findall(text) for word in _WORD.findall(line))
 
 
 def _is_part(char: str) -> bool:
@@ -74,6 +89,10 @@ class _Unit(NamedTuple):
     span: Span
     name: str
     piece: Piece
+
+    @property
+    def qualname(self) -> str:
+        return f"{self.piece.names[0]}.{self.name}" if self.piece.kind == "class" else self.name
 
 
 class _Read(NamedTuple):
@@ -123,6 +142,8 @@ class _Reading:
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
+        self._families: dict[str, list[Piece]] = {}
+        self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
             for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
@@ -171,6 +192,11 @@ class _Reading:
 
     def related(self, name: str) -> list[Piece]:
         """The classes above and below one, and itself."""
+        if name not in self._families:
+            self._families[name] = self._family(name)
+        return self._families[name]
+
+    def _family(self, name: str) -> list[Piece]:
         line = self._lines.get(name, set())
         below = {other for other, above in self._lines.items() if name in above}
         return [p for other in line | below for p in self.index[other] if p.kind == "class"]
@@ -200,7 +226,7 @@ class _Reading:
 
     # --- reading
 
-    def candidates(self) -> dict[Piece, Functions]:
+    def candidates(self) -> Found:
         for at in self._marks.seeds if self.pieces else ():
             unit = self.unit_at(at)
             piece = self.piece_at(at)
@@ -226,8 +252,10 @@ class _Reading:
     def _gives(self, unit: _Unit, seen: Seen) -> None:
         """Where a statistic of what a caller has comes back from it, who names it is read, or read again."""
         result = seen.result
-        known = not result.stats.isdisjoint(result.bare) or any(
-            "@" not in label and label[0] != "#" for label in result.stats
+        known = (
+            not result.stats.isdisjoint(result.bare)
+            or any("@" not in label and label[0] != "#" for label in result.stats)
+            or any(isinstance(made, origins.Nested) for made in result.made)
         )
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
@@ -265,7 +293,7 @@ class _Reading:
 
     def _note(self, unit: _Unit, seen: Seen) -> None:
         """What a walk has shown; who may be concerned is read, or read again."""
-        named = intent(f"{unit.piece.names[0] if unit.piece.names else ''}.{unit.name}")
+        named = intent(unit.qualname)
         if seen.met or (seen.weakly and named in ("rms", "norm", "layer", "l2")):
             self._arrived.add(unit)
         for name, value in seen.attrs.items():
@@ -294,17 +322,23 @@ class _Reading:
             if unit is not None and self.text[at - 1 : at] != ".":
                 yield unit
 
+    def _places(self, name: str, *, dotted: bool) -> list[int]:
+        """Where the text names it, behind a dot or without one; looked for once, as many units may have one name."""
+        if name not in self._named:
+            found: tuple[list[int], list[int]] = [], []
+            for at in mentions(self.text, name, Span(0, len(self.text))):
+                found[self.text[at - 1 : at] == "."].append(at)
+            self._named[name] = found
+        return self._named[name][dotted]
+
     def _naming(self, unit: _Unit) -> Iterator[_Unit]:
         """Units that name one, as what it is: a function, or a method of related classes."""
         if not unit.name:
             return
         classes = {p.names[0] for p in self.related(unit.piece.names[0])} if unit.piece.kind == "class" else set()
         found = set()
-        for at in mentions(self.text, unit.name, Span(0, len(self.text))):
-            dotted = self.text[at - 1 : at] == "."
-            if dotted != bool(classes):
-                continue
-            if dotted:
+        for at in self._places(unit.name, dotted=bool(classes)):
+            if classes:
                 owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:]
                 if self.text[at - 2] != ")" and owner not in (["self"], ["cls"]) and not classes.issuperset(owner):
                     continue
@@ -345,7 +379,8 @@ class _Reading:
         stats = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
         bare = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.bare])
         strong = origins.STRONG if stats.how & origins.SQUARED else 0
-        return Value(bare.bare, stats.bare | stats.stats | bare.stats, result.how | stats.how | bare.how | strong)
+        how = result.how | stats.how | bare.how | strong
+        return Value(bare.bare, stats.bare | stats.stats | bare.stats, how, result.made)
 
     def _followed(self, unit: _Unit, function: ast.AST, env: origins.Env, depth: int) -> Value:
         key = unit.span, tuple(env.items())
@@ -382,27 +417,32 @@ class _Reading:
 
     # --- what comes of it
 
-    def _found(self) -> dict[Piece, Functions]:
+    def _found(self) -> Found:
         reached_, waiting = set(self._arrived), list(self._arrived)
+        causes: dict[str, set[str]] = {}
         while waiting:
             unit = waiting.pop()
             names = self._made if not unit.name else self._aliases(unit)
-            new = {*self._naming(unit), *(u for name in names for u in self._using(name))} - reached_
-            reached_ |= new
-            waiting += new
+            naming = {*self._naming(unit), *(u for name in names for u in self._using(name))}
+            for other in naming:
+                causes.setdefault(other.qualname, set()).add(unit.qualname)
+            waiting += naming - reached_
+            reached_ |= naming
         found: dict[Piece, Functions] = dict.fromkeys(self._whole)
-        loose = False
+        loose = any(p.kind in _LOOSE for p in found)
         for unit in reached_:
-            loose = loose or unit.piece.kind in _LOOSE
+            loose |= unit.piece.kind in _LOOSE
             if unit.piece.kind == "class" and unit.piece not in self._whole:
                 found[unit.piece] = (found.get(unit.piece) or frozenset()) | {unit.name}
             else:
                 found[unit.piece] = None
-        if loose or any(p.kind in _LOOSE for p in found):
+        if loose:
             found.update((p, None) for p in self.pieces if p.kind in _LOOSE)
         if any(p.kind == "class" for p in found):
             self._inherit(found)
-        return {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
+        callers = causes.keys() - {u.qualname for u in self._arrived} if not loose and not self._whole else ()
+        ordered = {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
+        return Found(ordered, frozenset((name, frozenset(causes[name])) for name in callers))
 
     def _aliases(self, unit: _Unit) -> set[str]:
         """Names that loose statements give to a function, and to what they make of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from normlint.evaluate import syntax as s
@@ -32,18 +32,31 @@ def norms(module: Module) -> tuple[Norm, ...]:
     """The norms of a unit, in the order of the text; one for each entry that reaches it."""
     if _elsewhere(module):
         return ()
-    found: list[Norm] = []
     ran: set[Span] = set()
-    begun = sorted((_used(module, entry) for entry in entries(module)), key=lambda e: e.spare)
-    for entry in begun:
+    begun = [_used(module, entry) for entry in entries(module)]
+    place = {id(entry): number for number, entry in enumerate(sorted(begun, key=lambda e: e.spare))}
+    found: list[tuple[int, Norm]] = []
+    for entry in _in_turn(module, begun):
         if not entry.spare or _unseen(module, entry, ran):
             try:
-                found += _norms_of(module, entry, ran)
+                found += ((place[id(entry)], norm) for norm in _norms_of(module, entry, ran))
             except RecursionError:  # calls in calls, and each of them nested
                 module.unread.setdefault(entry.qualname, entry.span)
+                module.met.add(entry.qualname)
     for span in module.deep:
         _tell_unread(module, begun, span)
-    return tuple(sorted(found, key=lambda n: (n.span, n.qualname)))
+    return tuple(n for _, n in sorted(found, key=lambda one: (one[1].span, one[1].qualname, one[0])))
+
+
+def _in_turn(module: Module, begun: Sequence[Entry]) -> Iterator[Entry]:
+    """What calls others only if a norm came about in one of them; last what others call."""
+    yield from (one for one in begun if not one.spare and one.qualname not in module.callers)
+    waiting = [one for one in begun if not one.spare and one.qualname in module.callers]
+    names = {one.qualname for one in begun if not one.spare}
+    while ready := [one for one in waiting if not module.callers[one.qualname] <= names - module.met]:
+        yield from ready
+        waiting = [one for one in waiting if one not in ready]
+    yield from (one for one in begun if one.spare)
 
 
 def _used(module: Module, entry: Entry) -> Entry:
@@ -85,7 +98,10 @@ _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax
 def _elsewhere(module: Module) -> bool:
     """Arrays of another library: its norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
-    return "torch" not in roots and "torch" not in module.text and bool(roots & set(_OTHERS))
+    used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
+    used.update(re.findall(r"\btorch\.(\w+)", module.text))
+    absent = "torch" not in roots and "torch" not in module.text
+    return (absent or (bool(used) and used <= {"load", "save"})) and bool(roots & set(_OTHERS))
 
 
 # --- norms -----------------------------------------------------------------------------------------------------------
@@ -104,11 +120,12 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
     keeps = False
+    idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = attrs or path.attrs
         keeps = keeps or keeps_data(path.attrs)
         ran |= path.context.ran
-        for one in _best(path.context):
+        for one in _best(path.context, idle):
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
@@ -122,12 +139,17 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             yield norm
 
 
-def _best(context: Context) -> Iterator[_Found]:
-    """For each statistic and input the most complete product: what is returned, else the last and largest."""
+def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
+    """For each statistic and input the most complete product: what is returned, else the last and largest.
+
+    `idle`: products that are no norms, whatever else a path may tell.
+    """
     best: dict[tuple[Span, Mono], _Found] = {}
     for flow in context.flows:
-        c = computation(flow, context)
+        key = flow.product.mono, flow.returned
+        c = None if key in idle else computation(flow, context)
         if c is None:
+            idle.add(key)
             continue
         old = best.get((c.statistic.span, c.input))
         if old is None:
@@ -152,9 +174,14 @@ def _spelled(text: str, found: _Found) -> _Found:
 
 
 def _as_called(entry: Entry, found: _Found) -> _Found:
-    """An eps that is 0 unless given says nothing where the norm runs only for who gives something else, too."""
+    """What the caller asks for by a flag is the caller's: an output in fp32, or an eps that is 0 unless given."""
     params = entry.function.node.params if entry.function else ()
     left_out = {p.name for p in params if isinstance(p.default, s.Literal) and p.default.value is None}
+    flags = {p.name: p.default.value for p in params if isinstance(p.default, s.Literal)}
+    if any(
+        found.decisions.get(name, default) is not default for name, default in flags.items() if default in (True, False)
+    ):
+        found = replace(found, computation=replace(found.computation, output=DType.UNKNOWN))
     if not any(found.decisions.get(f"{name} is None") is False for name in left_out):
         return found
     names = {p.name for p in params}
@@ -242,7 +269,9 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:
-    """A sum of squares is an L2 norm, unless the name says RMS."""
+    """A sum of squares is an L2 norm, unless the name says RMS; that of x − mean, unless it says RMS or layer."""
+    if c.kind == "layer" and c.is_length and owner.intent not in ("rms", "layer"):
+        return replace(c, kind="l2")
     return replace(c, kind="rms") if c.kind == "l2" and owner.intent == "rms" else c
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context
@@ -19,7 +18,8 @@ from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Functions, candidates, is_base
+from normlint.norm.candidates import Found, Functions, candidates, is_base, mentions
+from normlint.text.finding import Span
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 
@@ -32,7 +32,8 @@ SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "r
 def entries(module: Module) -> Iterator[Entry]:
     """The methods and functions that reach a reduction, and the statements of the unit itself."""
     marks = Marks(module.text)
-    found = _candidates(module, marks)
+    found, callers = _candidates(module, marks)
+    module.callers = dict(callers)
     if not found:
         return
     machine = Machine(module, Context({}))
@@ -47,12 +48,13 @@ def entries(module: Module) -> Iterator[Entry]:
     yield from top_level(module, [p for p in found if p.kind in ("plain", "compound")])
 
 
-def _candidates(module: Module, marks: Marks) -> dict[Piece, Functions]:
+def _candidates(module: Module, marks: Marks) -> Found:
     if module.begin is not None:
         known = dict(module.begin)
-        return {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+        begun = {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
+        return Found(begun, frozenset(module.callers.items()))
     found = candidates(module.text, pieces(module.text), marks)
-    if not set(found) <= set(module.pieces):  # the lines misled
+    if not set(found.pieces) <= set(module.pieces):  # the lines misled
         found = candidates(module.text, module.pieces, marks)
     return found
 
@@ -84,9 +86,6 @@ def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
     for stmt in node.body if places else ():
         if any(stmt.span.start <= at < stmt.span.end for at in places):
             yield from walk(stmt)
-
-
-_USE = re.compile(r"(?<![\w.\"'])(?<!def )[^\W\d]\w*\b(?![\"'])")
 
 
 def _recast(machine: Machine, node: s.Function) -> bool:
@@ -141,7 +140,7 @@ class Named:
     def is_called(self, name: str) -> bool:
         """Somebody else in the text names the function, or it is private and its callers are elsewhere."""
         if name not in self._called:
-            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses.get(name, ()))
+            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses(name))
         return self._called[name]
 
     def _calls(self, place: int, name: str) -> bool:
@@ -150,12 +149,10 @@ class Named:
         held = piece.kind in ("class", "def") and name not in piece.names and place in range(*piece.span)
         return held and not piece.names[0].lower().startswith("test")
 
-    @cached_property
-    def _uses(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for match in _USE.finditer(self._text):
-            found.setdefault(match[0], []).append(match.start())
-        return found
+    def _uses(self, name: str) -> Iterator[int]:
+        for at in mentions(self._text, name, Span(0, len(self._text))):
+            if self._text[at - 1 : at] != "." and self._text[max(at - 4, 0) : at] != "def ":
+                yield at
 
 
 def _names(module: Module, method: s.Function) -> set[str]:

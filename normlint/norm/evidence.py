@@ -85,9 +85,12 @@ def _features_told(c: Computation, owner: Owner) -> bool:
 def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:
     """(x − mean) / std of data, not of features."""
     folded = c.statistic.layout != ()  # an image's axes in a view, say
+    if folded and not (c.layout_matches or named or gain) and c.kind == "layer":
+        return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or ((c.over_everything or folded) and owner.intent == "norm")  # named for what it does to data
+    several = not isinstance(c.statistic.axes, tuple) or len(c.statistic.axes) > 1 or folded
+    return not named or (several and owner.intent == "norm")  # named for what it does to data
 
 
 def _over_features(c: Computation, named: bool, gain: bool) -> bool:

@@ -184,6 +184,13 @@ class Computation:
         return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
 
     @property
+    def is_length(self) -> bool:
+        """A sum that nothing says is to be a mean."""
+        return self.statistic.reduce == "sum" and not (
+            self.gains or any(n.inside or n.of_features for n in self.counts)
+        )
+
+    @property
     def scaled_before(self) -> bool:
         """The input was divided by something of the data, such as its maximum: how large it is isn't known."""
         return any(f.power < 0 and bears_data(f.atom) for f in self.input.factors)

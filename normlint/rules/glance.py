@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from normlint.evaluate.module import Module, Uses
 from normlint.norm.blocks import Block, blocks
-from normlint.norm.candidates import Candidates
+from normlint.norm.candidates import Callers, Candidates
 from normlint.norm.uses import asking, uses_of
 from normlint.rules import analysed
 from normlint.text.depth import too_deep
@@ -63,15 +63,22 @@ def glance(text: str, *, snippet: bool = False) -> Glance:
 
 
 def _seen_in(block: Block, snippet: bool, uses: Uses = ()) -> Glance:
-    return _glance(block.text, snippet, block.reinitialised, block.begin, uses)
+    return _glance(block.text, snippet, block.reinitialised, block.begin, block.callers, uses)
 
 
 @lru_cache(maxsize=128)
-def _glance(text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, uses: Uses) -> Glance:
+def _glance(
+    text: str,
+    snippet: bool,
+    reinitialised: frozenset[str] | None,
+    begin: Candidates,
+    callers: Callers,
+    uses: Uses,
+) -> Glance:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError
-    module = Module(text, snippet, reinitialised, begin, uses=uses)
+    module = Module(text, snippet, reinitialised, begin, dict(callers), uses=uses)
     analysis = analysed(module, fixes=False)
     if module.broken is not None:
         raise module.broken

@@ -197,7 +197,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)
     for c in norm.computations:
-        if c.placing.apart and c.centre is not None and _is_mean(c):
+        if c.placing.apart and c.centre is not None and not c.is_length:
             message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
@@ -214,11 +214,6 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is not None and stat.layout == () and not stat.default_dim:
             message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
-
-
-def _is_mean(c: Computation) -> bool:
-    """No length: x − mean(0), put on the unit sphere, has been centred as data is."""
-    return c.statistic.reduce == "mean" or bool(c.gains) or any(n.inside or n.of_features for n in c.counts)
 
 
 def _along_features(c: Computation, i: int) -> bool:

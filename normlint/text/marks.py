@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from functools import cached_property, lru_cache
 
-from normlint.text.operations import FUSED, LENGTHS, MEANS, PRODUCTS
+from normlint.text.operations import CONSTANTS, CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS
 
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
@@ -47,14 +47,23 @@ _SQUARED: Final = "".join(  # torch.dot(x, x)
 _REDUCTION: Final = _called(REDUCING, more=_SQUARED)
 _BARE_REDUCTION: Final = _called(REDUCING, bare=True, more=_SQUARED)
 _WORDS: Final = "|".join(sorted(REDUCING, key=len, reverse=True))
+# What contracts or compares two tensors is a sum or a mean where one of them is constant, or both are the same.
+_JOINERS: Final = (*CONTRACTIONS.split(), *DISTANCES.split())
+_ENDS: Final = "|".join(sorted({word[-3:] for word in _JOINERS if len(word) > 2}))
+_EACH: Final = "|".join(rf"(?<={word}\()(?<!\w{word}\()" for word in _JOINERS)
+_JOINING: Final = rf"\((?<=(?:{_ENDS}|.mm|.mv)\()(?:{_EACH})"
+_CONSTANT: Final = re.compile(rf"\b(?:{'|'.join(CONSTANTS.split())})\(")
+_TWICE: Final = re.compile(r"\s*(?!self\b|torch\b)(\w+)\b[^\n]{0,120}?[,(]\s*\1\b")
+_RIGHT: Final = re.compile(r"\(?(?!self\b|torch\b)(\w+)")
+_NEAR: Final = 200  # characters
 # `from torch import mean as m`, `m = torch.mean`, `getattr(x, "std")`: named, and not called there.
 RENAMED: Final = re.compile(rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for word in REDUCING)})(\w+)")
 # A subclass of one of torch's norms, which calls what it derives from.
 _DERIVED: Final = re.compile(r"nn\.(?:Layer|RMS)Norm\s*[,)]")
 _ABOVE: Final = re.compile(r"super\([^()]*\)\.forward\(")
 _UNCALLED: Final = rf"\.(?:{_WORDS})\b(?![ \t]*\()"
-_LIBRARY: Final = re.compile(r"\b(?:torch|linalg|functional|F|np|numpy)\.\w+$")
-_BY_NAME: Final = rf"getattr\([^()]*,\s*[\"'](?:{_WORDS})[\"']"
+_LIBRARY: Final = re.compile(r"\b(?:torch|aten|linalg|functional|F|np|numpy)\.\w+$")
+_BY_NAME: Final = rf"getattr\([^\n]{{0,120}}?,\s*[\"'](?:{_WORDS})[\"']"
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
 _ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
 _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
@@ -69,7 +78,7 @@ def may_hold_norm(data: bytes | str) -> bool:
     if _reduces(data):
         return True
     text = data.decode("latin-1") if isinstance(data, bytes) else data
-    return bool(RENAMED.search(text) or any(_handed_on(text)))
+    return bool(RENAMED.search(text) or any(_handed_on(text)) or any(_joined(text)))
 
 
 def _handed_on(text: str) -> Iterator[int]:
@@ -83,18 +92,37 @@ def _handed_on(text: str) -> Iterator[int]:
         yield from (match.start() for match in _compiled(_BY_NAME).finditer(text))
 
 
+def _joined(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Where a tensor is contracted or compared with a constant, or with itself."""
+    end = len(text) if end is None else end
+    for match in _compiled(_JOINING).finditer(text, start, end):
+        if _TWICE.match(text, match.end()) or _near_constant(text, match.start()):
+            yield match.start()
+    at = text.find(" @ ", start, end)
+    while at >= 0:
+        right = _RIGHT.match(text, at + 3)
+        left = text[max(text.rfind("\n", 0, at), at - _NEAR, 0) : at]
+        if (right and re.search(rf"\b{right[1]}\b", left)) or _near_constant(text, at):
+            yield at
+        at = text.find(" @ ", at + 3, end)
+
+
+def _near_constant(text: str, at: int) -> bool:
+    return _CONSTANT.search(text, max(at - _NEAR, 0), at + _NEAR) is not None
+
+
 def _unescaped(match: re.Match[bytes]) -> bytes:
     return bytes.fromhex(match[1].decode()) if match[1] else b" "
 
 
 def any_reduction(text: str, span: Span) -> bool:
     """Is there a reduction in a stretch of the text, be it a method of `self`?"""
-    return _compiled(_REDUCTION).search(text, *span) is not None
+    return _compiled(_REDUCTION).search(text, *span) is not None or any(_joined(text, *span))
 
 
 def reductions(text: str, span: Span) -> list[int]:
     """Where the reductions in a stretch of the text are: their brackets."""
-    return [match.start() for match in _compiled(_REDUCTION).finditer(text, *span)]
+    return [*(match.start() for match in _compiled(_REDUCTION).finditer(text, *span)), *_joined(text, *span)]
 
 
 def _reduces(data: bytes | str) -> bool:
@@ -135,7 +163,7 @@ def _reductions(text: str) -> list[int]:
             own[word[1]] = any(pattern.search(text) for pattern in _definition(word[1]))
         if not word or own[word[1]]:
             found.append(match.start())
-    return found
+    return sorted({*found, *_joined(text)})
 
 
 class Marks:

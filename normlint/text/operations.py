@@ -20,6 +20,13 @@ FUSED: Final = "rms_norm layer_norm native_layer_norm"
 PRODUCTS: Final = "dot vdot inner matmul mm bmm"
 ROOTS: Final = "sqrt rsqrt reciprocal"
 POWERS: Final = "pow float_power square"
+# These, too, sum a tensor or its squares: with a constant or with itself.
+CONTRACTIONS: Final = """
+    dot vdot inner matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
+    sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
+"""
+DISTANCES: Final = "mse_loss pairwise_distance dist cdist"
+CONSTANTS: Final = "ones zeros full eye ones_like zeros_like full_like new_full new_ones new_zeros"
 
 CLASSES: Final[dict[str, str]] = {
     # products and quotients of the operands
@@ -27,17 +34,14 @@ CLASSES: Final[dict[str, str]] = {
     # sums of operands, each perhaps scaled: homogeneous where all of them are
     "sum": "add sub subtract rsub lerp addcmul addcdiv logaddexp logaddexp2",
     # what contracts two operands over axes that they share
-    "contraction": """
-        dot vdot inner matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
-        sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
-    """,
+    "contraction": CONTRACTIONS,
     "power": f"{ROOTS} {POWERS}",
     "statistic": f"{MEANS} {LENGTHS}",
     # other reductions: one value for each group of elements
     "reduction": """
         amax amin aminmax argmax argmin all any max min median nanmedian mode prod logsumexp quantile nanquantile
         kthvalue count_nonzero trace det logdet slogdet matrix_norm nuclear_norm norm_except_dim cond matrix_rank
-        cosine_similarity pairwise_distance dist cdist pdist avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool2d
+        cosine_similarity pdist avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool2d
         adaptive_avg_pool3d max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices
         max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d lp_pool2d lp_pool3d
         adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
@@ -47,6 +51,7 @@ CLASSES: Final[dict[str, str]] = {
         quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce sum_to_size corrcoef cov
         trapezoid trapz native_norm
     """,
+    "distance": DISTANCES,
     # the same elements in another shape
     "layout": """
         view view_as reshape reshape_as flatten unflatten unfold swapdims swapaxes movedim moveaxis ravel
@@ -57,7 +62,7 @@ CLASSES: Final[dict[str, str]] = {
     # the same elements as they are
     "same": """
         contiguous clone alias cuda cpu requires_grad pin_memory retain_grad xpu ipu mtia share_memory train eval
-        resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
+        conj conj_physical real resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
     """,
     # some of the elements, in another order, or those of several tensors together
     "selection": """
@@ -75,7 +80,7 @@ CLASSES: Final[dict[str, str]] = {
     # f(c·x) = c·f(x) for c > 0
     "degree 1": """
         abs absolute fabs neg negative relu leaky_relu prelu rrelu nan_to_num dropout dropout1d dropout2d dropout3d
-        feature_dropout native_dropout hypot copysign maximum minimum fmax fmin conj conj_physical real imag
+        feature_dropout native_dropout hypot copysign maximum minimum fmax fmin imag
         deg2rad rad2deg cummax cummin cumsum diff cumulative_trapezoid gradient
     """,
     # f(c·x) = f(x) for c > 0
@@ -106,10 +111,11 @@ CLASSES: Final[dict[str, str]] = {
         as_tensor promote_types result_type detach detach_copy stop_gradient item tolist view_as_real
         view_as_complex view_as_real_copy view_as_complex_copy
     """,
-    "creation": """
-        ones zeros empty full rand randn randint randperm ones_like zeros_like empty_like full_like rand_like
-        randn_like randint_like new new_empty new_empty_strided new_full new_ones new_tensor new_zeros tensor
-        scalar_tensor arange range linspace logspace eye empty_permuted empty_quantized empty_strided
+    "creation": f"""
+        {CONSTANTS}
+        empty rand randn randint randperm empty_like rand_like
+        randn_like randint_like new new_empty new_empty_strided new_tensor tensor
+        scalar_tensor arange range linspace logspace empty_permuted empty_quantized empty_strided
         Tensor FloatTensor Parameter Buffer UninitializedParameter bartlett_window blackman_window hamming_window
         hann_window kaiser_window tril_indices triu_indices vander normal bernoulli binomial poisson multinomial
         cauchy exponential geometric log_normal random uniform fill zero copy from_numpy frombuffer from_file
@@ -160,7 +166,7 @@ CLASSES: Final[dict[str, str]] = {
         lstsq lu lu_factor lu_factor_ex lu_solve lu_unpack manual_seed map map2 margin_ranking_loss matrix_exp
         matrix_power merge_type_from_type_comment miopen_convolution miopen_convolution_add_relu
         miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
-        mkldnn_convolution mkldnn_linear_backward_weights mkldnn_rnn_layer module_load mse_loss
+        mkldnn_convolution mkldnn_linear_backward_weights mkldnn_rnn_layer module_load
         multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
         numpy orgqr ormqr parse_ir parse_schema parse_type_comment pca_lowrank pinv pinverse poisson_nll_loss
         prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 qr

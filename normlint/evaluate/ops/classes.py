@@ -61,8 +61,8 @@ def copied(ctx: Context, call: Bound) -> Value | None:
 
 _RUNS: Final[dict[str, Run]] = {
     "scaling": elementwise, "sum": elementwise, "contraction": gathered, "power": elementwise, "statistic": gathered,
-    "reduction": gathered, "layout": relayout, "same": same, "selection": gathered, "degree 1": elementwise,
-    "degree 0": elementwise, "pointwise": elementwise, "cast": converted, "creation": made,
+    "reduction": gathered, "distance": gathered, "layout": relayout, "same": same, "selection": gathered,
+    "degree 1": elementwise, "degree 0": elementwise, "pointwise": elementwise, "cast": converted, "creation": made,
 }  # fmt: skip
 
 for _class, _run in _RUNS.items():

@@ -1,25 +1,133 @@
-"""What contracts two operands: a tensor with itself is a sum of squares, with a diagonal matrix it is scaled."""
+"""What contracts operands: a tensor with itself is a sum of squares, with a constant a sum; diag(w) scales it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final, TypeAlias
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Mono, Size
+from normlint.evaluate.dims import ONE_LONG
+from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Layout, Mono, Param, Size
 from normlint.evaluate.ops.reductions import reduce
+from normlint.evaluate.ops.shapes import with_axis
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Product, Tup, Value, number
 from normlint.text.finding import Span
 
-_FIRST = ("input", "self", "mat1", "a")
-_SECOND = ("other", "mat2", "vec", "vec2", "weight", "y", "b", "tensor")
+Lettered: TypeAlias = "tuple[Product, str]"  # a tensor, and letters for its last axes; a dot in front: and any others
+_FIRST: Final = ("input", "self", "mat1", "batch1", "a")
+_SECOND: Final = ("other", "mat2", "vec", "vec2", "weight", "y", "b", "tensor", "batch2")
 
 
-def squared(ctx: Context, call: Bound, x: Product, axis: float, *, keepdim: bool = False) -> Product:
-    """The sum of x² over one axis."""
-    values = {"dim": Given(number(axis), NOWHERE), "keepdim": Given(Constant(keepdim), NOWHERE)}
-    return reduce(ctx, replace(call, values=values), algebra.multiply(x, x, call.span), "sum")
+# --- by letters ------------------------------------------------------------------------------------------------------
+
+
+def contracted(ctx: Context, call: Bound, operands: Sequence[Lettered], out: str) -> Product | None:
+    """The product of tensors whose axes have letters, summed over those that `out` lacks.
+
+    A tensor that holds one number everywhere is that number, and what it is contracted with is summed.
+    """
+    scale, parts = Mono(), []
+    for at, (x, letters) in enumerate(operands):
+        same = algebra.held(x)
+        if same is None:
+            others = out + "".join(theirs for i, (_, theirs) in enumerate(operands) if i != at)
+            parts.append(_summed_alone(ctx, call, x, letters, others) if len(operands) > 1 else (x, letters))
+        else:
+            scale = scale.times(same)
+    whole = max((letters for _, letters in parts), key=len, default="")
+    mixed = len({x.mono for x, _ in parts}) > 1 and not set(whole) <= set(out)  # a product of two tensors, summed
+    if not parts or mixed or not all(_fits(x, letters, whole) for x, letters in parts):
+        return None
+    product = _aligned(*parts[0], whole)
+    for x, letters in parts[1:]:
+        product = algebra.multiply(product, _aligned(x, letters, whole), call.span)
+    total = _over(ctx, call, product, whole, out)
+    return total and replace(total, mono=total.mono.times(scale))
+
+
+def _places(letters: str, wanted: set[str]) -> list[int]:
+    return [i - len(letters) for i, letter in enumerate(letters) if letter in wanted]
+
+
+def _summed(ctx: Context, call: Bound, x: Product, axes: Sequence[int], *, keepdim: bool = False) -> Product:
+    named = Tup(tuple(number(float(axis)) for axis in axes))
+    values = {"dim": Given(named, call.span), "keepdim": Given(Constant(keepdim), NOWHERE)}
+    return reduce(ctx, replace(call, values=values), x, "sum")
+
+
+def _summed_alone(ctx: Context, call: Bound, x: Product, letters: str, others: str) -> Lettered:
+    """Summed over the axes that no other operand and no result has."""
+    alone = set(letters) - set(others) - {"."}
+    left = "".join(letter for letter in letters if letter not in alone)
+    return (_summed(ctx, call, x, _places(letters, alone)), left) if alone else (x, letters)
+
+
+def _fits(x: Product, letters: str, whole: str) -> bool:
+    """Its axes come in the order of the longest; only a gain has fewer in front."""
+    rest = iter(whole)
+    ordered = all(letter in rest for letter in letters)
+    return ordered and ((letters[:1] == ".") == (whole[:1] == ".") or _is_param(x))
+
+
+def _is_param(x: Product) -> bool:
+    return all(isinstance(f.atom, Param) for f in x.mono.factors)
+
+
+def _aligned(x: Product, letters: str, whole: str) -> Product:
+    """A statistic has the axes again that its letters leave out."""
+    missing = set(whole) - set(letters) if algebra.is_statistic(x) else set()
+    for place in _places(whole, missing):
+        x = with_axis(x, place)
+    return x
+
+
+def _over(ctx: Context, call: Bound, product: Product, whole: str, out: str) -> Product | None:
+    """Summed over the letters that aren't asked for; a new letter, which a constant has, keeps the axis."""
+    gone, new = set(whole) - set(out), set(out) - set(whole)
+    left = "".join(letter for letter in whole if letter in out)
+    if "." in gone or (left != out and not new):
+        return None
+    if not new:
+        return _summed(ctx, call, product, _places(whole, gone)) if gone else product
+    keeps = len(gone) == len(new) == 1 and out.replace(min(new), min(gone)) == whole
+    return _summed(ctx, call, product, _places(whole, gone), keepdim=True) if keeps else None
+
+
+@op("einsum")
+def einsum(ctx: Context, call: Bound) -> Value | None:
+    """`einsum("...d,...d->...", x, x)` is a sum of squares."""
+    given = [g.value for g in call.rest]
+    equation = next((str(v.value) for v in given if isinstance(v, Constant)), "")
+    operands = [v for g in given for v in (g.items if isinstance(g, Tup) else (g,)) if isinstance(v, Product)]
+    scaled = _scaled(equation, operands[0], operands[1], call) if len(operands) == 2 else None
+    if scaled is not None:
+        return scaled
+    left, arrow, out = equation.replace(" ", "").replace("...", ".").partition("->")
+    sides = left.split(",")
+    plain = all("." not in side[1:] and len(set(side)) == len(side) for side in (*sides, out))
+    if not arrow or not plain or len(sides) != len(operands) or not all(x.tensor for x in operands):
+        return None
+    return contracted(ctx, call, list(zip(operands, sides, strict=True)), out)
+
+
+def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | None:
+    """`einsum("b c ..., c -> b c ...", x, g)`: a value for each place along one axis."""
+    left, _, out = equation.replace(" ", "").partition("->")
+    one, _, two = left.partition(",")
+    if len(one) < len(two):
+        one, two, x, gain = two, one, gain, x
+    sole = gain.sole
+    if one != out or len(two) != 1 or two not in one or sole is None or not isinstance(sole.atom, Param):
+        return None
+    if not one.endswith(two):
+        gain = replace(gain, mono=Mono(1.0, (replace(sole, atom=replace(sole.atom, axis="other")),)))
+    return algebra.multiply(x, replace(gain, layout=()), call.span)
+
+
+# --- products of matrices --------------------------------------------------------------------------------------------
 
 
 def _operands(call: Bound) -> tuple[Product, Product] | None:
@@ -31,19 +139,120 @@ def _operands(call: Bound) -> tuple[Product, Product] | None:
 def vecdot(ctx: Context, call: Bound) -> Value | None:
     """The products of two tensors, summed over an axis: the last unless told otherwise."""
     pair = _operands(call)
-    if pair is None or pair[0].mono != pair[1].mono:
+    axis = call.product("dim") or number(-1.0)
+    if pair is None or axis.number != -1:
         return None
-    dim = call.values.get("dim", Given(number(-1.0), NOWHERE))
-    return reduce(ctx, replace(call, values={"dim": dim}), algebra.multiply(*pair, call.span), "sum")
+    return contracted(ctx, call, [(x, ".k") for x in pair], ".") if _is_sum(*pair) else None
+
+
+def _is_sum(x: Product, y: Product) -> bool:
+    """A sum of squares, or one of the two is constant."""
+    return x.mono == y.mono or algebra.held(x) is not None or algebra.held(y) is not None
 
 
 @op("dot vdot inner")
 def dot(ctx: Context, call: Bound) -> Value | None:
-    """The product of two vectors; `inner` of two tensors of more axes is a matrix product."""
+    """The product of two vectors; `inner` of tensors of more axes is a matrix product."""
     pair = _operands(call)
-    if pair is None or pair[0].mono != pair[1].mono or (call.name == "inner" and ctx.rank(pair[0]) != 1):
+    if pair is None or not _is_sum(*pair):
         return None
-    return squared(ctx, call, pair[0], -1.0, keepdim=True)  # one number, which broadcasts
+    if pair[0].mono != pair[1].mono:
+        return _with_constant(ctx, call, *pair)
+    if call.name == "inner" and ctx.rank(pair[0]) != 1:
+        return None
+    x = algebra.multiply(*pair, call.span)
+    return _summed(ctx, call, x, [-1], keepdim=True)  # one number, which broadcasts
+
+
+@op("matmul mm bmm mv linear")
+def matmul(ctx: Context, call: Bound) -> Value | None:
+    """A row of x times a column of x is its sum of squares; a diagonal matrix scales the last axis."""
+    pair = _operands(call)
+    return None if pair is None or call.get("bias") is not None else contract(ctx, *pair, call)
+
+
+@op("tensordot")
+def tensordot(ctx: Context, call: Bound) -> Value | None:
+    """Over one axis, the last of the one and the first of the other."""
+    pair, dims = _operands(call), call.product("dims")
+    return _with_constant(ctx, call, *pair) if pair and dims and dims.number == 1 else None
+
+
+@op("addmm addmv addbmm baddbmm")
+def added(ctx: Context, call: Bound) -> Value | None:
+    """Something, and a product of matrices."""
+    base, one, two = call.product("input", "self"), call.product("mat1", "mat", "batch1"), call.product(*_SECOND)
+    if base is None or one is None or two is None or call.get("beta", "alpha") is not None or call.name == "addbmm":
+        return None
+    product = contract(ctx, one, two, call)
+    return product and algebra.add(product, base, call.span)
+
+
+def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | None:
+    """X @ y, as far as it is followed."""
+    scale = _diagonal_of(y)
+    if scale is not None:
+        return algebra.multiply(x, scale, call.span)
+    base = _row_and_column(ctx, x, y) if x.mono == y.mono else None
+    if base is None:
+        return _with_constant(ctx, call, x, y)
+    square = algebra.multiply(base, base, call.span)
+    return replace(_summed(ctx, call, square, [-1], keepdim=True), layout=(*base.layout, ("axis", -1)))
+
+
+def _with_constant(ctx: Context, call: Bound, x: Product, y: Product) -> Product | None:
+    """The matrix product with a vector or matrix that holds one number everywhere."""
+    if algebra.held(y) is None:
+        return None
+    rank = ctx.rank(y)
+    if rank == 1:
+        return contracted(ctx, call, [(x, ".k"), (y, "k")], ".")
+    letters = "nk" if call.name in ("linear", "inner") else "kn"
+    return contracted(ctx, call, [(x, ".k"), (y, letters)], ".n") if rank == 2 else None
+
+
+def _row_and_column(ctx: Context, row: Product, column: Product) -> Product | None:
+    """What one operand is a row of and the other a column: they have an axis of length 1 in turn."""
+    ends = [x.layout[-1] if x.layout else () for x in (row, column)]
+    if row.layout[:-1] == column.layout[:-1] and _side_by_side(*ends):
+        return replace(row, layout=row.layout[:-1], shape=None)
+    one, two = (ctx.shapes.axis(ctx.dims(x), axis) for x, axis in ((row, -2), (column, -1)))
+    base = replace(row, layout=_unviewed(row.layout), shape=None)
+    if one != ONE_LONG or two != ONE_LONG or _unviewed(column.layout) != base.layout:
+        return None
+    lengths = ctx.shapes.axis(ctx.dims(row), -1), ctx.shapes.axis(ctx.dims(base), -1)
+    return base if ctx.shapes.equal(*lengths) else None
+
+
+def _unviewed(layout: Layout) -> Layout:
+    while layout and layout[-1][0] in ("view", "axis"):
+        layout = layout[:-1]
+    return layout
+
+
+def _side_by_side(row: tuple[object, ...], column: tuple[object, ...]) -> bool:
+    """An axis of length 1 before the last of the one, and behind the last of the other."""
+    if row[:1] != ("axis",) or column[:1] != ("axis",) or not isinstance(row[1], int) or not isinstance(column[1], int):
+        return False
+    return column[1] == row[1] + 1 and column[1] in (-1, 2, 3)
+
+
+def _diagonal_of(y: Product) -> Product | None:
+    """W of diag(w)."""
+    sole = y.sole
+    if sole is None or not isinstance(sole.atom, Apply) or sole.atom.name not in ("diag", "diag_embed"):
+        return None
+    monos = [a for a in sole.atom.args if isinstance(a, Mono)]
+    return Product(monos[0], y.dtype, tensor=True, span=y.span) if len(sole.atom.args) == 1 and monos else None
+
+
+def at_sign(ctx: Context, x: Product, y: Product, span: Span) -> Product:
+    """`x @ y`."""
+    found = contract(ctx, x, y, Bound("matmul", span, {})) if x.tensor and y.tensor else None
+    return found or algebra.apply("@", (x, y), span)
+
+
+# --- sums in other words ---------------------------------------------------------------------------------------------
 
 
 @op("cumsum")
@@ -93,59 +302,3 @@ def pooled_whole(ctx: Context, call: Bound) -> Value | None:
 
 def _bases(x: Product) -> set[Atom]:
     return {f.atom for f in x.mono.factors}
-
-
-_PARTS = ("chunk", "tensor_split", "split", "unsafe_chunk", "unsafe_split")
-
-
-@op("cat concat concatenate stack")
-def joined(ctx: Context, call: Bound) -> Value | None:
-    """All parts of a tensor, put together again along the axis by which it was taken apart."""
-    parts, dim = call.product("tensors"), call.product("dim") or number(0.0)
-    atom = parts.sole.atom if parts is not None and parts.sole else None
-    if parts is None or not (isinstance(atom, Apply) and atom.args) or not isinstance(atom.args[0], Mono):
-        return None
-    taken = (atom.args[-1:] == (dim.mono,)) and atom.name in (("unbind",) if call.name == "stack" else _PARTS)
-    return Product(atom.args[0], parts.dtype, tensor=True, span=call.span) if taken else None
-
-
-@op("matmul mm bmm mv linear")
-def matmul(ctx: Context, call: Bound) -> Value | None:
-    """A row of x times a column of x is its sum of squares; a diagonal matrix scales the last axis."""
-    pair = _operands(call)
-    return None if pair is None or call.get("bias") is not None else contract(ctx, *pair, call)
-
-
-def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | None:
-    """X @ y, as far as it is followed."""
-    scale = _diagonal_of(y)
-    if scale is not None:
-        return algebra.multiply(x, scale, call.span)
-    if x.mono != y.mono or not x.layout or not y.layout or x.layout[:-1] != y.layout[:-1]:
-        return None
-    if not _row_and_column(x.layout[-1], y.layout[-1]):
-        return None
-    length = squared(ctx, call, replace(x, layout=x.layout[:-1], shape=None), -1.0, keepdim=True)
-    return replace(length, layout=(*x.layout[:-1], ("axis", -1)))
-
-
-def _row_and_column(row: tuple[object, ...], column: tuple[object, ...]) -> bool:
-    """An axis of length 1 before the last of the one, and behind the last of the other."""
-    if row[0] != "axis" or column[0] != "axis" or not isinstance(row[1], int) or not isinstance(column[1], int):
-        return False
-    return column[1] == row[1] + 1 and column[1] in (-1, 2, 3)
-
-
-def _diagonal_of(y: Product) -> Product | None:
-    """W of diag(w)."""
-    sole = y.sole
-    if sole is None or not isinstance(sole.atom, Apply) or sole.atom.name not in ("diag", "diag_embed"):
-        return None
-    monos = [a for a in sole.atom.args if isinstance(a, Mono)]
-    return Product(monos[0], y.dtype, tensor=True, span=y.span) if len(sole.atom.args) == 1 and monos else None
-
-
-def at_sign(ctx: Context, x: Product, y: Product, span: Span) -> Product:
-    """`x @ y`."""
-    found = contract(ctx, x, y, Bound("matmul", span, {})) if x.tensor and y.tensor else None
-    return found or algebra.apply("@", (x, y), span)

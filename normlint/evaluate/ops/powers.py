@@ -101,6 +101,13 @@ def absolute(ctx: Context, call: Bound) -> Value | None:
     return algebra.absolute(value, call.span) if value else None
 
 
+@op("sign sgn")
+def sign(ctx: Context, call: Bound) -> Value | None:
+    """Of what is kept from zero, 1."""
+    value = call.product("input")
+    return replace(value, mono=Mono()) if value and algebra.is_kept_from_zero(value) else _unfollowed(call)
+
+
 @op("clamp clip clamp_min")
 def clamp(ctx: Context, call: Bound) -> Value | None:
     value, floor = call.product("input"), call.product("min")
@@ -140,9 +147,11 @@ def added(ctx: Context, call: Bound) -> Value | None:
 def lerp(ctx: Context, call: Bound) -> Value | None:
     """Input + weight · (end − input)."""
     start, end, weight = call.product("input"), call.product("end"), call.product("weight")
-    if start is None or end is None or weight is None or algebra.is_statistic(start) or algebra.is_statistic(end):
+    if start is None or end is None or weight is None:
         return None
     way = algebra.subtract(end, start, call.span)
+    if way.mono.has_stat and (algebra.is_statistic(start) or algebra.is_statistic(end)):
+        return None  # a running statistic
     return algebra.add(start, algebra.multiply(weight, way, call.span), call.span)
 
 

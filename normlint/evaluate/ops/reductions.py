@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
+from normlint.evaluate.dims import ONE_LONG, without
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
     ALL,
@@ -16,6 +17,7 @@ from normlint.evaluate.monomial import (
     Axes,
     Centred,
     Factor,
+    Layout,
     Mono,
     Scalar,
     Size,
@@ -31,8 +33,10 @@ from normlint.evaluate.value import (
     Product,
     Tup,
     Value,
+    number,
     of_atom,
 )
+from normlint.text.finding import Span
 
 TWO = Fraction(2)
 
@@ -60,7 +64,7 @@ def _single_axis(value: Product, rank: int | None) -> Axes:
     if axis is None:
         sole = value.sole
         axis = sole.atom.default if sole and isinstance(sole.atom, Scalar) and sole.power == 1 else None
-    if axis is None or axis != int(axis):
+    if axis is None or not axis.is_integer():
         return None
     return (int(axis) - rank if rank is not None and axis >= 0 else int(axis),)
 
@@ -97,23 +101,64 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
     axes = ALL if given and _is_every(given.value, x) else axes_of(given.value if given else None, axes_rank)
-    if not changes and is_reduced(x, axes):
-        return replace(x, span=call.span)
+    whole = None if changes else folded(x, axes, kind, call.span)
+    if whole is not None or (not changes and is_reduced(x, axes)):
+        return replace(whole or x, span=call.span)
+    if not changes and x.layout and isinstance(axes, tuple) and x.layout[-1] == ("axis", *axes):
+        kept = call.flag("keepdim", False) is not False  # an axis of length 1 that was added
+        return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
     inner, outside = _split(x.mono, axes)
     accumulate = call.dtype(x.dtype)
+    x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
     stat = Stat(
-        inner, kind, axes, call.flag("keepdim", False) is not False, True, x.layout,
+        inner, kind, axes, keepdim, True, x.layout,
         _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
         no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
-    return replace(result, mono=result.mono.times(outside), layout=x.layout)
+    return replace(result, mono=result.mono.times(outside), layout=layout)
+
+
+def _before(ctx: Context, x: Product, axes: Axes, keepdim: bool) -> tuple[Product, Axes, bool, Layout]:
+    """What is reduced as it was before axes were added to it or moved, and what is left of that afterwards."""
+    name, *places = x.layout[-1] if x.layout and isinstance(axes, tuple) and len(axes) == 1 else ("",)
+    if not isinstance(axes, tuple) or not places or not all(isinstance(p, int) for p in places):
+        return x, axes, keepdim, x.layout
+    axis, place = axes[0], int(str(places[-1]))
+    added = name == "axis" and place < 0 and axis < 0 and axis != place
+    before = axis + (axis < place) if added else int(str(places[0]))
+    stands = added and (keepdim or place + (place < axis) == before)  # the new axis, where the reduced one was
+    if not stands and not (name == "move" and axis == place):
+        return x, axes, keepdim, x.layout
+    base = replace(x, layout=x.layout[:-1], shape=without(ctx.dims(x), (place,)) if added else None)
+    base, found, kept, layout = _before(ctx, base, (before,), keepdim or added)
+    return base, found, kept, (*layout, x.layout[-1]) if keepdim else layout
+
+
+def folded(x: Product, axis: object, kind: str, span: Span) -> Product | None:
+    """The sum, mean or product over the axis along which tensors were stacked."""
+    atom = x.sole.atom if x.sole else None
+    args = atom.args if isinstance(atom, Apply) and atom.name == "stacked" else ()
+    if axis != args[:1]:
+        return None
+    items = [item for item in args if isinstance(item, Product)]
+    whole = items[0]
+    for item in items[1:]:
+        whole = (algebra.multiply if kind == "prod" else algebra.add)(whole, item, span)
+    return algebra.divide(whole, number(float(len(items))), span) if kind == "mean" else whole
+
+
+@op("prod")
+def multiplied(ctx: Context, call: Bound) -> Value | None:
+    """Of tensors that were stacked, their product."""
+    x = call.product("input")
+    return folded(x, axes_of(call.get("dim"), None), "prod", call.span) if x else None
 
 
 def _is_row(x: Product) -> bool:
     """x[i, j] is one token's vector, or less."""
     applied = [f.atom for f in x.mono.factors if isinstance(f.atom, Apply)]
-    index = [a.args[1] for a in applied if a.name == "index"]
+    index = [a.args[1] for a in applied if a.name == "index" and len(a.args) > 1]
     return bool(index) and all(map(_is_place, index))
 
 
@@ -182,7 +227,20 @@ def _without(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 @op("sum nansum")
 def total(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    return reduce(ctx, call, x, "sum") if x and x.tensor else None
+    return _counted(ctx, call, x) or reduce(ctx, call, x, "sum") if x and x.tensor else None
+
+
+def _counted(ctx: Context, call: Bound, x: Product) -> Product | None:
+    """The sum of what holds one number everywhere, which is that many times the number."""
+    same, axes = algebra.held(x), axes_of(call.get("dim"), None)
+    if same is None or not isinstance(axes, tuple):
+        return None
+    for axis in axes:
+        length = ctx.shapes.axis(ctx.dims(x), axis)
+        if length is None:
+            return None
+        same = same.times(length)
+    return replace(x, mono=same, span=call.span)
 
 
 # --- variance --------------------------------------------------------------------------------------------------------
@@ -269,6 +327,37 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
 def norm(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     return _length(ctx, call, x) if x and x.tensor else None
+
+
+# --- distances -------------------------------------------------------------------------------------------------------
+
+
+@op("mse_loss")
+def squared_error(ctx: Context, call: Bound) -> Value | None:
+    """The square of a difference; its mean over everything unless told otherwise."""
+    x, target, how = call.product("input"), call.product("target"), call.get("reduction") or Constant("mean")
+    kind = how.value if isinstance(how, Constant) else None
+    if x is None or target is None or "weight" in call.values or kind not in ("none", "mean", "sum"):
+        return None
+    square = algebra.power(algebra.subtract(x, target, call.span), TWO, "square", call.span)
+    return square if square is None or kind == "none" else reduce(ctx, replace(call, values={}), square, str(kind))
+
+
+@op("dist pairwise_distance cdist")
+def distance(ctx: Context, call: Bound) -> Value | None:
+    """The norm of a difference: over everything, over the last axis, or for each pair of rows, where there is one."""
+    x, other, eps = call.product("input", "x1"), call.product("other", "x2"), call.product("eps")
+    pairs = call.name == "cdist"
+    if x is None or other is None or (call.name == "pairwise_distance" and (eps is None or eps.number != 0)):
+        return None
+    if pairs and not all(ctx.shapes.axis(ctx.dims(one), -2) == ONE_LONG for one in (x, other)):
+        return None
+    values = {name: given for name, given in call.values.items() if name in ("p", "keepdim")}
+    if call.name != "dist":
+        values["dim"] = Given(number(-1.0), NOWHERE)
+    if pairs:
+        values["keepdim"] = Given(Constant(True), NOWHERE)
+    return _length(ctx, replace(call, values=values), algebra.subtract(x, other, call.span))
 
 
 @op("normalize")

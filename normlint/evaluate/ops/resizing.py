@@ -110,7 +110,7 @@ def quotient(whole: Mono | None, part: Mono | None) -> Mono | None:
         return None
     inverse = Mono(1 / part.coef, tuple(Factor(f.atom, -f.power) for f in part.factors))
     left = whole.times(inverse)
-    return left if all(f.power >= ONCE for f in left.factors) and left.coef == int(left.coef) else None
+    return left if all(f.power >= ONCE for f in left.factors) and left.coef.is_integer() else None
 
 
 def expanded(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import (
-    ALL,
     Atom,
     Atoms,
     Layout,
     Mono,
     Param,
     Stat,
+    bears_stat,
+    stats_of,
 )
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
@@ -54,11 +55,17 @@ class _Placed(Atoms):
 
 def with_axis(x: Product, position: int | None) -> Product:
     """A new axis of length 1 at `position` (None: not known)."""
-    if algebra.is_statistic(x):
+    if algebra.is_statistic(x) or (position == -1 and _masked(x)):
         return replace(x, mono=x.mono.map(_KeepAxis())) if _restores(x, position) else x
     if is_param(x):
         return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
+
+
+def _masked(x: Product) -> bool:
+    """A statistic beside tensors of its own shape, such as a mask."""
+    plain = {f.atom for f in x.mono.factors if not bears_stat(f.atom)}
+    return x.mono.has_stat and all(plain.isdisjoint(f.atom for f in t.inner.factors) for t in stats_of(x.mono))
 
 
 def _restores(x: Product, position: int | None) -> bool:
@@ -145,12 +152,19 @@ def squeeze(ctx: Context, call: Bound) -> Value | None:
 
 def _squeezed(x: Product, call: Bound) -> Product | None:
     """A statistic without the axis that was kept for it, or without one that was added."""
-    dim = call.product("dim")
-    if x.layout and x.layout[-1] == ("axis", dim.number if dim else -1):
-        return replace(x, layout=x.layout[:-1])
-    axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
     gone = axes_of(call.get("dim"), None)
-    return replace(x, mono=x.mono.map(_DropAxis())) if axes == [gone] and gone not in (None, ALL) else None
+    if gone is None or isinstance(gone, str) or len(gone) == 1:
+        return dropped(x, gone[0] if isinstance(gone, tuple) else None)
+    return replace(x, mono=x.mono.map(_DropAxis())) if [s.axes for s in stats_of(x.mono)] == [gone] else None
+
+
+def dropped(x: Product, axis: float | None) -> Product | None:
+    """A statistic without an axis of length 1: one that was added, or its own."""
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    axes = [stat.axes for stat in stats_of(x.mono)]
+    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
+        return replace(x, layout=x.layout[:-1])
+    return replace(x, mono=x.mono.map(_DropAxis())) if axis is not None and axes == [(axis,)] else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
@@ -193,9 +207,9 @@ def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
 @op("transpose swapaxes")
 def transpose(ctx: Context, call: Bound) -> Value | None:
     x, one, two = call.product("input"), call.product("dim0", "axis0"), call.product("dim1", "axis1")
-    if x is None or one is None or two is None or one.number is None or two.number is None or not x.tensor:
+    if x is None or one is None or two is None or one.whole is None or two.whole is None or not x.tensor:
         return None
-    pair = sorted((int(one.number), int(two.number)))
+    pair = sorted((one.whole, two.whole))
     return _moved(x, ("swap", *pair), call)
 
 

@@ -261,7 +261,7 @@ def _axis(call: Bound, names: str = "dim", default: int | None = 0) -> int | Non
     value = call.product(*names.split())
     if value is None:
         return None if any(name in call.values for name in names.split()) else default
-    return int(value.number) if value.number is not None else None
+    return value.whole
 
 
 @shaper("chunk split tensor_split")

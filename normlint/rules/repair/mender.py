@@ -11,7 +11,7 @@ from normlint.rules.registry import Repair
 from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.work import NOW, Spent, Work
-from normlint.text.finding import Applicability, Finding, Fix
+from normlint.text.finding import Applicability, Finding, Fix, Span
 
 
 class Mender:
@@ -53,8 +53,13 @@ class Mender:
         reporting = [self._norms[number] for number in finding.norms]
         places = {c.statistic.span for norm in reporting for c in norm.computations}
         keys = {(norm.qualname, norm.span) for norm in reporting}
-        return all(
-            (norm.qualname, norm.span) in keys
-            for norm in self._judged
-            if any(c.statistic.span in places for c in norm.computations)
-        )
+        return all(self._through.get(place, keys) <= keys for place in places)
+
+    @cached_property
+    def _through(self) -> dict[Span, set[tuple[str, Span]]]:
+        """The norms that are judged, by the places of their statistics."""
+        found: dict[Span, set[tuple[str, Span]]] = {}
+        for norm in self._judged:
+            for c in norm.computations:
+                found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
+        return found

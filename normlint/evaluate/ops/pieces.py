@@ -1,0 +1,238 @@
+"""Tensors that are taken apart and put together again, and what is done to each of the parts in between.
+
+A part is an atom of its own, which knows what it was cut out of and how. Where all parts come together along
+the same axis, the whole stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any, Final, TypeAlias
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.dims import without
+from normlint.evaluate.monomial import NOWHERE, ONCE, Apply, Atom, Factor, Layout, Mono, Stat, raised
+from normlint.evaluate.ops.reductions import reduce
+from normlint.evaluate.ops.shapes import with_axis
+from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.truth import describe
+from normlint.evaluate.value import Constant, Pieces, Product, Tup, Value, number
+from normlint.text.finding import Span
+from normlint.text.frozen import dataclass
+
+MOST_ITEMS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a tensor was cut: along which axis, whether that is gone, and into what."""
+
+    axis: int
+    gone: bool
+    into: tuple[object, ...] = ()
+    layout: Layout = ()
+
+    def __str__(self) -> str:
+        return str(self.axis)
+
+
+Whole: TypeAlias = "Callable[[Atom], Mono | None]"  # what a piece was cut out of
+
+
+# --- apart -----------------------------------------------------------------------------------------------------------
+
+
+@op("chunk split tensor_split split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes unbind unbind_copy "
+    "split_copy split_with_sizes_copy")  # fmt: skip
+def taken_apart(ctx: Context, call: Bound) -> Value | None:
+    """All parts: a tuple of tensors, of which any may be meant."""
+    x, dim = call.product("input", "tensor"), call.product("dim") or number(0.0)
+    if x is None or not x.tensor or dim.number is None:
+        return None
+    into = tuple(describe(g.value) for name, g in call.values.items() if name not in ("input", "tensor", "dim"))
+    cut = Cut(int(dim.number), call.name.startswith("unbind"), into, x.layout)
+    return replace(algebra.opaque(call.name, (x.mono, cut), call.span), dtype=x.dtype, layout=x.layout)
+
+
+def each(ctx: Context, value: Value, span: Span) -> Value | None:
+    """What stands for each of the things that one goes through: the parts of a tensor, or a tensor's first axis."""
+    if isinstance(value, Pieces):
+        return value.item
+    if not isinstance(value, Product) or not value.tensor:
+        return None
+    atom = value.sole.atom if value.sole else None
+    parts = isinstance(atom, Apply) and atom.name != "item" and _cut(atom) is not None
+    args = atom.args if parts and isinstance(atom, Apply) else (value.mono, Cut(0, True, (), value.layout))
+    one = algebra.opaque("item", args, span)
+    return replace(one, dtype=value.dtype, layout=value.layout, shape=without(ctx.dims(value), (0,)))
+
+
+# --- together --------------------------------------------------------------------------------------------------------
+
+
+@op("cat concat concatenate stack")
+def joined(ctx: Context, call: Bound) -> Value | None:
+    """All parts of a tensor, be it after an operation on each of them, or several tensors, which are remembered."""
+    tensors, dim = call.get("tensors"), call.product("dim") or number(0.0)
+    if tensors is None or dim.number is None:
+        return None
+    axis = int(dim.number)
+    if not isinstance(tensors, Tup):
+        one = each(ctx, tensors, call.span)
+        return _again(one, axis, stacked=call.name == "stack") if isinstance(one, Product) else None
+    items = [item for item in tensors.items if isinstance(item, Product) and item.tensor]
+    if not items or len(items) < len(tensors.items) or len(items) > MOST_ITEMS:
+        return None
+    if len(items) == 1:
+        return with_axis(items[0], axis) if call.name == "stack" else items[0]
+    return _whole_of(items, axis, stacked=call.name == "stack") or _held(items, axis, call)
+
+
+def _held(items: Sequence[Product], axis: int, call: Bound) -> Product:
+    data = any(item.mono.has_data for item in items)
+    made = algebra.opaque("stacked" if call.name == "stack" else "cat", (axis, *items), call.span, data=data)
+    return replace(made, dtype=algebra.promoted(tuple(items)), layout=items[0].layout)
+
+
+def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
+    """What was done to each part, done to the whole."""
+    cuts = set(_cuts(one.mono))
+    cut = cuts.pop() if len(cuts) == 1 else None
+    if cut is None or cut.gone is not stacked or one.layout != cut.layout or (axis != cut.axis and not stacked):
+        return None
+    mono = _healed(one.mono, _of_piece, cut)
+    layout = one.layout if axis == cut.axis else (*one.layout, ("move", cut.axis, axis))
+    return None if mono is None else replace(one, mono=mono, layout=layout, shape=None)
+
+
+def summed(ctx: Context, one: Product, span: Span) -> Product | None:
+    """The sum of all parts, or of what was summed in each of them."""
+    cuts = set(_cuts(one.mono))
+    cut = cuts.pop() if len(cuts) == 1 else None
+    if cut is None or one.layout != cut.layout:
+        return None
+    if cut.gone:
+        mono = _healed(one.mono, _of_piece, cut)
+        values = {"dim": Given(number(float(cut.axis)), NOWHERE), "keepdim": Given(Constant(False), NOWHERE)}
+        whole = None if mono is None else replace(one, mono=mono, shape=None)
+        return whole and reduce(ctx, Bound("sum", span, values), whole, "sum")
+    factors = one.mono.factors
+    stat = factors[0].atom if len(factors) == 1 and factors[0].power == 1 else None
+    if not isinstance(stat, Stat) or stat.reduce != "sum" or stat.axes != (cut.axis,):
+        return None
+    inner = _healed(stat.inner, _of_piece, cut)
+    if inner is None:
+        return None
+    again = Factor(replace(stat, inner=inner, over=None), ONCE, factors[0].steps, factors[0].span)
+    return replace(one, mono=Mono(one.mono.coef, (again,)), shape=None)
+
+
+# --- pieces in a product ---------------------------------------------------------------------------------------------
+
+
+def _of_piece(atom: Atom) -> Mono | None:
+    whole = atom.args[0] if isinstance(atom, Apply) and atom.name == "item" and _cut(atom) is not None else None
+    return whole if isinstance(whole, Mono) else None
+
+
+def _cut(atom: Atom | None) -> Cut | None:
+    last = atom.args[-1] if isinstance(atom, Apply) and len(atom.args) == 2 else None
+    return last if isinstance(last, Cut) else None
+
+
+def _atoms(mono: Mono) -> Iterator[Atom]:
+    """Its atoms, and those in them."""
+    for f in mono.factors:
+        yield f.atom
+        for field in fields(f.atom):
+            inner = getattr(f.atom, field.name)
+            if isinstance(inner, Mono):
+                yield from _atoms(inner)
+        for arg in f.atom.args if isinstance(f.atom, Apply) and _of_piece(f.atom) is None else ():
+            if isinstance(arg, Mono):
+                yield from _atoms(arg)
+
+
+def _cuts(mono: Mono) -> Iterator[Cut]:
+    return (cut for atom in _atoms(mono) if _of_piece(atom) is not None and (cut := _cut(atom)) is not None)
+
+
+def _healed(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
+    """The product with the whole in the place of each piece; None where that isn't the same."""
+    result = Mono(mono.coef)
+    for f in mono.factors:
+        cut_out_of = whole(f.atom)
+        healed = raised(cut_out_of, f.power, f.steps) if cut_out_of is not None else _healed_in(f, whole, cut)
+        if healed is None:
+            return None
+        result = result.times(healed)
+    return result
+
+
+def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
+    """A factor that is no piece, but may be made of some."""
+    if isinstance(f.atom, Stat) and cut.gone and cut.axis < 0:
+        fits = f.atom.axes == (cut.axis,) and not f.atom.keepdim  # it has no such axis, as the pieces have none
+        return Mono(1.0, (replace(f, atom=replace(f.atom, keepdim=True)),)) if fits else None
+    changes: dict[str, Any] = {}
+    for field in fields(f.atom):
+        inner = getattr(f.atom, field.name)
+        if isinstance(inner, Mono):
+            changes[field.name] = _healed(inner, whole, cut)
+    held = [a for a in _atoms(Mono(1.0, (f,))) if whole(a) is not None]
+    if None in changes.values() or (held and (isinstance(f.atom, Apply) or not _apart(f.atom, cut))):
+        return None
+    return Mono(1.0, (replace(f, atom=replace(f.atom, **changes)),)) if changes else Mono(1.0, (f,))
+
+
+def _apart(atom: Atom, cut: Cut) -> bool:
+    """A statistic of a piece is one of the whole, if it is taken over other axes."""
+    if not isinstance(atom, Stat):
+        return True
+    axes = atom.axes if isinstance(atom.axes, tuple) else (cut.axis,)
+    return all((axis < 0) != (cut.axis < 0) or (axis != cut.axis and not cut.gone) for axis in axes)
+
+
+# --- pieces that are written one by one ------------------------------------------------------------------------------
+
+
+def _whole_of(items: Sequence[Product], axis: int, *, stacked: bool) -> Product | None:
+    """`cat((x[..., :n] * r, x[..., n:] * r), -1)`: slices that follow each other, or parts that were unpacked."""
+    cut, end, found = Cut(axis, stacked), None, set()
+    for at, item in enumerate(items):
+        places = {place for atom in _atoms(item.mono) if (place := _place(atom, at)) is not None}
+        if len(places) != 1 or next(iter(places))[:3] != (axis, stacked, end):
+            return None
+        end = next(iter(places))[3]
+        found.add(_healed(item.mono, _cut_out_of, cut))
+    mono = found.pop() if len(found) == 1 and end in (None, len(items)) else None
+    return None if mono is None else replace(items[0], mono=mono, shape=None)
+
+
+def _cut_out_of(atom: Atom) -> Mono | None:
+    """What a slice or an unpacked part is of."""
+    args = atom.args if isinstance(atom, Apply) and atom.name in ("index", "item") else ()
+    parts = args[0].factors if args and isinstance(args[0], Mono) else ()
+    if not isinstance(atom, Apply) or not parts or _place(atom, None) is None:
+        return None
+    inner = parts[0].atom
+    return inner.args[0] if atom.name == "item" and isinstance(inner, Apply) else args[0]  # type: ignore[return-value]
+
+
+def _place(atom: Atom, at: int | None) -> tuple[int, bool, object, object] | None:
+    """Which part it is: along which axis, whether that is gone, from where and to where."""
+    if not isinstance(atom, Apply) or atom.name not in ("index", "item") or len(atom.args) != 2:
+        return None
+    whole, key = atom.args
+    if atom.name == "index" and isinstance(key, tuple):
+        *others, last = key
+        sliced = isinstance(last, tuple) and last[0] == "slice" and last[3] is None
+        full = others == ["..."] or all(other == ("slice", None, None, None) for other in others)
+        return (-1 if others == ["..."] else len(others), False, last[1], last[2]) if sliced and full else None
+    sole = whole.factors[0].atom if isinstance(whole, Mono) and len(whole.factors) == 1 else None
+    cut = _cut(sole)
+    if cut is None or not isinstance(key, int) or at not in (None, key):
+        return None
+    return cut.axis, cut.gone, key or None, key + 1

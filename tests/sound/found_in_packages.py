@@ -1,0 +1,120 @@
+"""Sound: what whole packages brought up as flagged."""
+
+from __future__ import annotations
+
+CASES: dict[str, str] = {
+    "an output in fp32 that the caller asks for": """
+class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x, keep_wide=False):
+        y = x.float()
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps)
+        if not keep_wide:
+            y = y.to(self.weight.dtype)
+        return y * self.weight
+""",
+    "numpy's variance, in a text that only loads with torch": """
+import numpy as np
+from torch import load
+
+state = {k: v.numpy() for k, v in load("model.pth").items()}
+
+
+def layer_norm(x, w, b):
+    return (x - x.mean()) / (x.var() + 1e-5) ** 0.5 * w + b
+
+
+def embed(token):
+    return layer_norm(state["emb"][token], state["ln.weight"], state["ln.bias"])
+""",
+    "numpy's variance along an axis, in a text that only loads with torch": """
+import numpy as np
+import torch
+
+pth = {k: v.numpy() for k, v in torch.load("model.pth").items()}
+
+
+def layer_norm(x, w, b):
+    return (x - x.mean(axis=-1, keepdims=True)) / (x.var(axis=-1, keepdims=True) + 1e-5) ** 0.5 * w + b
+""",
+    "centred scores on the unit sphere": """
+class Sampler:
+    def soft(self, scores):
+        scores = scores.view(-1, scores.shape[-1])
+        centred = scores - torch.mean(scores, dim=-1, keepdim=True)
+        return centred / torch.norm(centred, dim=-1, keepdim=True)
+""",
+    "samples brought to a mean and a deviation": """
+class Norm(nn.Module):
+    def __init__(self, mean=0.0, std=1.0, eps=1e-6):
+        super().__init__()
+        self.mean, self.std, self.eps = mean, std, eps
+
+    def forward(self, x):
+        dims = tuple(range(1, x.dim()))
+        m = x.mean(dim=dims, keepdim=True)
+        s = x.std(dim=dims, keepdim=True)
+        return self.std * (x - m) / (s + self.eps) + self.mean
+""",
+    "normals of a mesh, and the light on its texture": """
+class Face(nn.Module):
+    def normals(self, v):
+        a, b, c = v[:, self.tri[:, 0]], v[:, self.tri[:, 1]], v[:, self.tri[:, 2]]
+        n = F.normalize(torch.cross(a - b, b - c, dim=-1), dim=-1, p=2)
+        n = torch.cat([n, torch.zeros(n.shape[0], 1, 3)], dim=1)
+        return F.normalize(torch.sum(n[:, self.ring], dim=2), dim=-1, p=2)
+
+    def shade(self, v, light):
+        texture = torch.zeros(v.shape[0], 1, light.shape[-2], light.shape[-1])
+        return texture * self.unwrap(self.normals(v) @ light)
+""",
+    "unit vectors between residues, masked before the axis comes back": """
+def template_vectors(rigid, points, mask, eps=1e-6):
+    vec = rigid[..., None].invert_apply(points)
+    inverse = torch.rsqrt(eps + torch.sum(vec**2, dim=-1))
+    backbone = mask[..., 0] * mask[..., 1]
+    inverse = inverse * (backbone[..., :, None] * backbone[..., None, :])
+    return vec * inverse[..., None]
+""",
+    "queries of heads, checked against a kernel": """
+def reference(q, k, w, heads):
+    def norm(x, w):
+        y = x.float() * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1e-6)
+        return y.to(x.dtype) * w
+
+    def rotate(x):
+        a, b = x.chunk(2, -1)
+        return x + torch.cat((-b, a), -1)
+
+    shape = (*q.shape[:2], heads, q.shape[-1] // heads)
+    qh = rotate(norm(q.unflatten(-1, (heads, -1)), w).reshape(shape))
+    kh = rotate(norm(k.unflatten(-1, (heads, -1)), w).reshape(shape))
+    return qh.transpose(1, 2), kh.transpose(1, 2)
+
+
+def check(w):
+    q, k, _ = torch.randn(2, 37, 1536).chunk(3, -1)
+    return reference(q, k, w, 4)
+""",
+    "real and imaginary parts of an image, each standardised": """
+def complex_normalize(x):
+    b, c, h, w = x.shape
+    x = x.contiguous().view(b, 2, c // 2 * h * w)
+    mean = x.mean(dim=2).view(b, 2, 1, 1, 1).expand(b, 2, c // 2, 1, 1).contiguous().view(b, c, 1, 1)
+    std = x.std(dim=2, unbiased=False).view(b, 2, 1, 1, 1).expand(b, 2, c // 2, 1, 1).contiguous().view(b, c, 1, 1)
+    x = x.view(b, c, h, w)
+    return (x - mean) / std, mean, std
+""",
+    "axes broadcast, then put on the unit sphere": """
+def quaternion(axis, angle):
+    axis, angle = torch.broadcast_tensors(axis, angle[..., None])
+    axis = F.normalize(axis, dim=-1)
+    c = torch.cos(angle[..., :1] / 2)
+    s = torch.sin(angle / 2)
+    return torch.cat([c, axis * s], dim=-1)
+""",
+}

@@ -46,7 +46,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
-    return _over_features(c, named, gain)
+    return _over_features(c, owner, named, gain)
 
 
 def _clips(c: Computation) -> bool:
@@ -93,7 +93,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
     return not named or (several and owner.intent == "norm")  # named for what it does to data
 
 
-def _over_features(c: Computation, named: bool, gain: bool) -> bool:
+def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
     axes = c.statistic.axes
     named = named or _told_by_gain(c)
     if axes == ALL or axes is None or isinstance(axes, str):
@@ -103,7 +103,7 @@ def _over_features(c: Computation, named: bool, gain: bool) -> bool:
     if len(axes) > 1:
         if c.fused and named and c.placing.over_tokens:
             return True
-        meant = _gain_is_last(c) or c.placing.apart
+        meant = _gain_is_last(c) or c.placing.apart or (owner.intent == "rms" and -1 in axes)
         return named and gain and (meant or not _spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:

@@ -57,11 +57,16 @@ def owner_of(
 def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
     """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring."""
     classes = tuple(entry.cls.lineage()) if entry.cls else ()
+    method = qualname.rpartition(".")[2]
+    function = entry.function.node if entry.function is not None and qualname == entry.qualname else None
+    named = method == "forward" or intent(method)
+    if function is not None and not named and summary_intent(_docstring(function)) == "l2":
+        return "l2"  # one of several norms of a class
     if own := intent(qualname) or intent(name):
         return own
     told = [intent(n) for n in (maker, *(path for cls in classes for path in cls.outside))]
-    if entry.function is not None and qualname == entry.qualname:
-        told += [summary_intent(_docstring(d)) for d in (entry.function.node, *classes)]
+    if function is not None:
+        told += [summary_intent(_docstring(d)) for d in (function, *classes)]
     return next((t for t in told if t and t != "other"), "")
 
 
@@ -139,13 +144,18 @@ def _params(attrs: dict[str, Value]) -> Iterator[Param]:
 
 @lru_cache(maxsize=4)  # asked for each norm of the class
 def _attributes_read(cls: ClassRef) -> frozenset[str]:
-    """Names of attributes that any method but the constructor reads; of strings too, for getattr."""
+    """Names of attributes that methods read, or functions that a constructor makes; of strings too, for getattr."""
     found: set[str] = set()
     for owner in cls.lineage():
         for stmt in owner.node.body:
-            if not (isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")):
-                found.update(_reads(stmt))
+            making = isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")
+            for part in _made_in(stmt) if making else (stmt,):
+                found.update(_reads(part))
     return frozenset(found)
+
+
+def _made_in(constructor: s.Stmt) -> Iterator[s.Stmt | s.Expr]:
+    return (n for n in walk(constructor) if n is not constructor and isinstance(n, s.Function | s.Lambda))
 
 
 def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
@@ -180,7 +190,7 @@ def _registers(call: s.Call) -> bool:
     return isinstance(call.func, s.Attribute) and call.func.name == "register_parameter"
 
 
-def _reads(node: s.Stmt) -> Iterator[str]:
+def _reads(node: s.Stmt | s.Expr) -> Iterator[str]:
     unread: set[int] = set()
     for part in walk(node):
         if isinstance(part, s.Assign):  # which comes before its targets

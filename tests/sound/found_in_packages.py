@@ -41,6 +41,41 @@ pth = {k: v.numpy() for k, v in torch.load("model.pth").items()}
 def layer_norm(x, w, b):
     return (x - x.mean(axis=-1, keepdims=True)) / (x.var(axis=-1, keepdims=True) + 1e-5) ** 0.5 * w + b
 """,
+    "gains that functions made by the constructor apply": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, fused=True):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+        def plain(x):
+            return F.layer_norm(x, x.shape[-1:], self.weight.to(x.dtype), self.bias.to(x.dtype), 1e-5)
+
+        def kernel(x):
+            return fast_norm(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
+
+        self.run = kernel if fused else plain
+
+    def forward(self, x):
+        return self.run(x)
+""",
+    "one of several norms of a class, which says that it is the cosine's": """
+class RMSNormOrOther(nn.Module):
+    def __init__(self, dim, kind):
+        super().__init__()
+        self.kind = {"rms": self.root, "cos": self.unit}[kind]
+
+    def forward(self, x):
+        return self.kind(x)
+
+    def unit(self, x):
+        '''Cosine normalization.'''
+        return x / torch.norm(x, p=2, dim=-1, keepdim=True).clamp(min=1e-6)
+
+    def root(self, x):
+        x32 = x.float()
+        return (x32 * torch.rsqrt(x32.pow(2).mean(dim=-1, keepdim=True) + 1e-6)).to(x.dtype)
+""",
     "centred scores on the unit sphere": """
 class Sampler:
     def soft(self, scores):

@@ -57,9 +57,12 @@ def owner_of(
 def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
     """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring."""
     classes = tuple(entry.cls.lineage()) if entry.cls else ()
+    bases = tuple(path for cls in classes for path in cls.outside)
+    if any(path.startswith("torch.optim.") for path in bases):
+        return "other"  # an update, whatever its length is called
     if own := intent(qualname) or intent(name):
         return own
-    told = [intent(n) for n in (maker, *(path for cls in classes for path in cls.outside))]
+    told = [intent(n) for n in (maker, *bases)]
     if entry.function is not None and qualname == entry.qualname:
         told += [summary_intent(_docstring(d)) for d in (entry.function.node, *classes)]
     return next((t for t in told if t and t != "other"), "")

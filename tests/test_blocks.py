@@ -107,7 +107,7 @@ def test_nothing_is_read_of(text: str) -> None:
          "    def forward(self, x):\n        return self.normalize(x, x.pow(2).mean(-1, keepdim=True))\n"),
         ("a power on the next line", "def f(x):\n    m = x.square().mean(-1, True)\n    return x * m \\\n        ** -0.5\n"),
         ("a statistic in braces of a string", "def f(x):\n    print(f'{(m := x.square().mean(-1, True))} is the mean')\n    return x * m.rsqrt()\n"),
-        ("loose statements", f"x = torch.ones(4)\ny = {RMS}\n"),
+        ("loose statements", f"x = torch.randn(4)\ny = {RMS}\n"),
     ),
 )  # fmt: skip
 def test_a_block_is_made_of(text: str) -> None:

@@ -22,7 +22,7 @@ MEAN_SIZE = "mean[-1] keepdim | sqrt → recip → input(x) → scale(weight)"
         ("a masked fill is pooling", "x.masked_fill(gone, 0).square().mean(-1, keepdim=True)"),
         ("a mean square of something else is guidance", "y.square().mean(-1, keepdim=True)"),
         ("a constant has no features", "torch.ones(3).mean(-1, keepdim=True)"),
-        ("the axes of an image are instance norm", "x.square().mean((-2, -1), keepdim=True)"),
+        ("the axes of an image are instance norm", "x.square().mean((2, 3), keepdim=True)"),
         ("an einsum that permutes isn't followed", "torch.einsum('bnd,bnd->nb', x, x)[..., None] / 64"),
         ("an einsum over two tensors is a product", "torch.einsum('bnd,bnd->bn', x, weight)[..., None] / 64"),
         ("an einsum with other letters is a matrix", "torch.einsum('bnd,bmd->bnm', x, x) / 64"),

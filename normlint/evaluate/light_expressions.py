@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from normlint.evaluate.ops import OPS
@@ -16,6 +17,7 @@ from normlint.evaluate.origins import (
     KEEPING,
     LENGTH_OPS,
     LIBRARIES,
+    MOST_OPERANDS,
     MULTIPLIES,
     NONE,
     NOTHING,
@@ -350,11 +352,10 @@ class Expressions:
         if not others:
             return Value(label, sole.bare | sole.stats, STRONG if sole.how & SQUARED else sole.how)
         stats, how = mix([v for v in every if v.stats and pure(v)]), 0
-        for number, one in enumerate(every):
-            for two in every[number + 1 :]:
-                self.product(one, two, divide=False)
-                if shared := one.bare & two.bare:
-                    stats, how = stats._replace(stats=stats.stats | shared), STRONG
+        for one, two in combinations(every[:MOST_OPERANDS], 2):
+            self.product(one, two, divide=False)
+            if shared := one.bare & two.bare:
+                stats, how = stats._replace(stats=stats.stats | shared), STRONG
         return Value(label, stats.stats, stats.how | how)
 
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:

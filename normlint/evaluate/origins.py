@@ -12,6 +12,7 @@ from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS
 Labels: TypeAlias = "frozenset[str]"
 NONE: Final[Labels] = frozenset()
 SQUARED, STRONG, ROOTED = 1, 2, 4  # what is bare, a square or the like; a statistic of one; a root of a statistic
+MOST_OPERANDS: Final = 16  # of a contraction, that are followed
 DEEPEST: Final = 5  # calls within calls
 MOST: Final = 16  # origins of one value; what is made of more is something of its own
 

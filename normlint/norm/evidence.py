@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL, Param
+from normlint.evaluate.monomial import ALL, Apply, Mono, Param
 from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
@@ -23,7 +23,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if owner.keeps and not c.over_last:  # running statistics of a batch; RevIN, which gives back what it took
         return False
-    if _clips(c) or _of_weights(c):
+    if _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
@@ -52,6 +52,21 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 def _clips(c: Computation) -> bool:
     """Like x / max(1, rms), as an update of an optimiser: only what is large gets smaller."""
     return any(e.how == "clamp" and e.value is not None and e.value >= 1 for e in c.eps)
+
+
+def _is_level(c: Computation) -> bool:
+    """Brought to a root mean square that is asked for, as a number or in decibels; no learned gain."""
+    if c.gains or c.kind != "rms" or c.statistic.reduce != "mean" or c.protected:
+        return False
+    asked = any(n.of_features is None and n.power == 1 and n.text.replace(".", "").isidentifier() for n in c.counts)
+    powers = (a.args[0] for a in c.others if isinstance(a, Apply) and a.name == "**")
+    return asked or any(isinstance(base, Mono) and not base.factors for base in powers)
+
+
+def _spread_of_all(c: Computation, owner: Owner) -> bool:
+    """Centred along one axis, and divided by the spread of a flattened tensor."""
+    folded = c.statistic.layout != () and not c.layout_matches and owner.intent in ("", "norm")
+    return folded and c.centre is not None and c.centre.layout == () and c.centre.axes != c.statistic.axes
 
 
 def _of_weights(c: Computation) -> bool:
@@ -89,8 +104,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    several = not isinstance(c.statistic.axes, tuple) or len(c.statistic.axes) > 1 or folded
-    return not named or (several and owner.intent == "norm")  # named for what it does to data
+    return not named or owner.intent == "norm"  # named for what it does to data
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

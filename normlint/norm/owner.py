@@ -59,12 +59,15 @@ def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
     classes = tuple(entry.cls.lineage()) if entry.cls else ()
     method = qualname.rpartition(".")[2]
     function = entry.function.node if entry.function is not None and qualname == entry.qualname else None
+    bases = tuple(path for cls in classes for path in cls.outside)
+    if any(path.startswith("torch.optim.") for path in bases):
+        return "other"  # an update, whatever its length is called
     named = method == "forward" or intent(method)
     if function is not None and not named and summary_intent(_docstring(function)) == "l2":
         return "l2"  # one of several norms of a class
     if own := intent(qualname) or intent(name):
         return own
-    told = [intent(n) for n in (maker, *(path for cls in classes for path in cls.outside))]
+    told = [intent(n) for n in (maker, *bases)]
     if function is not None:
         told += [summary_intent(_docstring(d)) for d in (function, *classes)]
     return next((t for t in told if t and t != "other"), "")

@@ -37,6 +37,21 @@ STAYS = {
         "NRM602",
         forward("h = x.float()", NORM, RETURN) + "\n\nnorm = RMSNorm((8, 64))\n",
     ),
+    "a gain of several axes": (
+        "NRM602",
+        forward("h = x.float()", NORM, RETURN).replace("torch.ones(dim)", "torch.ones(8, 1, dim)"),
+    ),
+    "the gain of a module inside": (
+        "NRM602",
+        forward("h = x.float()", NORM, RETURN)
+        .replace("self.weight = ", "self.inner = nn.Module()\n        self.inner.weight = ")
+        .replace("* self.weight", "* self.inner.weight"),
+    ),
+    "what is given back in fp32": (
+        "NRM602",
+        f"import torch\n\n\ndef rms_norm_fp32(x, weight, eps=1e-6):\n    h = x.float()\n"
+        f"    return h * torch.rsqrt({MS}) * weight.float()\n",
+    ),
     "an eps that is made on the way": (
         "NRM602",
         forward("eps = self.eps * 2", "h = x.float()", NORM.replace("self.eps", "eps"), RETURN),

@@ -13,6 +13,7 @@ from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Layout, Mono, Param
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.shapes import with_axis
 from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.origins import MOST_OPERANDS
 from normlint.evaluate.value import Constant, Product, Tup, Value, number
 from normlint.text.finding import Span
 
@@ -29,6 +30,8 @@ def contracted(ctx: Context, call: Bound, operands: Sequence[Lettered], out: str
 
     A tensor that holds one number everywhere is that number, and what it is contracted with is summed.
     """
+    if len(operands) > MOST_OPERANDS:
+        return None
     scale, parts = Mono(), []
     for at, (x, letters) in enumerate(operands):
         same = algebra.held(x)

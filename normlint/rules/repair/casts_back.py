@@ -115,7 +115,7 @@ def _but_for_gain(c: Computation, node: ast.expr) -> ast.expr:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for one, other in ((node.left, node.right), (node.right, node.left)):
             name = one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
-            if name in gains:
+            if name and name in gains:
                 return other
     return node
 

@@ -141,14 +141,16 @@ def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
     trailing = c.statistic.axes == TRAILING
     if len(gains) != len(c.gains) or len(gains) > 1 or (trailing and (optional or not gains)):
         return None
+    if (c.sees_half and c.output.wide) or (not trailing and any(len(g.shape or (None,)) > 1 for g in gains)):
+        return None  # torch's function gives back the dtype that came in, and takes a gain of the features alone
     own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     bias = _sole(c.shift, Param) if c.shift is not None else None
     if c.shift is not None and (not isinstance(bias, Param) or norm.kind == "rms"):
         return None
     x = _sole(c.input, Input)
-    weight = _called(gains[0], own) if gains else None
+    weight = _called(gains[0], own, tree) if gains else None
     gain = _widened(weight, function, tree) if weight and offset else weight
-    shift = _called(bias, own) if isinstance(bias, Param) else None
+    shift = _called(bias, own, tree) if isinstance(bias, Param) else None
     eps = _eps(norm, function, own, tree)
     if not isinstance(x, Input) or x.name not in own or not eps or "" in (weight, shift):
         return None
@@ -171,11 +173,13 @@ def _sole(mono: Mono, kind: type[Input] | type[Param]) -> Input | Param | None:
     return atom if isinstance(atom, kind) else None
 
 
-def _called(param: Param, own: set[str]) -> str:
-    """A parameter of the function, or an attribute."""
+def _called(param: Param, own: set[str], tree: Tree) -> str:
+    """A parameter of the function, or an attribute that the text names itself, not one of a module inside."""
     if param.name in own:
         return param.name
-    return f"self.{param.name}" if "self" in own and param.role in ("parameter", "buffer") else ""
+    text = f"self.{param.name}"
+    named = any(isinstance(n, ast.Attribute) and tree.source(n) == text for n in walk(tree.root))
+    return text if named and "self" in own and param.role in ("parameter", "buffer") else ""
 
 
 def _widened(weight: str, function: Function, tree: Tree) -> str:

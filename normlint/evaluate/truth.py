@@ -52,7 +52,7 @@ def _product(mono: Mono) -> str:
 
 
 def _argument(value: object) -> str:
-    if isinstance(value, Mono):
+    if isinstance(value, Mono | Product):
         return describe(value)
     return f"({', '.join(map(_argument, value))})" if isinstance(value, tuple) else str(value)
 

@@ -10,7 +10,6 @@ from typing import Final
 from normlint.evaluate.monomial import ONE, TRAILING, Input, Mono, Offset, Param, Plus, Stat
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.norm.owner import is_eps
-from normlint.text.finding import Span
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.program.product import along_features
 
@@ -20,7 +19,6 @@ _ZERO: Final = re.compile(
     r"ada_?(?:ln|layer|rms|norm)|zero_?(?:init|gain|gamma|weight|module)|init_?zero", re.IGNORECASE
 )
 _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
-_MOVEDIM: Final = re.compile(r"move(?:dim|axis)\(\s*(-?\d)\s*,\s*(-?\d)\s*\)")
 _LAST: Final = (-1,)
 
 
@@ -29,7 +27,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
     c = norm.main
     return Meaning(
         norm.kind,
-        axes(c, text),
+        axes(c),
         form(c, norm.kind),
         _eps(norm),
         gain=_name(_gains(norm)),
@@ -68,14 +66,14 @@ def open_question(norm: Norm) -> str:
 # --- axes ------------------------------------------------------------------------------------------------------------
 
 
-def axes(c: Computation, text: str) -> tuple[int, ...] | None:
+def axes(c: Computation) -> tuple[int, ...] | None:
     """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
     stat = c.statistic
     if stat.axes == TRAILING:
         return None
     if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
         return _LAST
-    return _before(stat, text) if stat.layout else stat.axes
+    return _before(stat) if stat.layout else stat.axes
 
 
 def _rank(c: Computation) -> int | None:
@@ -96,7 +94,7 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
     return bool(c.gains) and flat and stat.layout == ()
 
 
-def _before(stat: Stat, text: str) -> tuple[int, ...]:
+def _before(stat: Stat) -> tuple[int, ...]:
     """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
     found = stat.axes
     for move in reversed(stat.layout):
@@ -104,18 +102,11 @@ def _before(stat: Stat, text: str) -> tuple[int, ...]:
             return _LAST
         if move[0] in ("perm", "swap"):
             found = tuple(_moved(move, axis) for axis in found)
-        elif (one := _movedim(move, text)) is not None and found == (one[1],):
-            found = (one[0],)
+        elif move[0] == "move" and found == move[2:] and isinstance(move[1], int):
+            found = (move[1],)
         else:
             return _LAST
     return found if isinstance(found, tuple) else _LAST
-
-
-def _movedim(move: tuple[object, ...], text: str) -> tuple[int, int] | None:
-    """From where to where, as the text has it."""
-    span = move[1] if len(move) > 1 else None
-    call = _MOVEDIM.search(text, *span) if isinstance(span, Span) else None
-    return (int(call[1]), int(call[2])) if call else None
 
 
 def _moved(move: tuple[object, ...], axis: int) -> int:

@@ -61,21 +61,28 @@ def loads(document: Document, name: str, scope: cst.CSTNode) -> list[cst.Name]:
     return [n for n in document.below(scope, cst.Name) if n.value == name and reads(document, n)]
 
 
+def names_in(document: Document, node: cst.CSTNode) -> list[cst.Name]:
+    """The names that are read or bound below a node; no keywords of calls and no attributes."""
+    return [n for n in document.below(node, cst.Name) if not _labels(next(document.above(n), None), n)]
+
+
+def _labels(holder: cst.CSTNode | None, name: cst.Name) -> bool:
+    return (isinstance(holder, cst.Arg) and holder.keyword is name) or (
+        isinstance(holder, cst.Attribute) and holder.attr is name
+    )
+
+
 def reads(document: Document, node: cst.Name) -> bool:
     """The name stands for its value here: it isn't bound, no keyword, no attribute's name."""
     holder = next(document.above(node), None)
     match holder:
-        case cst.Arg(keyword=keyword):
-            return keyword is not node
-        case cst.Attribute(attr=attr):
-            return attr is not node
         case cst.NamedExpr(target=target) | cst.AssignTarget(target=target) | cst.AnnAssign(target=target):
             return target is not node
         case cst.Element():
-            return not isinstance(document.parent(holder), cst.Assign) and not _unpacked(document, holder)
+            return not _unpacked(document, holder)
         case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem():
             return False
-    return True
+    return not _labels(holder, node)
 
 
 def _unpacked(document: Document, element: cst.Element) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.repair.document import Changes, Document
-from normlint.rules.repair.flow import assignments, carried, definitions, loads, names_of, products, reads
+from normlint.rules.repair.flow import assignments, carried, definitions, loads, names_in, names_of, products, reads
 from normlint.rules.repair.formula import Change, tried
 from normlint.rules.repair.formula_means import averaged, by_method, holds_mean, known_means, sides
 from normlint.rules.repair.powers import in_place_of
@@ -90,10 +90,10 @@ def _behind(moved: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cs
 
 def _may_pass(document: Document, later: cst.Assign, passed: Sequence[cst.CSTNode]) -> bool:
     """The statement may stand in front of the first of those: they give it nothing, and the first alone sees it."""
-    needed = {n.value for n in document.below(later.value, cst.Name) if reads(document, n)}
-    names = [n for stmt in passed for n in document.below(stmt, cst.Name)]
+    needed = {n.value for n in names_in(document, later.value)}
+    names = [n for stmt in passed for n in names_in(document, stmt)]
     given = {n.value for n in names if not reads(document, n)}
-    seen = {n.value for stmt in passed[1:] for n in document.below(stmt, cst.Name)}
+    seen = {n.value for stmt in passed[1:] for n in names_in(document, stmt)}
     return bool(passed) and not needed & given and not set(names_of(later)) & (seen | given)
 
 

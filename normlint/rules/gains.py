@@ -8,9 +8,11 @@ from functools import partial
 from normlint.evaluate.monomial import Mono, Param
 from normlint.norm.norm import Norm
 from normlint.rules.module import applied, shifts
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import parameters, parameters_applied
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+parameters = Fixes("parameters")
+parameters_applied = Fixes("parameters_applied")
 
 
 @rule("NRM504", name="gain-shape", fix=Applicability.SAFE)

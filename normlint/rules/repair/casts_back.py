@@ -75,12 +75,21 @@ def cast_back(
         node, found = _backwards(tree, c, entry, top) or (None, None)
         if found is None or node is None:
             return None
-        wrapped[node] = behind(tree, node, found.suffix)
+        wrapped |= {one: behind(tree, one, found.suffix) for one in _tensors(node)}
         lines |= {(found.line_at, found.line): None} if found.line_at else {}
     lines |= {(top.stmt, top.line): None} if top else {}
     places = dict.fromkeys(stmt for stmt, _ in lines)
     put = [lines_above(tree, place, *(line for stmt, line in lines if stmt is place)) for place in places]
     return (*put, *(edit for edits in wrapped.values() for edit in edits))
+
+
+def _tensors(node: ast.expr) -> list[ast.expr]:
+    """What is cast of `y`, and of `(y, None) if more else y`."""
+    branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+    several = [e for one in branches if isinstance(one, ast.Tuple) for e in one.elts]
+    plain = [one for one in branches if not isinstance(one, ast.Tuple)]
+    alike = {ast.dump(one) for one in plain}
+    return [*plain, *(e for e in several if ast.dump(e) in alike)] if several else [node]
 
 
 def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None) -> tuple[ast.expr, Back] | None:

@@ -10,7 +10,7 @@ from normlint.norm.norm import Computation
 from normlint.rules.repair.casts_edits import asks, behind, lines_above, receiver, scope
 from normlint.rules.repair.casts_entry import Entry, Top
 from normlint.rules.repair.casts_words import Back, back
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 
@@ -123,8 +123,7 @@ def _but_for_gain(c: Computation, node: ast.expr) -> ast.expr:
     gains |= {a.name for a in c.others if isinstance(a, Input)}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            name = one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
-            if name and name in gains:
+            if called(one) in gains:
                 return other
     return node
 

@@ -8,10 +8,9 @@ from dataclasses import field, replace
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Computation
-from normlint.rules.repair.calls import called
 from normlint.rules.repair.casts_edits import Square, asks, behind, scope, square, starts_its_line
 from normlint.rules.repair.casts_words import raising
-from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.tree import Function, Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.edit import overlap
 from normlint.text.finding import Edit, Span
@@ -56,7 +55,7 @@ def _scaled_first(tree: Tree, c: Computation, names: set[str]) -> Iterator[ast.e
     for node in nodes:
         one, other = _factors(node) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
-            if isinstance(tensor, ast.Name) and tensor.id in names and _named(gain) in gains:
+            if isinstance(tensor, ast.Name) and tensor.id in names and called(gain) in gains:
                 yield tensor
 
 
@@ -68,10 +67,6 @@ def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
         return None
     several = [*([node.func.value] if len(node.args) == 1 else []), *node.args]
     return (several[0], several[1]) if len(several) == 2 else None
-
-
-def _named(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _spans(c: Computation) -> list[Span]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from normlint.rules.repair.calls import is_module
 from normlint.rules.repair.casts_edits import scope, starts_its_line, stores
+from normlint.rules.repair.eps_scope import parameters
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Function, Tree
 from normlint.rules.repair.work import CALL, took, walk
@@ -108,10 +109,9 @@ def back(
     return None
 
 
-def arguments(function: Function | ast.Lambda) -> Iterator[str]:
+def arguments(function: Function | ast.Lambda) -> list[str]:
     """The names of the parameters."""
-    a = function.args
-    yield from (one.arg for one in (*a.posonlyargs, *a.args, *a.kwonlyargs))
+    return [one.arg for one in parameters(function)]
 
 
 def _saved(tree: Tree, function: Function | ast.Lambda, until: int) -> str:

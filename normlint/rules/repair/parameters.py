@@ -8,9 +8,9 @@ from typing import Final
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
-from normlint.rules.repair.calls import called
+from normlint.rules.repair.eps_scope import parameters
 from normlint.rules.repair.spelled import spelled
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
@@ -185,7 +185,7 @@ def _length(tree: Tree, maker: ast.Call) -> str | None:
     init, owner = tree.function(maker), tree.enclosing_class(maker)
     if init is None or owner is None:
         return None
-    arguments = (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs)
+    arguments = parameters(init)
     calls = (n for n in walk(init) if isinstance(n, ast.Call))
     beside = {tree.source(sole) for n in calls if (sole := _long(n)) is not None}
     named = [a.arg for a in arguments if a.arg.lower() in SIZES]

@@ -14,7 +14,6 @@ from normlint.text.finding import Applicability
 
 casts = Fixes("casts")
 
-_OPEN = (DType.INPUT, DType.PARAM)
 _HALF = (DType.FP16, DType.BF16)
 
 
@@ -158,4 +157,4 @@ def _fixed(c: Computation) -> Step | None:
 
 
 def _narrows(c: Computation, dtype: DType | None) -> bool:
-    return dtype in _HALF or (dtype in _OPEN and c.sees_half and not c.partial)
+    return dtype in _HALF or (dtype is DType.INPUT and c.sees_half and not c.partial)  # the gain may well be fp32

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Count, Norm
-from normlint.rules.repair.calls import Reduction, called, reductions, reshaped
+from normlint.rules.repair.calls import Reduction, reductions, reshaped
 from normlint.rules.repair.lengths import bindings, number, to_last, uses
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 

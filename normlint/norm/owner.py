@@ -247,7 +247,8 @@ def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
-            if is_eps(name) and name not in read and _times_named(init, name) == 1:
+            taken = not isinstance(stmt.value, s.Literal)  # and no number, that nobody may choose
+            if taken and is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)
 

@@ -11,11 +11,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice, takewhile
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from normlint.rules.repair.work import NOW, Work
 from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
+
+if TYPE_CHECKING:
+    from normlint.rules.repair.document import Document
 
 N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
@@ -49,6 +52,13 @@ class Tree:
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]  # type: ignore[no-any-return]
+
+    @cached_property
+    def document(self) -> Document:
+        """The text for fixes that change nodes of libcst, which is imported only then."""
+        from normlint.rules.repair.document import Document
+
+        return Document(self.text, [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body])
 
     @cached_property
     def _lines(self) -> tuple[int, ...]:

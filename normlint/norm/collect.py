@@ -19,7 +19,7 @@ from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
-from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of
+from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
@@ -131,6 +131,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
         undone = undone or can_be_undone((*path.attrs.values(), *results))
+        undone = undone or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))

@@ -108,7 +108,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or owner.intent == "norm"  # named for what it does to data
+    return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

@@ -252,7 +252,8 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe, for whoever passes an eps gets it.
     """
-    if norm.owner.unused_eps is not None and (norm.meant or all(map(_written_out, norm.computations))):
+    own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
+    if norm.owner.unused_eps is not None and own:
         unused = norm.owner.unused_eps
         yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
         return

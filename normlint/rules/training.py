@@ -55,7 +55,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
     than give names to values is left alone.
     """
-    for c in norm.judged if norm.meant and not norm.owner.keeps else ():
+    for c in norm.judged if norm.meant and not (norm.owner.keeps or norm.owner.undone) else ():
         step = _detaching(c)
         if step is not None:
             yield Problem(step.span, "no gradient flows through the statistic", partial(gradient.attach, norm, c))

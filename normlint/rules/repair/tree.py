@@ -18,6 +18,7 @@ from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
 
 if TYPE_CHECKING:
+    from normlint.evaluate.module import Uses
     from normlint.rules.repair.document import Document
 
 N = TypeVar("N", bound=ast.AST)
@@ -41,9 +42,11 @@ ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0
 class Tree:
     """A unit's text, parsed, with the way from spans to nodes and back."""
 
-    def __init__(self, text: str, *, snippet: bool = False) -> None:
+    def __init__(self, text: str, *, snippet: bool = False, uses: Uses = ()) -> None:
         self.text = text
         self.snippet = snippet
+        self.uses = uses
+        self.owners: frozenset[str] = frozenset()  # names of the norms with the finding that is being mended
         self.root = ast.parse(text)
         self._known: dict[object, Any] = {}
 

@@ -89,6 +89,20 @@ class Trial:
             return False
         return not self._read(edits).new
 
+    def helps(self, edits: tuple[Edit, ...], message: str) -> bool:
+        """Is this said of the norm less often, or is it no norm of the text's own any more?
+
+        Of its own it may show what the finding hid; of other norms nothing new may be said.
+        """
+        read = self._read(edits)
+        mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
+        fewer = mended is None or self._times(mended, message) < self._times(self.norm, message)
+        return fewer and all(name in owners or name == self.norm.qualname for name, _ in read.new)
+
+    def _times(self, norm: Norm, message: str) -> int:
+        check = RULES[self.code].check
+        return sum(problem.message == message for problem in check(norm)) if check is not None else 0
+
     def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
         """The norm as it is after the edits."""
         read = self._read(edits)

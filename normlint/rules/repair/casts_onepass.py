@@ -145,6 +145,8 @@ def _centred(found: _OnePass, stat: Stat) -> str | None:
             if tree.span(node).end <= place and len(stores(tree, found.function)[name]) == 1:
                 return name
     means = [f.atom.stat for f in stat.inner.factors if isinstance(f.atom, Centred)]
+    if any(m.axes != stat.axes for m in means):
+        return None
     if any(m.keepdim for m in means):
         back = tree.source(mean) if binding(mean) > SUM else f"({tree.source(mean)})"
     elif means and means[0].axes == (-1,):

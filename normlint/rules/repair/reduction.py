@@ -8,21 +8,26 @@ from collections.abc import Iterator
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Count, Norm
 from normlint.rules.repair.calls import Reduction, reductions, reshaped
+from normlint.rules.repair.casts_edits import first_operand
+from normlint.rules.repair.eps_scope import constructor, default, parameters
 from normlint.rules.repair.lengths import bindings, number, to_last, uses
-from normlint.rules.repair.tree import Tree, called
+from normlint.rules.repair.tree import ATOM, Tree, binding, called
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 
 def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction over everything: over the last axis, which is kept."""
     call = Reduction.at(tree, stat.span)
-    if stat.layout or not _features_last(norm):
+    if not _features_last(norm):
         return None
     if call is None:
         return _pattern(tree, stat)
-    if call.source("dim") not in (None, "None", "()"):
+    flat = _flattened(call)
+    if stat.layout and not flat:
         return None
-    axis = _axis_of_other(norm, stat, call) or "-1"
+    axis = _axis_of_other(norm, stat, call) or ("" if _takes_axis(norm, call) else "-1")
+    if not axis:
+        return None
     again = _put_back(tree, call.node)
     if not again and reshaped(tree, call.node):
         return None
@@ -30,7 +35,33 @@ def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     if lengths is None:
         return None
     edits = call.over(axis, keep=not again)
-    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths))
+    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*flat, *edits, *lengths))
+
+
+def _takes_axis(norm: Norm, call: Reduction) -> bool:
+    """No gain says where the features lie, and the axis may be what a parameter was meant for."""
+    if norm.main.gains:
+        return False
+    function, cls = call.tree.function(call.node), call.tree.enclosing_class(call.node)
+    several = [one for one in (function, constructor(cls) if cls else None) if one is not None]
+    given = [(arg.arg, default(one, arg.arg)) for one in several for arg in parameters(one)]
+    axes = [number(value) for _, value in given if value is not None]
+    named = any(name in ("dim", "axis", "dims") for name, value in given if value is not None)
+    return named or any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
+
+
+def _flattened(call: Reduction) -> tuple[Edit, ...]:
+    """The edits that take what is reduced as it was before it was made one axis."""
+    node = call.input
+    tensor = first_operand(call.tree, node) if isinstance(node, ast.Call) and not node.keywords else None
+    if tensor is None or not isinstance(node, ast.Call):
+        return ()
+    shape = [number(a) for a in node.args if a is not tensor]
+    if shape != {"flatten": [], "ravel": [], "view": [-1], "reshape": [-1]}.get(called(node), [None]):
+        return ()
+    whole, kept = call.tree.span(node), call.tree.with_parentheses(tensor)
+    open_, close = ("(", ")") if call.method and binding(tensor) < ATOM and kept == call.tree.span(tensor) else ("", "")
+    return Edit(Span(whole.start, kept.start), open_), Edit(Span(kept.end, whole.end), close)
 
 
 def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
@@ -39,11 +70,23 @@ def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
         return None  # put back where one use needs it, so that the others need it there, too
     node = tree.at(stat.span)
     call = Reduction.at(tree, stat.span)
+    squeezed = _squeezed(tree, call) if call else None
+    if squeezed:
+        return _fix("Keep the reduced axis: no `squeeze`", squeezed)
     if node is None or reshaped(tree, node):
         return None
     if call is None:
         return _pattern(tree, stat) or _unsqueezed(tree, node, stat)
     return _fix("Keep the reduced axis: `keepdim=True`", call.kept())
+
+
+def _squeezed(tree: Tree, call: Reduction) -> tuple[Edit, ...]:
+    """The edits that leave the axis which was kept."""
+    holder = tree.parent(call.node)
+    away = tree.parent(holder) if isinstance(holder, ast.Attribute) and holder.attr == "squeeze" else None
+    if call.source("keepdim") != "True" or not isinstance(away, ast.Call):
+        return ()
+    return (Edit(Span(tree.with_parentheses(call.node).end, tree.span(away).end), ""),)
 
 
 def _unsqueezed(tree: Tree, node: ast.expr, stat: Stat) -> Fix | None:

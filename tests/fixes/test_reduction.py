@@ -10,6 +10,14 @@ Y = "y = h * torch.rsqrt(ms + self.eps)"
 
 STAYS = [
     Case(
+        "no gain says where the features lie, and the axis may be the one that is taken",
+        "NRM101",
+        "import torch\nfrom torch import nn\n\n\nclass PixelRMSNorm(nn.Module):\n"
+        "    def __init__(self, dim=1, eps=1e-6):\n        super().__init__()\n"
+        "        self.dim = dim\n        self.eps = eps\n\n    def forward(self, x):\n"
+        "        h = x.float()\n        return (h * torch.rsqrt(h.pow(2).mean() + self.eps)).type_as(x)\n",
+    ),
+    Case(
         "channels lie first, and nothing says in how many axes",
         "NRM101",
         module("ms = h.pow(2).mean()", Y, gain="self.weight[:, None, None]"),
@@ -55,6 +63,24 @@ STAYS = [
 ]
 
 EVERYTHING = [
+    Case(
+        "what was made one axis for it stays as it is",
+        "NRM101",
+        module("ms = torch.flatten(h * h).mean()", Y),
+        (("torch.flatten(h * h).mean()", "(h * h).mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "nor is it laid out otherwise",
+        "NRM101",
+        module("ms = torch.mean(h.pow(2).reshape(-1))", Y),
+        (("h.pow(2).reshape(-1)", "h.pow(2), dim=-1, keepdim=True"),),
+    ),
+    Case(
+        "every axis, counted",
+        "NRM101",
+        module("ms = h.pow(2).mean(tuple(range(h.ndim)), keepdim=True)", Y),
+        (("tuple(range(h.ndim))", "-1"),),
+    ),
     Case(
         "a method takes its axis by place",
         "NRM101",
@@ -148,6 +174,12 @@ EVERYTHING = [
 ]
 
 KEEPDIM = [
+    Case(
+        "an axis that is kept and taken away",
+        "NRM102",
+        module("ms = h.pow(2).mean(-1, keepdim=True).squeeze(-1)", Y),
+        ((".squeeze(-1)", ""),),
+    ),
     Case(
         "keepdim goes to the end",
         "NRM102",

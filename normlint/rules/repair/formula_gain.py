@@ -21,9 +21,11 @@ _MADE: Final = {"ones": "zeros", "ones_like": "zeros_like", "ones_": "zeros_"}
 _OTHER: Final = _MADE | {new: old for old, new in _MADE.items()}
 
 
-def start_at_one(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
-    """A weight of zeros under `1 +`, of ones without: its first value changes, and checkpoints mean what they meant."""
-    return Trial(tree, norm, "NRM406").first(_candidates(norm, gain, tree), Applicability.UNSAFE)
+def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
+    """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
+    several = zip(*(_candidates(norm, gain, tree) for gain in gains), strict=False)
+    together = ((ways[0][0], tuple(dict.fromkeys(e for _, edits in ways for e in edits))) for ways in several)
+    return Trial(tree, norm, "NRM406").first(together, Applicability.UNSAFE)
 
 
 def _candidates(norm: Norm, gain: Gain, tree: Tree) -> Iterator[Candidate]:
@@ -40,7 +42,9 @@ def _candidates(norm: Norm, gain: Gain, tree: Tree) -> Iterator[Candidate]:
 
 def _handed_to_a_norm(tree: Tree, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
+    own = {n.name for n in walk(tree.root) if isinstance(n, ast.FunctionDef)}
     calls = [n for n in walk(tree.root) if isinstance(n, ast.Call) and called(n).endswith("_norm")]
+    calls = [call for call in calls if called(call) not in own]
     given = [a for call in calls for a in (*call.args, *(k.value for k in call.keywords))]
     return any(isinstance(a, ast.Attribute) and a.attr == gain.param.name for a in given)
 

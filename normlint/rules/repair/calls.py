@@ -20,7 +20,7 @@ PARAMETERS: Final = {
 }
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "p": "ord", "self": "input", "A": "input", "x": "input"}
 _MODULES: Final = frozenset(("torch", "F", "nn", "np", "math", "einops"))
-_RESHAPES: Final = frozenset(
+RESHAPES: Final = frozenset(
     "unsqueeze squeeze view reshape expand expand_as flatten item rearrange repeat tolist".split()
 )
 _MEETINGS: Final = frozenset("add sub mul div add_ sub_ mul_ div_ subtract multiply divide".split())
@@ -211,7 +211,7 @@ def _rearranged(tree: Tree, node: ast.AST) -> tuple[bool, ast.stmt | None]:
             return isinstance(holder, ast.Return) and isinstance(holder.value, ast.Tuple), holder
         if isinstance(holder, ast.Subscript) and node is holder.value:
             return True, None
-        if isinstance(holder, ast.Attribute | ast.Call) and called(holder) in _RESHAPES:
+        if isinstance(holder, ast.Attribute | ast.Call) and called(holder) in RESHAPES:
             return True, None
         if any(not _number(other) for other in _beside(holder, node)):
             return False, None

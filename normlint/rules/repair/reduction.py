@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from normlint.evaluate.monomial import Centred, Stat
+from normlint.evaluate.monomial import Centred, Input, Stat
 from normlint.norm.norm import Count, Norm
-from normlint.rules.repair.calls import Reduction, reductions, reshaped
+from normlint.rules.repair.calls import RESHAPES, Reduction, reductions, reshaped
 from normlint.rules.repair.casts_edits import first_operand
 from normlint.rules.repair.eps_scope import constructor, default, parameters
 from normlint.rules.repair.lengths import bindings, number, to_last, uses
 from normlint.rules.repair.tree import ATOM, Tree, binding, called
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 
@@ -46,8 +47,17 @@ def _takes_axis(norm: Norm, call: Reduction) -> bool:
     several = [one for one in (function, constructor(cls) if cls else None) if one is not None]
     given = [(arg.arg, default(one, arg.arg)) for one in several for arg in parameters(one)]
     axes = [number(value) for _, value in given if value is not None]
+    others = {other.name for c in norm.computations for other in c.others if isinstance(other, Input)}
+    if function is not None and any(_laid_out(node, others) for node in walk(function)):
+        return True
     named = any(name in ("dim", "axis", "dims") for name, value in given if value is not None)
     return named or any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
+
+
+def _laid_out(node: ast.AST, names: set[str]) -> bool:
+    """One of these tensors is given other axes, to be multiplied with."""
+    shaped = isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in RESHAPES)
+    return shaped and isinstance(node.value, ast.Name) and node.value.id in names  # type: ignore[attr-defined]
 
 
 def _flattened(call: Reduction) -> tuple[Edit, ...]:

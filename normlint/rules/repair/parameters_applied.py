@@ -8,6 +8,7 @@ from typing import Final
 
 from normlint.evaluate.monomial import Param
 from normlint.norm.norm import Norm
+from normlint.rules.repair.parameters import is_own
 from normlint.rules.repair.tree import PRODUCT, SUM, Function, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
 from normlint.rules.repair.work import walk
@@ -180,7 +181,7 @@ def _optional(tree: Tree, name: str) -> bool:
     if not any(node.attr == name for node in stored):
         return True
     for node in walk(tree.root):
-        if isinstance(node, ast.Assign) and any(_own(target, name) for target in node.targets):
+        if isinstance(node, ast.Assign) and any(is_own(target, name) for target in node.targets):
             parts = [node.value, getattr(node.value, "body", None), getattr(node.value, "orelse", None)]
             if any(isinstance(part, ast.Constant) and part.value is None for part in parts):
                 return True
@@ -190,10 +191,6 @@ def _optional(tree: Tree, name: str) -> bool:
             if none and isinstance(first, ast.Constant) and first.value == name:
                 return True
     return False
-
-
-def _own(target: ast.AST, name: str) -> bool:
-    return isinstance(target, ast.Attribute) and target.attr == name
 
 
 def _guarded(new: _Unused, message: str, returns: list[tuple[ast.Return, ast.expr]]) -> Iterator[Candidate]:

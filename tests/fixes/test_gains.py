@@ -7,6 +7,18 @@ import pytest
 from tests.fixes.module_cases import NORM, RETURN, SAFE, UNSAFE, Mended, forward, is_mended, made, stays
 
 STAYS = {
+    "a gain that may not be there": (
+        "NRM505",
+        made(
+            "if dim > 1:",
+            "    self.weight = nn.Parameter(torch.ones(dim))",
+            forward=("h = x.float()", NORM, "return h.type_as(x)"),
+        ),
+    ),
+    "a gain for features that aren't last": (
+        "NRM505",
+        made(forward=("h = x.float()", NORM.replace("-1", "1"), "return h.type_as(x)")),
+    ),
     "a gain that is set anew, which torch refuses for a parameter": (
         "NRM501",
         made(

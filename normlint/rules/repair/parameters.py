@@ -8,6 +8,7 @@ from typing import Final
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
+from normlint.rules.repair.casts_edits import without_keyword
 from normlint.rules.repair.eps_scope import parameters
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Tree, called
@@ -47,7 +48,7 @@ def _assigned(tree: Tree, made: ast.expr, name: str) -> ast.expr | None:
     if not isinstance(value, ast.expr) or not isinstance(above, ast.Assign | ast.AnnAssign):
         return None
     targets = above.targets if isinstance(above, ast.Assign) else [above.target]
-    if len(targets) == 1 and _is_own(targets[0], name):
+    if len(targets) == 1 and is_own(targets[0], name):
         return value
     return _carried(tree, above, name) if isinstance(above, ast.Assign) else None
 
@@ -59,13 +60,14 @@ def _carried(tree: Tree, first: ast.Assign, name: str) -> ast.expr | None:
     if not isinstance(local, ast.Name) or function is None:
         return None
     for node in walk(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_own(node.targets[0], name):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and is_own(node.targets[0], name):
             given = node.value
             return given if isinstance(given, ast.Name) and given.id == local.id else None
     return None
 
 
-def _is_own(target: ast.AST, name: str) -> bool:
+def is_own(target: ast.AST, name: str) -> bool:
+    """`self.name`."""
     own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
     return own and isinstance(target, ast.Attribute) and target.attr == name
 
@@ -73,12 +75,12 @@ def _is_own(target: ast.AST, name: str) -> bool:
 def _set_again(tree: Tree, owner: ast.ClassDef, name: str, assigned: ast.expr) -> bool:
     """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
     for node in walk(owner):
-        if isinstance(node, ast.AugAssign) and _is_own(node.target, name):
+        if isinstance(node, ast.AugAssign) and is_own(node.target, name):
             return True
         if isinstance(node, ast.Assign | ast.AnnAssign) and node is not tree.statement(assigned):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             empty = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
-            if any(_is_own(target, name) for target in targets) and not empty:
+            if any(is_own(target, name) for target in targets) and not empty:
                 return True
     return False
 
@@ -91,18 +93,9 @@ def _without_grad(tree: Tree, value: ast.expr) -> tuple[tuple[Edit, ...], bool]:
     for node in walk(value):
         if isinstance(node, ast.keyword) and node.arg == "requires_grad":
             grad = not (isinstance(node.value, ast.Constant) and node.value.value is False)
-            return (_without_keyword(tree, node),), grad
+            call = tree.parent(node)
+            return (without_keyword(tree, call, "requires_grad") if isinstance(call, ast.Call) else None) or (), grad
     return (), True
-
-
-def _without_keyword(tree: Tree, keyword: ast.keyword) -> Edit:
-    """The keyword with the comma in front of it, or behind it where it is the first."""
-    start, end = tree.span(keyword)
-    before = len(tree.text[:start].rstrip())
-    if tree.text[before - 1] == ",":
-        return Edit(Span(before - 1, end), "")
-    comma = tree.text.find(",", end)
-    return Edit(Span(start, comma + 1 if comma >= 0 and not tree.text[end:comma].strip() else end), "")
 
 
 def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:

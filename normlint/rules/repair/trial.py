@@ -191,10 +191,12 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
     if not counted and mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
     was, now = norm.main, mended.main
-    named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains if g.power == 1}
-    kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others)
+    gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
+    told = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
+    factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
+    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (told or gains == wanted)
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
-    return named and kept and joined and len(norm.computations) <= len(mended.computations)
+    return kept and joined and (told or len(norm.computations) <= len(mended.computations))
 
 
 def _said(found: _Norms) -> Counter[tuple[str, str]]:

@@ -12,6 +12,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
+    ONCE,
     TRAILING,
     Apply,
     Axes,
@@ -219,7 +220,19 @@ def _without(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 @op("sum nansum")
 def total(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    return _counted(ctx, call, x) or reduce(ctx, call, x, "sum") if x and x.tensor else None
+    if x is None or not x.tensor:
+        return None
+    return _counted(ctx, call, x) or _nonzero(ctx, call, x) or reduce(ctx, call, x, "sum")
+
+
+def _nonzero(ctx: Context, call: Bound, x: Product) -> Product | None:
+    """How many elements along the axes aren't zero."""
+    base = algebra.nonzero(x)
+    if base is None:
+        return None
+    axes = axes_of(call.get("dim"), ctx.rank(x))
+    counted = Apply("nonzero", (base, axes, call.flag("keepdim", False) is not False, x.layout))
+    return of_atom(Size(Mono(1.0, (Factor(counted, ONCE),)), None), DType.INT, call.span)
 
 
 def _counted(ctx: Context, call: Bound, x: Product) -> Product | None:

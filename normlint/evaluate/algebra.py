@@ -427,19 +427,27 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
 
 
 def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
-    """E[x²] − E[x]²."""
+    """E[x²] − E[x]², or what it is without one of its squares."""
     square = _single_stat(left.mono, ONCE)
-    mean = _single_stat(right.mono, Fraction(2))
+    mean = _single_stat(right.mono, Fraction(2)) or _single_stat(_without_sign(right.mono), ONCE)
     if square is None or mean is None:
         return None
-    base = mean.inner
-    if raised(base, Fraction(2), ()) != square.inner:
+    base, squared = mean.inner, _single_stat(right.mono, Fraction(2)) is not None
+    if square.inner not in ((raised(base, Fraction(2), ()), base) if squared else (raised(base, Fraction(2), ()),)):
         return None
-    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2), span=span),))
+    whole = squared and square.inner != base
+    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2 if whole else 1), span=span),))
     keepdim = square.keepdim and mean.keepdim
-    stat = replace(square, inner=inner, reduce="mean", spelled="one-pass", keepdim=keepdim, span=span)
+    spelled = "one-pass" if whole else square.spelled
+    stat = replace(square, inner=inner, reduce="mean", spelled=spelled, keepdim=keepdim, span=span)
     wrapped = _wrapped(left, stat, span)
     return replace(wrapped, mono=Mono(1.0, (Factor(stat, ONCE, _steps_of(left.mono, square), span),)))
+
+
+def _without_sign(mono: Mono) -> Mono:
+    """|s| as s."""
+    atom = mono.factors[0].atom if len(mono.factors) == 1 and mono.factors[0].power == 1 else None
+    return atom.inner if isinstance(atom, Abs) else mono
 
 
 def _steps_of(mono: Mono, stat: Stat) -> tuple[Step, ...]:

@@ -264,10 +264,20 @@ def add(left: Product, right: Product, span: Span) -> Product:
         if b.tensor and b.mono.coef < 0 <= a.mono.coef:
             return subtract(a, negate(b, b.span), span)
     for a, b in ((left, right), (right, left)):
+        whole = _difference(b)
+        if whole is not None and whole[1] == a.mono:
+            return replace(a, mono=whole[0], dtype=promoted((a, b)), alias="", span=span)
         found = _known_sum(a, b, span)
         if found is not None:
             return found
     return apply("+", (left, right), span)
+
+
+def _difference(value: Product) -> tuple[Mono, Mono] | None:
+    """(p, q), where it is p − q."""
+    atom = value.sole.atom if value.sole and value.sole.power == 1 else None
+    pair = atom.args if isinstance(atom, Apply) and atom.name == "-" and len(atom.args) == 2 else (None, None)
+    return (pair[0], pair[1]) if isinstance(pair[0], Mono) and isinstance(pair[1], Mono) else None
 
 
 def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
@@ -356,6 +366,9 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
+    whole = _difference(left)
+    if whole is not None and whole[0] == right.mono:
+        return negate(replace(left, mono=whole[1]), span)
     sole = left.sole.atom if left.sole and left.sole.power == 1 else None
     if isinstance(sole, Plus) and sole.how == "add" and sole.inner == right.mono:
         return Product(sole.eps, right.dtype, tensor=True, span=span)

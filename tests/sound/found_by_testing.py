@@ -179,4 +179,15 @@ def standardise(mask):
     p = mask.mean(0, keepdim=True)
     return (mask - p) / torch.sqrt(p - p ** 2 + 1e-8)
 """,
+    "centred by a way of twice the mean, half gone": """
+def layer_norm(x, weight, eps=1e-5):
+    h = x.float()
+    h = torch.lerp(h, h - 2 * h.mean(-1, keepdim=True), 0.5)
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
+    "a mean of other rows": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt((h * h.roll(1, 1)).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
 }

@@ -208,6 +208,14 @@ def rectified(ctx: Context, call: Bound) -> Value | None:
     return value if value and algebra.is_positive(value) and above else _unfollowed(call)
 
 
+@op("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout")
+def dropped(ctx: Context, call: Bound) -> Value | None:
+    """With a probability of 0, or outside of training, the tensor itself."""
+    x, p = call.product("input"), call.product("p")
+    idle = (p is not None and p.number == 0) or call.flag("training", True) is False
+    return replace(x, span=call.span) if x and idle else _unfollowed(call)
+
+
 @op("nan_to_num")
 def finite(ctx: Context, call: Bound) -> Value | None:
     """What eps keeps from zero stays as it is."""

@@ -8,9 +8,11 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
-from normlint.rules.registry import FP16, HALVES, Problem, rule
-from normlint.rules.repair import casts, casts_onepass
+from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
+
+casts = Fixes("casts")
+casts_onepass = Fixes("casts_onepass")
 
 _OPEN = (DType.INPUT, DType.PARAM)
 

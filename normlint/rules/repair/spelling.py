@@ -77,6 +77,14 @@ def expression(template: str, **parts: cst.BaseExpression) -> cst.BaseExpression
     return helpers.parse_template_expression(template, cst.PartialParserConfig(), **parts)
 
 
+def argument(value: cst.BaseExpression, keyword: str = "") -> cst.Arg:
+    """An argument of a call, by name or by its place."""
+    if not keyword:
+        return cst.Arg(value)
+    none = cst.SimpleWhitespace("")
+    return cst.Arg(value, keyword=cst.Name(keyword), equal=cst.AssignEqual(none, none))
+
+
 def number(node: cst.CSTNode | None) -> Fraction | None:
     """The value of a number written out: 2, -0.5, 1 / 2."""
     match node:

@@ -261,6 +261,12 @@ class Tree:
         return Edit(Span(end, end), "".join(f"{self.newline}{indent}{line}" for line in lines))
 
 
+def called(node: ast.AST) -> str:
+    """The last part of a name with dots, or of that of what is called."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 def _first_line(node: ast.AST) -> int:
     """Of a decorated one, its first decorator's."""
     lines: list[int] = [one.lineno for one in (node, *getattr(node, "decorator_list", ()))]

@@ -13,7 +13,7 @@ from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
-from normlint.evaluate.value import Tup, Value
+from normlint.evaluate.value import Constant, Tup, Value
 from normlint.norm.blocks import reinitialises
 from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
@@ -127,7 +127,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     keeps = undone = False
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
-        attrs = attrs or path.attrs
+        attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
         undone = undone or can_be_undone((*path.attrs.values(), *results))

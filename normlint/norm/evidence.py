@@ -69,8 +69,14 @@ def _is_level(c: Computation) -> bool:
 
 def _spread_of_all(c: Computation, owner: Owner) -> bool:
     """Centred along one axis, and divided by the spread of a flattened tensor."""
-    folded = c.statistic.layout != () and not c.layout_matches and owner.intent in ("", "norm")
-    return folded and c.centre is not None and c.centre.layout == () and c.centre.axes != c.statistic.axes
+    folded = c.statistic.layout != () and c.statistic.rank != 1 and not c.layout_matches
+    return (
+        folded
+        and owner.intent in ("", "norm")
+        and c.centre is not None
+        and c.centre.layout == ()
+        and c.centre.axes != c.statistic.axes
+    )
 
 
 def _of_weights(c: Computation) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
-from normlint.evaluate.monomial import Mono, Param, Scalar
+from normlint.evaluate.monomial import Centred, Mono, Param, Scalar, Stat, stats_of
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
@@ -120,6 +120,14 @@ def _is_of_graphs(entry: Entry) -> bool:
 def keeps_data(attrs: dict[str, Value]) -> bool:
     """Is anything that comes of the input among the attributes?"""
     return any(isinstance(value, Product) and value.mono.has_data for value in attrs.values())
+
+
+def can_be_undone(values: Iterable[Value]) -> bool:
+    """A mean and the root of a variance are among what is kept or given back: with both, the norm is undone later."""
+    sole = [v.sole for v in values if isinstance(v, Product) and v.sole is not None]
+    means = {f.atom.inner for f in sole if isinstance(f.atom, Stat) and f.power == 1}
+    roots = (stat.inner.factors for f in sole if f.power > 0 for stat in stats_of(Mono(1.0, (f,))))
+    return any(isinstance(g.atom, Centred) and g.atom.base in means for factors in roots for g in factors)
 
 
 def _open(cls: ClassRef) -> bool:
@@ -239,7 +247,8 @@ def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
-            if is_eps(name) and name not in read and _times_named(init, name) == 1:
+            taken = not isinstance(stmt.value, s.Literal)  # and no number, that nobody may choose
+            if taken and is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)
 

@@ -63,6 +63,8 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
+    if found[0].statistic.span in context.wrapped and not flow.returned:
+        return None  # whose output another function takes
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 

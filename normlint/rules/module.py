@@ -8,9 +8,12 @@ from functools import partial
 from normlint.evaluate.monomial import Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.norm import Gain, Norm
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import parameters, statements, statements_inplace
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
+
+parameters = Fixes("parameters")
+statements = Fixes("statements")
+statements_inplace = Fixes("statements_inplace")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:

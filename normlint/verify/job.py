@@ -68,6 +68,11 @@ class Job:
         """The same job with all that a report draws."""
         return replace(self, sweep=True, spare=self.spare and self.spare.swept)
 
+    def meaning_as(self, meant: Meaning) -> Job:
+        """The same norm, held to something else; where its gain and shift are, its own text tells."""
+        own = replace(meant, gain=self.meaning.gain, shift=self.meaning.shift)
+        return replace(self, meaning=own, spare=self.spare and self.spare.meaning_as(meant))
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)

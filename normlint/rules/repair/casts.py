@@ -15,7 +15,7 @@ from normlint.rules.repair.casts_edits import (
     without_keyword,
 )
 from normlint.rules.repair.casts_entry import Entry, casting, entry_of, one_line
-from normlint.rules.repair.casts_words import back, upwards
+from normlint.rules.repair.casts_words import back, raising, upwards
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
@@ -29,9 +29,14 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
     up = upwards(tree)
     entry = entry_of(tree, several)
     edits = _entered(tree, several, made, entry, up) if entry else None
-    if not edits:
+    if entry is None or not edits:
         return None
-    return Fix(f"Upcast before the square: `{up}`", edits, Applicability.SAFE)
+    return _upcast(tree, entry, up, edits)
+
+
+def _upcast(tree: Tree, entry: Entry, up: str, edits: tuple[Edit, ...]) -> Fix:
+    said = raising(tree, entry.nodes[0], up)
+    return Fix(f"Upcast before the square: `{said}`", edits, Applicability.SAFE)
 
 
 def _entered(
@@ -41,10 +46,11 @@ def _entered(
     called = at_the_call(tree, entry, several, lacking, up)
     if called:
         return called
-    top = one_line(tree, entry, made, up)
+    top = None if any(c.output.wide and lacks(tree, c) for c in several) else one_line(tree, entry, made, up)
     backs = cast_back(tree, lacking, entry)
     lines = cast_back(tree, lacking, entry, top) if top else None
-    if lines and (len(entry.nodes) > 2 or not lacking or not backs or len(lines) < len(entry.nodes) + len(backs)):
+    shorter = len(entry.nodes) > 2 or not lacking or not backs or len(lines or ()) < len(entry.nodes) + len(backs)
+    if lines and (shorter or up != raising(tree, entry.nodes[0], up)):
         return lines
     return casting(tree, entry, up) + backs if backs is not None else None
 
@@ -68,9 +74,9 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
         gone |= dict.fromkeys(taken[0])
         up = up or (taken[1] if scope(tree, late) is here else "")
     up = up or upwards(tree)
-    top = one_line(tree, entry, made, up)
+    top = None if any(c.output.wide and lacks(tree, c) for c in several) else one_line(tree, entry, made, up)
     put = (lines_above(tree, top.stmt, top.line),) if top else casting(tree, entry, up, gone)
-    return Fix(f"Upcast before the square: `{up}`", (*gone, *put), Applicability.SAFE) if put else None
+    return _upcast(tree, entry, up, (*gone, *put)) if put else None
 
 
 def _late_span(c: Computation) -> Span:

@@ -9,7 +9,7 @@ from normlint.norm.norm import Computation
 from normlint.rules.repair.casts_back import names_of
 from normlint.rules.repair.casts_edits import Scope, asks, behind, own_nodes, scope, stores
 from normlint.rules.repair.casts_entry import Entry
-from normlint.rules.repair.casts_words import arguments, back
+from normlint.rules.repair.casts_words import arguments, back, raising
 from normlint.rules.repair.tree import Function, Tree
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
@@ -32,7 +32,7 @@ def at_the_call(
         return None
     if any(_scope_at(tree, c.span) is not scope(tree, call) for c in several):
         return None
-    edits = behind(tree, given, up)
+    edits = behind(tree, given, raising(tree, given, up))
     if not lacking:
         return edits
     own = (given.id,) if isinstance(given, ast.Name) else ()

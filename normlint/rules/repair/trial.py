@@ -177,7 +177,7 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
     if not counted and mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
     was, now = norm.main, mended.main
-    named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains}
+    named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains if g.power == 1}
     kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others)
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     return named and kept and joined and len(norm.computations) <= len(mended.computations)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
+from normlint.evaluate.concrete import Unsupported
 from normlint.verify.assembly.agreement import AGREES, distance, factor_like, formula, others_of, prepared, values
 from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
 from normlint.verify.assembly.instance import Live, first_line, missing
@@ -26,6 +27,7 @@ ERRORS: Final = (
     ArithmeticError,
     NameError,
     ImportError,
+    Unsupported,
 )
 RARE: Final = 5  # an input of five axes is tried where no other agrees
 RANKS: Final = (3, 2, 4, 1, RARE)

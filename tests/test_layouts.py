@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch", reason="texts are run before and after")
 
-from tests.layouts import DEFECTS, Layout, bodies, classes, helpers, layers, statements
+from tests.layouts import DEFECTS, Layout, bodies, classes, helpers, layers, spellings, statements
 from tests.layouts.run import fixed, judged
 
 PER_LAYOUT = 3
@@ -38,6 +38,7 @@ def runs(text: str) -> None:
 def test_there_are_enough() -> None:
     assert len(BROKEN) >= 150
     assert len(_ODD) >= 100
+    assert len(spellings.LAYOUTS) >= 100
 
 
 @pytest.mark.parametrize("layout", SOUND.values(), ids=SOUND)
@@ -57,3 +58,13 @@ def test_nothing_becomes_worse_with(layout: Layout, defect: str) -> None:
     assert found.worse == ()
     if done.changed and not done.report.findings:
         assert found.off == ()
+
+
+@pytest.mark.parametrize("layout", spellings.LAYOUTS.values(), ids=spellings.LAYOUTS)
+def test_a_sound_norm_stays_sound_with(layout: Layout) -> None:
+    text = layout.with_("")
+    runs(text)
+    done = fixed(text)
+    assert done.report.errors == ()
+    found = judged(text, done.after.text, layout.norm, layout.meant, layout.others)
+    assert (found.worse, found.off) == ((), ())

@@ -208,10 +208,17 @@ def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> froze
         found.update(QUANTITIES)
     if root.stat.axes is None:
         found.add("axes")
-    numbers = [f for f in others if isinstance(f.atom, Input) or not bears_data(f.atom)]  # such as √D from elsewhere
-    if numbers or any(g.param.init in _FILLED_ANYHOW for g in gains):
+    if any(_may_count(f.atom) for f in others) or any(g.param.init in _FILLED_ANYHOW for g in gains):
         found.add("scale")
     return frozenset(found)
+
+
+def _may_count(atom: Atom) -> bool:
+    """It may be a number, such as √D from elsewhere: what a call that isn't followed makes of a tensor is one, too."""
+    if not isinstance(atom, Apply):
+        return isinstance(atom, Input) or not bears_data(atom)
+    inner = [f.atom for a in atom.args if isinstance(a, Mono) for f in a.factors if isinstance(f.atom, Apply)]
+    return not atom.data or not atom.args or any(map(_may_count, inner))
 
 
 def _alone(inner: Mono) -> _Match:

@@ -82,7 +82,9 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
     Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
     gains = [gain.param for c in norm.computations for gain in c.gains]
-    for param in {p.span: p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name}.values():
+    trained = any(p.role == "parameter" for p in gains)
+    plain = [p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name]
+    for param in {p.span: p for p in plain if not (trained and p.shape == ())}.values():  # such as √D
         if not norm.owner.module:
             return
         message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"

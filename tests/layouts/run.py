@@ -50,6 +50,10 @@ def gain(dtype: torch.dtype) -> torch.Tensor:
     return (1 + SLOPE).to(dtype)
 
 
+class Raised(str):
+    """What was raised, by name."""
+
+
 class Subject:
     """A text that has been executed."""
 
@@ -70,7 +74,7 @@ class Subject:
             with _quiet():
                 return eval(expression, space)
         except Exception as error:  # noqa: BLE001 - what a text raises is what it gives
-            return type(error).__name__
+            return Raised(type(error).__name__)
         finally:
             torch.nn.Module.__call__ = call  # type: ignore[method-assign]
 
@@ -127,7 +131,7 @@ def error(got: Any, meant: Any, dtype: torch.dtype) -> float:
     """How far off it is, in units of what its dtype allows; what is no such tensor is infinitely far off."""
     if not isinstance(got, torch.Tensor) or not isinstance(meant, torch.Tensor) or got.shape != meant.shape:
         return inf
-    off = (got.detach().double() - meant).abs() / (meant.abs() + 0.05)
+    off = (got.detach().double() - meant.detach()).abs() / (meant.detach().abs() + 0.05)
     return float(off.nan_to_num(inf, inf, inf).max()) / LIMITS[dtype] + (got.dtype != dtype)
 
 
@@ -137,7 +141,9 @@ def same(one: Any, two: Any) -> bool:
         return one.dtype == two.dtype and one.shape == two.shape and torch.equal(one.nan_to_num(), two.nan_to_num())
     if isinstance(one, tuple) and isinstance(two, tuple):
         return len(one) == len(two) and all(map(same, one, two))
-    return isinstance(one, str) or (type(one) is type(two) and not isinstance(one, torch.Tensor) and bool(one == two))
+    return isinstance(one, Raised) or (
+        type(one) is type(two) and not isinstance(one, torch.Tensor) and bool(one == two)
+    )
 
 
 @dataclass(frozen=True)

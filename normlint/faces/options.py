@@ -149,6 +149,13 @@ def _add_verification(parser: _Parser) -> None:
         help="interpret each norm with tensors and compare it with a reference; no code of the files is executed. "
         "--verify=import imports the modules in its place and runs the norms, which executes their code",
     )
+    group.add_argument(
+        "--no-verify",
+        dest="verify",
+        action="store_const",
+        const="",
+        help="don't interpret norms to check fixes, as --fix does where torch is installed",
+    )
     group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: auto")
     group.add_argument("--verify-timeout", type=_seconds, metavar="S", help="seconds for one norm; default: 10")
 

@@ -1,16 +1,20 @@
-"""`--fix --verify`: each norm that a fix touched is run before and after, and keeps the fix only if it gained by it."""
+"""Fixes are accepted on numbers: each norm that a fix touched is interpreted before and after, and must not lose by it.
+
+With `--verify` that is a part of what is asked for; without it, a plain `--fix` does it where torch is installed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.engine.fix import fix
 from normlint.engine.report import Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
 from normlint.faces.render.verdicts import told
-from normlint.text.verdict import MATCH, PRECISION, SKIPPED, Verdict
+from normlint.text.verdict import SKIPPED, WRONG, Probe, Verdict
 
 if TYPE_CHECKING:
     from normlint.faces.verifying import Bench
@@ -19,12 +23,43 @@ if TYPE_CHECKING:
 Result: TypeAlias = "Fixed | Failure"
 
 
-def proved(results: list[Result], wishes: Mapping[str, Wish], bench: Bench) -> list[Result]:
+def accepted(results: list[Result], wishes: Mapping[str, Wish]) -> list[Result]:
+    """The files with the fixes that a run on numbers accepts; as they are where torch isn't installed.
+
+    What can't be run is accepted only where unsafe fixes are asked for.
+    """
+    changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
+    if not changed or find_spec("torch") is None:
+        return results
+    from normlint.faces.verifying import proving, verifying
+
+    prepared = {path: proving(wish) for path, wish in wishes.items()}
+    with verifying("cpu", None) as bench:
+        again: list[Result] = [fix(one.before, prepared[one.before.path]) for one in changed.values()]
+        done = dict(zip(changed, proved(again, prepared, bench, all_run=True), strict=True))
+    return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
+
+
+def _unprepared(result: Result) -> Result:
+    """Without what is needed to run the norms: nobody asked for their verdicts."""
+    if not isinstance(result, Fixed):
+        return result
+    reports = (result.report, result.unfixed)
+    plain = [replace(one, norms=tuple(replace(norm, pending=None) for norm in one.norms)) for one in reports]
+    return replace(result, report=plain[0], unfixed=plain[1])
+
+
+def proved(results: list[Result], wishes: Mapping[str, Wish], bench: Bench, *, all_run: bool = False) -> list[Result]:
     """The files with the fixes that proved themselves; of the others is told why they were put back.
 
     A norm whose fixes are put back is spared, and its file fixed anew: so it goes until nothing more is put back.
+    `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
     """
-    cases = {at: _Case(one, wishes[one.before.path]) for at, one in enumerate(results) if isinstance(one, Fixed)}
+    cases = {
+        at: _Case(one, wishes[one.before.path], all_run and not wishes[one.before.path].demand.safety.unsafe)
+        for at, one in enumerate(results)
+        if isinstance(one, Fixed)
+    }
     waiting = [case for case in cases.values() if case.fixed.changed]
     while waiting:
         bench.verdicts([job for case in waiting for job in case.jobs()])  # all at once; from here on they are known
@@ -38,6 +73,7 @@ class _Case:
 
     fixed: Fixed
     wish: Wish
+    all_run: bool = False
     spared: dict[Key, str] = field(default_factory=dict)
     unproved: dict[Key, str] = field(default_factory=dict)
 
@@ -51,7 +87,7 @@ class _Case:
         verdicts = {
             key: (_worst(bench.verdicts(old)), _worst(bench.verdicts(new))) for key, (old, new) in pairs.items()
         }
-        refused = {key: told(after) for key, (before, after) in verdicts.items() if not _gains(before, after)}
+        refused = {key: _why(*pair) for key, pair in verdicts.items() if self._is_refused(*pair)}
         self.unproved = {key: after.reason for key, (_, after) in verdicts.items() if after.status == SKIPPED}
         if not refused:
             return False
@@ -59,12 +95,15 @@ class _Case:
         self.fixed = fix(self.fixed.before, replace(self.wish, spared=frozenset(self.spared)))
         return self.fixed.changed
 
+    def _is_refused(self, before: Verdict, after: Verdict) -> bool:
+        return (self.all_run and after.status == SKIPPED) or loses(before, after)
+
     @property
     def result(self) -> Fixed:
         """The file as it is to be written, with what is to be told."""
         if not (self.spared or self.unproved):
             return self.fixed
-        back = (self._note(key, f"fixes put back: with them it is {why}") for key, why in self.spared.items())
+        back = (self._note(key, f"fixes put back: {why}") for key, why in self.spared.items())
         kept = (self._note(key, f"fixed, but not proved: {why}") for key, why in self.unproved.items())
         unproved = kept if self.fixed.changed else ()
         report = self.fixed.report
@@ -91,8 +130,23 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: WEIGHT[verdict.status], default=nothing)
 
 
-def _gains(before: Verdict, after: Verdict) -> bool:
-    """Right after it, and no less precise than before; or never known."""
+def loses(before: Verdict, after: Verdict) -> bool:
+    """Is a norm less right than it was, in any probe; or no longer known to be right?"""
+    from normlint.faces.verifying import WEIGHT
+
+    if SKIPPED in (before.status, after.status):
+        return after.status == WRONG or (after.status == SKIPPED and before.status != SKIPPED)
+    return WEIGHT[after.status] > WEIGHT[before.status] or bool(_lost(before, after))
+
+
+def _lost(before: Verdict, after: Verdict) -> list[Probe]:
+    """The probes that failed after a fix and not before."""
+    passed = {(one.probe, one.dtype) for one in before.probes if one.passed}
+    return [one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed]
+
+
+def _why(before: Verdict, after: Verdict) -> str:
     if after.status == SKIPPED:
-        return before.status == SKIPPED
-    return after.status == MATCH or (after.status == PRECISION and before.status != MATCH)
+        return f"they can't be run ({after.reason}); --unsafe-fixes makes them all the same"
+    lost = _lost(before, after)
+    return f"with them it is {told(after)}" if not lost else f"{lost[0].probe} got worse: {lost[0].told}"

@@ -67,7 +67,7 @@ def _flattened(call: Reduction) -> tuple[Edit, ...]:
     if tensor is None or not isinstance(node, ast.Call):
         return ()
     shape = [number(a) for a in node.args if a is not tensor]
-    if shape != {"flatten": [], "ravel": [], "view": [-1], "reshape": [-1]}.get(called(node), [None]):
+    if shape != {"flatten": [], "ravel": [], "view": [-1], "reshape": [-1]}.get(called(node)):
         return ()
     whole, kept = call.tree.span(node), call.tree.with_parentheses(tensor)
     open_, close = ("(", ")") if call.method and binding(tensor) < ATOM and kept == call.tree.span(tensor) else ("", "")

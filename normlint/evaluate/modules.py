@@ -31,7 +31,7 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
     if dotted == "torch.nn.ParameterList" and args.positional and isinstance(args.positional[0].value, Tup):
         return args.positional[0].value
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
-        return Opaque(f"module {dotted}", span, _sizes(args))
+        return Opaque(f"module {dotted}", span, _sizes(args), args)
     return None
 
 
@@ -48,6 +48,10 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         m.flow(given.value, given.span)
     if text == "module torch.nn.Identity" and len(args.positional) == 1:
         return args.positional[0].value
+    function = torch_norms.of_module(m, func)
+    if function is not None:
+        m.ctx.wrapped.add(span)
+        return m.call(function, args, span)
     registered = _register(m, text, args, span)
     if registered is not None:
         return registered

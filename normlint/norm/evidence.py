@@ -21,9 +21,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
-    if owner.keeps and not c.over_last:  # running statistics of a batch; RevIN, which gives back what it took
-        return False
-    if _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
+    if _is_undone(c, owner) or _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
@@ -47,6 +45,12 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
     return _over_features(c, owner, named, gain)
+
+
+def _is_undone(c: Computation, owner: Owner) -> bool:
+    """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
+    told = bool(c.gains) or owner.intent in ("rms", "layer")
+    return (owner.keeps and not c.over_last) or (owner.undone and not told)
 
 
 def _clips(c: Computation) -> bool:
@@ -104,7 +108,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or owner.intent == "norm"  # named for what it does to data
+    return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

@@ -63,6 +63,9 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
+    own = flow.returned and any(isinstance(f.atom, Input) for f in found[0].input.factors)
+    if found[0].statistic.span in context.wrapped and not own:
+        return None  # one step among others, of what other layers make or take
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 

@@ -9,11 +9,11 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.registry import HALVES, Problem, rule
-from normlint.rules.repair import casts
+from normlint.rules.registry import HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
-_OPEN = (DType.INPUT, DType.PARAM)
+casts = Fixes("casts")
+
 _HALF = (DType.FP16, DType.BF16)
 
 
@@ -157,4 +157,4 @@ def _fixed(c: Computation) -> Step | None:
 
 
 def _narrows(c: Computation, dtype: DType | None) -> bool:
-    return dtype in _HALF or (dtype in _OPEN and c.sees_half and not c.partial)
+    return dtype in _HALF or (dtype is DType.INPUT and c.sees_half and not c.partial)  # the gain may well be fp32

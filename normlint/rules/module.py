@@ -8,9 +8,12 @@ from functools import partial
 from normlint.evaluate.monomial import Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.norm import Gain, Norm
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import parameters, statements, statements_inplace
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
+
+parameters = Fixes("parameters")
+statements = Fixes("statements")
+statements_inplace = Fixes("statements_inplace")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:
@@ -123,11 +126,12 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         return h.type_as(x).mul_(weight)
     ```
 
-    Fix safety: safe: what the norm gives back is the same. Nothing is offered where the name (`rms_norm_`) or a
-    parameter (`inplace`) says that it is meant, or where a caller drops the result.
+    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, nothing is reported.
+
+    Fix safety: safe: what the norm gives back is the same. Nothing is offered where a caller drops the result.
     """
     places: dict[str, dict[Span, None]] = {}
-    for c in norm.computations if norm.meant and not norm.helper else ():
+    for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
                 places.setdefault(note.detail, {})[note.span] = None

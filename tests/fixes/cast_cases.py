@@ -55,6 +55,13 @@ Y: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps))"
 BACK: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps)).type_as(x)"
 ROOT: Final = "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
 
+RAISED: Final = "x = x.to(torch.promote_types(x.dtype, torch.float32))"
+CHECKED: Final = "\n\ndef check(norm, x):\n    torch.autograd.gradcheck(norm, x)\n"
+NORMED: Final = "h = h * torch.rsqrt(ms + self.eps) * self.weight"
+CENTRE: Final = (
+    "mean = x.mean(-1, keepdim=True)",
+    "std = torch.sqrt(x.var(-1, unbiased=False, keepdim=True) + self.eps)",
+)
 KEYS: Final = """import torch
 from torch import nn
 
@@ -75,6 +82,11 @@ class SelfAttention(nn.Module):
 """
 
 SOUND: Final = [
+    Case(
+        "a statistic in the dtype of the gain, which may well be fp32",
+        "NRM205",
+        forward(WIDE, "return x * torch.rsqrt(ms + self.eps).to(self.weight.dtype) * self.weight"),
+    ),
     Case(
         "the cast stands in the caller",
         "NRM201",
@@ -117,6 +129,26 @@ UNCLEAR: Final = [
 ]
 
 UPCAST: Final = [
+    Case(
+        "where gradients are checked in fp64, halves alone are raised",
+        "NRM201",
+        forward(MEAN, Y) + CHECKED,
+        forward("input_dtype = x.dtype", RAISED, MEAN, BACK.replace("type_as(x)", "to(input_dtype)")) + CHECKED,
+    ),
+    Case(
+        "beside the plain cast that the file has, fp64 or not",
+        "NRM201",
+        forward("y = self.scale.float()", MEAN, Y) + CHECKED,
+        forward("y = self.scale.float()", WIDE, BACK) + CHECKED,
+    ),
+    Case(
+        "an output in fp32 is cast to a dtype that this cast has not changed",
+        "NRM201",
+        layer(*CENTRE, "return ((x - mean) / std * self.weight).float()"),
+        layer(
+            *(line.replace("x.", "x.float().") for line in CENTRE), "return ((x - mean) / std * self.weight).float()"
+        ),
+    ),
     Case(
         "a gain that comes first meets an input that is wide, too",
         "NRM201",
@@ -339,6 +371,17 @@ LATE: Final = [
 ]
 
 DOWNCAST: Final = [
+    Case(
+        "a tuple is no tensor",
+        "NRM203",
+        forward("h = x.float()", WIDE.replace("x.float()", "h"), NORMED, "return (h, None) if self.training else h"),
+        forward(
+            "h = x.float()",
+            WIDE.replace("x.float()", "h"),
+            NORMED,
+            "return (h.type_as(x), None) if self.training else h.type_as(x)",
+        ),
+    ),
     Case(
         "the product before the gain",
         "NRM203",

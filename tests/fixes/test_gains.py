@@ -85,6 +85,29 @@ MENDED = {
         made("self.weight = nn.Parameter(torch.Tensor(dim))"),
         (("torch.Tensor(", "torch.ones("),),
     ),
+    "a bias that is never filled": (
+        ("NRM504", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.empty(dim))",
+            forward=("h = x.float()", NORM, "return h.type_as(x) * self.weight + self.bias"),
+        ),
+        (("torch.empty(", "torch.zeros("),),
+    ),
+    "one bias for all features is as long as the gain": (
+        ("NRM504", UNSAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(d))",
+            "self.bias = nn.Parameter(torch.zeros(1))",
+            forward=("h = x.float()", NORM, "return h.type_as(x) * self.weight + self.bias"),
+        ).replace("dim, eps", "d, eps"),
+        (("torch.zeros(1)", "torch.zeros(d)"),),
+    ),
+    "as long as the one integer that it is told": (
+        ("NRM504", UNSAFE),
+        made("self.weight = nn.Parameter(torch.ones(1))").replace("dim, eps", "count: int, eps"),
+        (("torch.ones(1)", "torch.ones(count)"),),
+    ),
     "the gain of 1 + w is filled with zeros": (
         ("NRM504", SAFE),
         made(

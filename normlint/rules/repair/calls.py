@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
@@ -177,12 +177,6 @@ class Reduction:
         return ", "
 
 
-def called(node: ast.Call) -> str:
-    """The last part of what is called."""
-    func = node.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-
-
 def is_module(tree: Tree, node: ast.expr) -> bool:
     """`torch`, `torch.linalg`, `F`: something imported, no tensor."""
     while isinstance(node, ast.Attribute):
@@ -217,16 +211,12 @@ def _rearranged(tree: Tree, node: ast.AST) -> tuple[bool, ast.stmt | None]:
             return isinstance(holder, ast.Return) and isinstance(holder.value, ast.Tuple), holder
         if isinstance(holder, ast.Subscript) and node is holder.value:
             return True, None
-        if isinstance(holder, ast.Attribute | ast.Call) and _name(holder) in _RESHAPES:
+        if isinstance(holder, ast.Attribute | ast.Call) and called(holder) in _RESHAPES:
             return True, None
         if any(not _number(other) for other in _beside(holder, node)):
             return False, None
         node = holder
     return False, None
-
-
-def _name(node: ast.Attribute | ast.Call) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else called(node)
 
 
 def _beside(holder: ast.AST, node: ast.AST) -> list[ast.expr]:

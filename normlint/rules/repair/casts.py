@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from normlint.norm.norm import Computation
+from normlint.rules.repair.calls import Reduction
 from normlint.rules.repair.casts_back import cast_back, lacks, names_of, shared_casts
 from normlint.rules.repair.casts_caller import at_the_call
 from normlint.rules.repair.casts_edits import (
@@ -15,7 +16,7 @@ from normlint.rules.repair.casts_edits import (
     without_keyword,
 )
 from normlint.rules.repair.casts_entry import Entry, casting, entry_of, one_line
-from normlint.rules.repair.casts_words import back, upwards
+from normlint.rules.repair.casts_words import back, raising, upwards
 from normlint.rules.repair.tree import Tree
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
@@ -24,14 +25,24 @@ from normlint.text.finding import Applicability, Edit, Fix, Span
 
 def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
-    if any(c.statistic.spelled == "one-pass" for c in several):
-        return None  # first it must be centred
+    if any(c.statistic.spelled == "one-pass" or _in_its_own(tree, c) for c in several):
+        return None  # first it must be centred; and what says its dtype takes that, whatever comes in
     up = upwards(tree)
     entry = entry_of(tree, several)
     edits = _entered(tree, several, made, entry, up) if entry else None
-    if not edits:
+    if entry is None or not edits:
         return None
-    return Fix(f"Upcast before the square: `{up}`", edits, Applicability.SAFE)
+    return _upcast(tree, entry, up, edits)
+
+
+def _in_its_own(tree: Tree, c: Computation) -> bool:
+    call = Reduction.at(tree, c.statistic.span)
+    return call is not None and "dtype" in call.given
+
+
+def _upcast(tree: Tree, entry: Entry, up: str, edits: tuple[Edit, ...]) -> Fix:
+    said = raising(tree, entry.nodes[0], up)
+    return Fix(f"Upcast before the square: `{said}`", edits, Applicability.SAFE)
 
 
 def _entered(
@@ -41,10 +52,11 @@ def _entered(
     called = at_the_call(tree, entry, several, lacking, up)
     if called:
         return called
-    top = one_line(tree, entry, made, up)
+    top = None if any(c.output.wide and lacks(tree, c) for c in several) else one_line(tree, entry, made, up)
     backs = cast_back(tree, lacking, entry)
     lines = cast_back(tree, lacking, entry, top) if top else None
-    if lines and (len(entry.nodes) > 2 or not lacking or not backs or len(lines) < len(entry.nodes) + len(backs)):
+    shorter = len(entry.nodes) > 2 or not lacking or not backs or len(lines or ()) < len(entry.nodes) + len(backs)
+    if lines and (shorter or up != raising(tree, entry.nodes[0], up)):
         return lines
     return casting(tree, entry, up) + backs if backs is not None else None
 
@@ -68,9 +80,9 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
         gone |= dict.fromkeys(taken[0])
         up = up or (taken[1] if scope(tree, late) is here else "")
     up = up or upwards(tree)
-    top = one_line(tree, entry, made, up)
+    top = None if any(c.output.wide and lacks(tree, c) for c in several) else one_line(tree, entry, made, up)
     put = (lines_above(tree, top.stmt, top.line),) if top else casting(tree, entry, up, gone)
-    return Fix(f"Upcast before the square: `{up}`", (*gone, *put), Applicability.SAFE) if put else None
+    return _upcast(tree, entry, up, (*gone, *put)) if put else None
 
 
 def _late_span(c: Computation) -> Span:

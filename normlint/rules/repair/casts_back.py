@@ -10,7 +10,7 @@ from normlint.norm.norm import Computation
 from normlint.rules.repair.casts_edits import asks, behind, lines_above, receiver, scope
 from normlint.rules.repair.casts_entry import Entry, Top
 from normlint.rules.repair.casts_words import Back, back
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
 
@@ -75,12 +75,21 @@ def cast_back(
         node, found = _backwards(tree, c, entry, top) or (None, None)
         if found is None or node is None:
             return None
-        wrapped[node] = behind(tree, node, found.suffix)
+        wrapped |= {one: behind(tree, one, found.suffix) for one in _tensors(node)}
         lines |= {(found.line_at, found.line): None} if found.line_at else {}
     lines |= {(top.stmt, top.line): None} if top else {}
     places = dict.fromkeys(stmt for stmt, _ in lines)
     put = [lines_above(tree, place, *(line for stmt, line in lines if stmt is place)) for place in places]
     return (*put, *(edit for edits in wrapped.values() for edit in edits))
+
+
+def _tensors(node: ast.expr) -> list[ast.expr]:
+    """What is cast of `y`, and of `(y, None) if more else y`."""
+    branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+    several = [e for one in branches if isinstance(one, ast.Tuple) for e in one.elts]
+    plain = [one for one in branches if not isinstance(one, ast.Tuple)]
+    alike = {ast.dump(one) for one in plain}
+    return [*plain, *(e for e in several if ast.dump(e) in alike)] if several else [node]
 
 
 def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None) -> tuple[ast.expr, Back] | None:
@@ -114,8 +123,7 @@ def _but_for_gain(c: Computation, node: ast.expr) -> ast.expr:
     gains |= {a.name for a in c.others if isinstance(a, Input)}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            name = one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
-            if name and name in gains:
+            if called(one) in gains:
                 return other
     return node
 

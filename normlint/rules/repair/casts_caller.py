@@ -9,7 +9,7 @@ from normlint.norm.norm import Computation
 from normlint.rules.repair.casts_back import names_of
 from normlint.rules.repair.casts_edits import Scope, asks, behind, own_nodes, scope, stores
 from normlint.rules.repair.casts_entry import Entry
-from normlint.rules.repair.casts_words import arguments, back
+from normlint.rules.repair.casts_words import arguments, back, raising
 from normlint.rules.repair.tree import Function, Tree
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit, Span
@@ -21,8 +21,10 @@ def at_the_call(
     """The casts around the only call of the private helper that all happens in; None where it isn't so."""
     names = {n.id if isinstance(n, ast.Name) else "" for n in entry.nodes}
     helpers = {scope(tree, n) for n in entry.nodes}
+    if len(names) != 1 or len(helpers) != 1:
+        return None
     name, helper = names.pop(), helpers.pop()
-    if names or helpers or not name or not isinstance(helper, Function) or not _private(tree, helper):
+    if not name or not isinstance(helper, Function) or not _private(tree, helper):
         return None
     call = _only_call(tree, helper)
     given = _argument(tree, helper, call, name) if call is not None else None
@@ -30,7 +32,7 @@ def at_the_call(
         return None
     if any(_scope_at(tree, c.span) is not scope(tree, call) for c in several):
         return None
-    edits = behind(tree, given, up)
+    edits = behind(tree, given, raising(tree, given, up))
     if not lacking:
         return edits
     own = (given.id,) if isinstance(given, ast.Name) else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from normlint.rules.repair.calls import is_module
 from normlint.rules.repair.tree import ATOM, Function, Tree, binding
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
@@ -72,15 +73,9 @@ def lines_above(tree: Tree, stmt: ast.stmt, *lines: str) -> Edit:
 # --- operands --------------------------------------------------------------------------------------------------------
 
 
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def receiver(tree: Tree, call: ast.Call) -> ast.expr | None:
     """The tensor a method is called on; None for a function."""
-    if isinstance(call.func, ast.Attribute) and _root(call.func.value) not in tree.imported:
+    if isinstance(call.func, ast.Attribute) and not is_module(tree, call.func.value):
         return call.func.value
     return None
 

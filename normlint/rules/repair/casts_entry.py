@@ -8,9 +8,9 @@ from dataclasses import field, replace
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Computation
-from normlint.rules.repair.calls import called
 from normlint.rules.repair.casts_edits import Square, asks, behind, scope, square, starts_its_line
-from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.casts_words import raising
+from normlint.rules.repair.tree import Function, Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.edit import overlap
 from normlint.text.finding import Edit, Span
@@ -55,7 +55,7 @@ def _scaled_first(tree: Tree, c: Computation, names: set[str]) -> Iterator[ast.e
     for node in nodes:
         one, other = _factors(node) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
-            if isinstance(tensor, ast.Name) and tensor.id in names and _named(gain) in gains:
+            if isinstance(tensor, ast.Name) and tensor.id in names and called(gain) in gains:
                 yield tensor
 
 
@@ -67,10 +67,6 @@ def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
         return None
     several = [*([node.func.value] if len(node.args) == 1 else []), *node.args]
     return (several[0], several[1]) if len(several) == 2 else None
-
-
-def _named(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _spans(c: Computation) -> list[Span]:
@@ -102,13 +98,14 @@ def _enter(tree: Tree, found: Entry, c: Computation, span: Span) -> bool:
 
 def casting(tree: Tree, entry: Entry, up: str, gone: Iterable[Edit] = ()) -> tuple[Edit, ...]:
     """The input cast at each of these places; `gone` are edits that may take parentheses away around them."""
-    edits = [edit for node in entry.operands for edit in behind(tree, node, up)]
+    edits = [edit for node in entry.operands for edit in behind(tree, node, raising(tree, node, up))]
     for one in entry.squares:
         if one.twice:
-            edit = Edit(tree.with_parentheses(one.node), f"{tree.source(one.operand)}{up}.pow(2)")
+            squared = f"{tree.source(one.operand)}{raising(tree, one.operand, up)}.pow(2)"
+            edit = Edit(tree.with_parentheses(one.node), squared)
             edits.append(replace(edit, span=tree.span(one.node)) if overlap([edit], gone) else edit)
         else:
-            edits += behind(tree, one.operand, up)
+            edits += behind(tree, one.operand, raising(tree, one.operand, up))
     return tuple(edits)
 
 
@@ -145,7 +142,7 @@ def _at_the_top(tree: Tree, entry: Entry, end: int, up: str) -> Top | None:
     stretch = Span(tree.span(first).start, end)
     if isinstance(function, ast.Lambda) or not _only_there(tree, function, name, stretch, next(anew, len(tree.text))):
         return None
-    return Top(first, name, up, function)
+    return Top(first, name, raising(tree, nodes[0], up), function)
 
 
 def _binds(stmt: ast.stmt, name: str) -> bool:
@@ -168,10 +165,11 @@ def _only_there(tree: Tree, function: ast.AST, name: str, stretch: Span, anew: i
 
 
 def one_line(tree: Tree, entry: Entry, made: Span, up: str) -> Top | None:
-    """One line, where the input would be cast in several places."""
+    """One line, where the input would be cast in several places or by many words."""
     node = tree.at(made)
     stmt = tree.statement(node) if node is not None else None
-    function = scope(tree, entry.nodes[0]) if len(entry.nodes) > 1 else None
+    several = len(entry.nodes) > 1 or (entry.nodes and up != raising(tree, entry.nodes[0], up))
+    function = scope(tree, entry.nodes[0]) if several else None
     if function is None or isinstance(function, ast.Lambda):
         return None
     here = stmt is not None and any(n is function for n in tree.above(stmt))

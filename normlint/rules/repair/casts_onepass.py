@@ -15,7 +15,7 @@ from normlint.rules.repair.casts_edits import (
     stores,
     without_statement,
 )
-from normlint.rules.repair.tree import ATOM, SUM, Tree, binding
+from normlint.rules.repair.tree import ATOM, SUM, Tree, binding, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
@@ -67,15 +67,11 @@ def _sides(tree: Tree, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """(mean square, squared mean)."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
         return node.left, node.right
-    if isinstance(node, ast.Call) and _called(node) in ("sub", "subtract") and not node.keywords:
+    if isinstance(node, ast.Call) and called(node) in ("sub", "subtract") and not node.keywords:
         left = first_operand(tree, node)
         rest = [a for a in node.args if a is not left]
         return (left, rest[0]) if left is not None and len(rest) == 1 else None
     return None
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _squares(one: Square) -> bool:
@@ -88,9 +84,9 @@ def _squares(one: Square) -> bool:
     if not isinstance(node, ast.Call):
         return False
     rest = [a for a in node.args if a is not one.operand]
-    if _called(node) == "pow":
+    if called(node) == "pow":
         return len(rest) == 1 and isinstance(rest[0], ast.Constant) and rest[0].value == 2
-    return _called(node) == "square" or (_called(node) in ("mul", "multiply") and _same(rest, one.operand))
+    return called(node) == "square" or (called(node) in ("mul", "multiply") and _same(rest, one.operand))
 
 
 def _same(rest: list[ast.expr], operand: ast.expr) -> bool:
@@ -168,6 +164,8 @@ def _resquared(found: _OnePass, centred: str) -> str:
     """The square as it is spelled, of the centred input."""
     tree, one = found.tree, found.squared
     plain = centred.isidentifier()
+    if isinstance(one.node, ast.Call) and called(one.node) in ("mul", "multiply"):
+        return f"{centred}.pow(2)" if plain else f"({centred}).pow(2)"
     if one.twice or (isinstance(one.node, ast.BinOp) and isinstance(one.node.op, ast.Mult)):
         return f"{centred} * {centred}" if plain else f"({centred}).pow(2)"
     node, operand = tree.with_parentheses(one.node), tree.with_parentheses(one.operand)

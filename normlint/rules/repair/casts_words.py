@@ -7,11 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from normlint.rules.repair.calls import is_module
 from normlint.rules.repair.casts_edits import scope, starts_its_line, stores
+from normlint.rules.repair.eps_scope import parameters
+from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Function, Tree
 from normlint.rules.repair.work import CALL, took, walk
 from normlint.text.frozen import dataclass
 
+_NAME = "\0"  # in a cast that asks for the dtype of what it casts
+_DOUBLES = frozenset(("float64", "double", "gradcheck", "gradgradcheck"))
 _UP = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
 _BACK = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")
 _SAVED = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
@@ -19,14 +24,34 @@ _BY_NAME = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\)")
 
 
 def upwards(tree: Tree) -> str:
-    """The cast to fp32 that the text uses most, `.float()` where it has none."""
+    """The cast to fp32 that the text uses most, else `.float()`; see `raising` for one that leaves doubles alone."""
     return tree.once(upwards, lambda: _upwards(tree))
 
 
 def _upwards(tree: Tree) -> str:
     bound = {alias.asname or alias.name for node in tree.root.body for alias in _aliases(node)}
     found = Counter(m[0] for m in _UP.finditer(tree.text) if "(" in m[0] and _resolves(m, bound))
+    promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
+    if not found and promote and single and any(_speaks_of_doubles(node) for node in walk(tree.root)):
+        return f".to({promote}({_NAME}.dtype, {single}))"
     return max(found, key=lambda cast: found[cast], default=".float()")
+
+
+def _speaks_of_doubles(node: ast.AST) -> bool:
+    """Tensors of fp64 come in here, or the gradients are checked in it."""
+    said = {getattr(node, field, None) for field in ("id", "attr", "name")}
+    return isinstance(node, ast.Name | ast.Attribute | ast.alias) and not _DOUBLES.isdisjoint(said)
+
+
+def raising(tree: Tree, node: ast.expr, up: str) -> str:
+    """The cast `up` as it is written behind this node."""
+    if _NAME not in up:
+        return up
+    if isinstance(node, ast.Name | ast.Attribute):
+        return up.replace(_NAME, tree.source(node))
+    names = (n.id for n in walk(node) if isinstance(n, ast.Name) and not is_module(tree, n) and n.id != "self")
+    name = next(names, None)
+    return up.replace(_NAME, name) if name else ".float()"
 
 
 def _aliases(node: ast.stmt) -> list[ast.alias]:
@@ -84,10 +109,9 @@ def back(
     return None
 
 
-def arguments(function: Function | ast.Lambda) -> Iterator[str]:
+def arguments(function: Function | ast.Lambda) -> list[str]:
     """The names of the parameters."""
-    a = function.args
-    yield from (one.arg for one in (*a.posonlyargs, *a.args, *a.kwonlyargs))
+    return [one.arg for one in parameters(function)]
 
 
 def _saved(tree: Tree, function: Function | ast.Lambda, until: int) -> str:

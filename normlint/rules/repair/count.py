@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Final
 
 from normlint.norm.norm import HALF, Computation, Count
-from normlint.rules.repair.calls import Reduction, called, reductions
+from normlint.rules.repair.calls import Reduction, reductions
 from normlint.rules.repair.lengths import bindings, last_of, power_of, raised, to_last, uses
 from normlint.rules.repair.operands import Operand
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 

@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from normlint.norm.norm import Computation, Eps, Norm
+from normlint.rules.repair.calls import is_module
+from normlint.rules.repair.casts_edits import without_statement
 from normlint.rules.repair.eps_scope import calls_of, outermost, scopes, self_at
-from normlint.rules.repair.eps_syntax import Place, added, called, fits, is_library, number, place
-from normlint.rules.repair.tree import ATOM, PRODUCT, Tree, binding
+from normlint.rules.repair.eps_syntax import Place, added, fits, number, place
+from normlint.rules.repair.tree import ATOM, PRODUCT, Tree, binding, called
 from normlint.rules.repair.trial import Trial
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
@@ -76,7 +78,7 @@ def _rooted_deviation(tree: Tree, call: ast.Call, eps: str) -> tuple[Edit, ...] 
         return None
     start, end = tree.span(call)
     name = tree.span(func).end
-    library = isinstance(func.value, ast.Name) and is_library(tree, func.value.id)
+    library = is_module(tree, func.value)
     head, tail = (f"{tree.source(func.value)}.sqrt(", f" + {eps})") if library else ("(", f" + {eps}).sqrt()")
     return Edit(Span(start, start), head), Edit(Span(name - 3, name), "var"), Edit(Span(end, end), tail)
 
@@ -88,8 +90,9 @@ def _taken(tree: Tree, e: Eps, eps: ast.expr) -> tuple[ast.AST, tuple[Edit, ...]
     """What stays of the sum, and the edits that leave only this."""
     statement = tree.at(e.span, ast.AugAssign)
     if statement is not None:
-        line = _line(tree, statement) if isinstance(statement.op, ast.Add) and statement.value is eps else None
-        return (statement.target, (line,)) if line else None
+        plain = isinstance(statement.op, ast.Add) and statement.value is eps
+        lines = without_statement(tree, statement) if plain else None
+        return (statement.target, lines) if lines else None
     node = tree.at(e.span)
     kept = _other(node, eps)
     if node is None or kept is None:
@@ -98,8 +101,8 @@ def _taken(tree: Tree, e: Eps, eps: ast.expr) -> tuple[ast.AST, tuple[Edit, ...]
     in_place = isinstance(node, ast.Call) and called(node).endswith("_") and isinstance(stmt, ast.Expr)
     same = isinstance(stmt, ast.Assign) and [ast.unparse(t) for t in stmt.targets] == [ast.unparse(kept)]
     if (in_place or same) and isinstance(stmt, ast.stmt):
-        line = _line(tree, stmt)
-        return (kept, (line,)) if line else None
+        lines = without_statement(tree, stmt)
+        return (kept, lines) if lines else None
     return kept, _reduced(tree, node, kept)
 
 
@@ -134,15 +137,6 @@ def _reduced(tree: Tree, node: ast.expr, kept: ast.expr) -> tuple[Edit, ...]:
 def _spread(tree: Tree, whole: Span, inner: Span) -> bool:
     """What is kept needs the parentheses for its lines, or comments stand within them."""
     return "\n" in tree.text[inner.start : inner.end] or "#" in tree.text[whole.start : whole.end]
-
-
-def _line(tree: Tree, stmt: ast.stmt) -> Edit | None:
-    """The statement's lines go, where they are its own and others stay in the block."""
-    span = tree.span(stmt)
-    start = tree.text.rfind("\n", 0, span.start) + 1
-    stop = tree.text.find("\n", span.end) + 1 or len(tree.text)
-    alone = not tree.text[start : span.start].strip() and not tree.text[span.end : stop].strip()
-    return Edit(Span(start, stop), "") if alone and len(tree.body_of(stmt)) > 1 else None
 
 
 # --- who else is concerned -------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Final
 
 from normlint.evaluate.monomial import Step
-from normlint.rules.repair.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding
+from normlint.rules.repair.calls import is_module
+from normlint.rules.repair.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding, called
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 
@@ -106,11 +107,6 @@ def _argument(call: ast.Call) -> ast.expr | None:
     return call.func.value if operands == (name in _POWS) and isinstance(call.func, ast.Attribute) else None
 
 
-def called(call: ast.Call) -> str:
-    """The last part of what is called."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 # --- eps joins -------------------------------------------------------------------------------------------------------
 
 
@@ -135,17 +131,7 @@ def _stands_alone(parent: ast.AST | None) -> bool:
 
 def _in_a_chain(tree: Tree, node: ast.expr) -> bool:
     """A call of a method: the next link may be one, too."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        return False
-    base = node.func.value
-    while isinstance(base, ast.Attribute):
-        base = base.value
-    return not (isinstance(base, ast.Name) and is_library(tree, base.id))
-
-
-def is_library(tree: Tree, name: str) -> bool:
-    """An imported name, or one that a snippet takes for granted."""
-    return name in tree.imported or name in ("torch", "nn", "F")
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not is_module(tree, node.func.value)
 
 
 def clamped(tree: Tree, node: ast.expr, eps: str) -> tuple[Edit, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.rules.repair.calls import called, is_module
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.calls import is_module
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Edit
 

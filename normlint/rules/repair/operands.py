@@ -6,9 +6,10 @@ import ast
 from fractions import Fraction
 from typing import Final
 
-from normlint.rules.repair.calls import called, is_module
+from normlint.rules.repair.calls import is_module
+from normlint.rules.repair.casts_edits import without_statement
 from normlint.rules.repair.lengths import bindings, decimal, power_of, raised, times, uses
-from normlint.rules.repair.tree import ATOM, Tree, binding
+from normlint.rules.repair.tree import ATOM, Tree, binding, called
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 
@@ -67,7 +68,7 @@ class Operand:
         """The tensor alone."""
         tree, holder, other = self.tree, self.holder, self.other
         if other is None:
-            return _without_line(tree, holder) if isinstance(holder, ast.AugAssign) else None
+            return without_statement(tree, holder) if isinstance(holder, ast.AugAssign) else None
         whole, kept = tree.span(holder), tree.with_parentheses(other)
         around = tree.with_parentheses(holder)
         text = tree.text[around.start : around.end]
@@ -138,12 +139,3 @@ class Operand:
                 end = tree.with_parentheses(node).end
                 return (Edit(Span(end, end), raised("", node, power, tree)),)
         return None
-
-
-def _without_line(tree: Tree, stmt: ast.stmt) -> tuple[Edit, ...] | None:
-    """The statement's line goes, if it has the line to itself and is not all there is."""
-    start, end = tree.span(stmt)
-    line = tree.text.rfind("\n", 0, start) + 1
-    after = tree.text.find("\n", end) + 1
-    alone = after and not tree.text[line:start].strip() and not tree.text[end:after].strip()
-    return (Edit(Span(line, after), ""),) if alone and len(tree.body_of(stmt)) > 1 else None

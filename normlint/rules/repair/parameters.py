@@ -8,14 +8,14 @@ from typing import Final
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
-from normlint.norm.norm import Gain
+from normlint.rules.repair.eps_scope import parameters
 from normlint.rules.repair.spelled import spelled
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 _EMPTY: Final = {"empty": "{}", "Tensor": "{}", "FloatTensor": "{}", "empty_like": "{}_like"}
-_MAKERS: Final = ("ones", "Tensor", "FloatTensor", "tensor", "full")
+_MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
 
 
 # --- a plain tensor becomes a parameter ------------------------------------------------------------------------------
@@ -26,14 +26,14 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
     made = tree.at(param.span)
     assigned = _assigned(tree, made, param.name) if made is not None else None
     owner = tree.enclosing_class(made) if made is not None else None
-    called = _parameter_class(tree, owner) if owner is not None else None
-    if assigned is None or owner is None or called is None or _set_again(tree, owner, param.name, assigned):
+    parameter = _parameter_class(tree, owner) if owner is not None else None
+    if assigned is None or owner is None or parameter is None or _set_again(tree, owner, param.name, assigned):
         return None
     removed, grad = _without_grad(tree, assigned)
     start, end = tree.span(assigned)
     closing = ")" if grad else ", requires_grad=False)"
-    edits = (Edit(Span(start, start), f"{called}("), *removed, Edit(Span(end, end), closing))
-    return Fix(f"Make it a parameter: `{called}(…)`", edits, Applicability.UNSAFE)
+    edits = (Edit(Span(start, start), f"{parameter}("), *removed, Edit(Span(end, end), closing))
+    return Fix(f"Make it a parameter: `{parameter}(…)`", edits, Applicability.UNSAFE)
 
 
 def _assigned(tree: Tree, made: ast.expr, name: str) -> ast.expr | None:
@@ -120,37 +120,35 @@ def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
 
 
-def filled(gain: Gain, tree: Tree) -> Fix | None:
-    """`torch.empty(dim)` becomes `torch.ones(dim)`; of zeros for the gain of 1 + w."""
-    maker = next(_made_by(tree, gain.param.span, tuple(_EMPTY)), None)
+def filled(param: Param, init: str, tree: Tree) -> Fix | None:
+    """`torch.empty(dim)` becomes `torch.ones(dim)`, or of zeros: `init` says which."""
+    maker = next(_made_by(tree, param.span, tuple(_EMPTY)), None)
     if maker is None:
         return None
-    init = "zeros" if gain.offset else "ones"
-    called = _EMPTY[_name(maker)].format(init)
-    func = _renamed(tree, maker, called)
-    return Fix(f"Fill it: `torch.{called}(…)`", (func,), Applicability.SAFE) if func else None
+    name = _EMPTY[called(maker)].format(init)
+    func = _renamed(tree, maker, name)
+    return Fix(f"Fill it: `torch.{name}(…)`", (func,), Applicability.SAFE) if func else None
 
 
-def of_features(gain: Gain, tree: Tree) -> Fix | None:
+def of_features(param: Param, init: str, tree: Tree) -> Fix | None:
     """`torch.Tensor([dim])` and `torch.ones(1)` become `torch.ones(dim)`."""
-    maker = next(_made_by(tree, gain.param.span, _MAKERS), None)
+    maker = next(_made_by(tree, param.span, _MAKERS), None)
     if maker is None or len(maker.args) < 1:
         return None
-    init = "zeros" if gain.offset else "ones"
     edits = _shaped(tree, maker, init)
-    return Fix(f"Make one gain for each feature: `torch.{init}(…)`", edits, Applicability.UNSAFE) if edits else None
+    return Fix(f"Make one value for each feature: `torch.{init}(…)`", edits, Applicability.UNSAFE) if edits else None
 
 
 def _shaped(tree: Tree, maker: ast.Call, init: str) -> tuple[Edit, ...]:
     """The call's name and its size, edited as little as may be."""
     sole = _sole(maker.args[0])
-    written = sole is not None and _name(maker) in ("Tensor", "FloatTensor") and not isinstance(sole, ast.Constant)
+    written = sole is not None and called(maker) in ("Tensor", "FloatTensor") and not isinstance(sole, ast.Constant)
     length = tree.source(sole) if written and sole is not None else _length(tree, maker)
     if sole is None or length is None:
         return ()
-    if _name(maker) == "full":
+    if called(maker) == "full":
         return (tree.replace(sole, length),)
-    if _name(maker) == "ones":
+    if called(maker) == init:
         return (tree.replace(sole, length),) if len(maker.args) == 1 else ()
     func = _renamed(tree, maker, init)
     return (func, tree.replace(maker.args[0], length)) if func and len(maker.args) == 1 else ()
@@ -178,29 +176,36 @@ def _made_by(tree: Tree, span: Span, makers: tuple[str, ...]) -> Iterator[ast.Ca
     whole = tree.at(span)
     nodes: list[ast.AST] = list(walk(whole)) if whole is not None else []
     for node in nodes:
-        if isinstance(node, ast.Call) and _name(node) in makers:
+        if isinstance(node, ast.Call) and called(node) in makers:
             yield node
 
 
-def _name(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 def _length(tree: Tree, maker: ast.Call) -> str | None:
-    """What the class calls its number of features: a parameter of the constructor, or a config's attribute."""
+    """What the class calls its number of features: as for another parameter, by its name, or what it must be told."""
     init, owner = tree.function(maker), tree.enclosing_class(maker)
     if init is None or owner is None:
         return None
-    arguments = (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs)
+    arguments = parameters(init)
+    calls = (n for n in walk(init) if isinstance(n, ast.Call))
+    beside = {tree.source(sole) for n in calls if (sole := _long(n)) is not None}
     named = [a.arg for a in arguments if a.arg.lower() in SIZES]
-    if named:
-        return named[0] if len(named) == 1 else None
+    if beside or named:
+        return next(iter(beside or named)) if len(beside or named) == 1 else None
     own = {a.arg for a in arguments}
     for scope in (owner, tree.root):
         sizes = dict.fromkeys(tree.source(n) for n in walk(scope) if _is_size(n, own))
         if sizes:
             return next(iter(sizes)) if len(sizes) == 1 else None
-    return None
+    needed = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
+    whole = [a.arg for a in needed if isinstance(a.annotation, ast.Name) and a.annotation.id == "int"]
+    return whole[0] if len(whole) == len(needed) == 1 else None
+
+
+def _long(call: ast.Call) -> ast.expr | None:
+    """The size of a tensor of ones, zeros or nothing, where it isn't known to be one number."""
+    plain = called(call) in ("ones", "zeros", "empty") and len(call.args) == 1
+    sole = _sole(call.args[0]) if plain else None
+    return None if isinstance(sole, ast.Constant | ast.Starred) else sole
 
 
 def _is_size(node: ast.AST, owners: set[str]) -> bool:

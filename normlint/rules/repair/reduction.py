@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.norm.norm import Count, Norm
-from normlint.rules.repair.calls import Reduction, called, reductions, reshaped
+from normlint.rules.repair.calls import Reduction, reductions, reshaped
 from normlint.rules.repair.lengths import bindings, number, to_last, uses
-from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.tree import Tree, called
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 
 def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction over everything: over the last axis, which is kept."""
     call = Reduction.at(tree, stat.span)
-    if stat.layout or not _features_last(norm):
+    if stat.layout or not features_last(norm):
         return None
     if call is None:
         return _pattern(tree, stat)
@@ -35,7 +35,7 @@ def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
 
 def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction that loses its axis: it is kept."""
-    if any(other.keepdim for other in _stats(norm) if other.span == stat.span):
+    if any(other.keepdim for other in stats(norm) if other.span == stat.span):
         return None  # put back where one use needs it, so that the others need it there, too
     node = tree.at(stat.span)
     call = Reduction.at(tree, stat.span)
@@ -149,7 +149,8 @@ def _shown(call: Reduction, edits: tuple[Edit, ...]) -> str:
     return f"`{call.name}({said})`" if not set(call.given) - {"input"} else f"`{said}`"
 
 
-def _stats(norm: Norm) -> Iterator[Stat]:
+def stats(norm: Norm) -> Iterator[Stat]:
+    """The statistics and centres of a norm, with the centres inside the statistics."""
     for c in norm.computations:
         yield c.statistic
         yield from (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
@@ -165,7 +166,7 @@ def _wrong(norm: Norm) -> Iterator[Stat]:
             yield stat
 
 
-def _features_last(norm: Norm) -> bool:
+def features_last(norm: Norm) -> bool:
     """Nothing says that the features lie elsewhere."""
     gains = [g.param for c in norm.computations for g in c.gains]
     return all(p.axis == "last" and (p.shape is None or len(p.shape) <= 1) for p in gains)

@@ -44,7 +44,7 @@ class ClassSubject:
 
         return Made(run, gain, shift, given, module, self.meaning.offset)
 
-    def doubt(self) -> str:
+    def doubt(self, *, values: bool) -> str:
         return ""
 
 

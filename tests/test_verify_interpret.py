@@ -36,7 +36,10 @@ CASES = {
         NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
     "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
     "a norm that is none any more is held to what was meant": (
-        NORM.replace("h.pow(2).mean(-1, keepdim=True)", "1.0"), "Norm.forward", MEANT, WRONG, ""),
+        NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.amax(-1, True) ** 2"),
+        "Norm.forward",
+        MEANT,
+        WRONG, ""),
     "printing at every call is seen, and nothing printed": (
         NORM.replace("h = x", "print(x); h = x"), "Norm.forward", None, WRONG, "prints at every call"),
     "torch's own in its place is held to what was meant": (

@@ -50,7 +50,8 @@ class Job:
     none. `entry` is the dotted name of the class or function in it, `method` the method to call on an instance
     ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
     `axis`: the one that must be told the axis, since its default is all. `module`: the file to import and execute in
-    place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `needs`: why it
+    place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `more`: on some paths
+    the definition does more than the norm. `needs`: why it
     can't be built, in words that follow "needs"; then there is no program.
     `spare`: what to verify where this can't be built (the norm's own lines instead of its class). `sweep`: besides the
     verdict, measure what a report draws.
@@ -65,6 +66,7 @@ class Job:
     axis: str = ""
     path: str = ""
     module: str = ""
+    more: bool = False
     needs: str = ""
     spare: Job | None = None
     sweep: bool = False

@@ -47,6 +47,6 @@ class Subject(Protocol):
         """A new norm as its constructor leaves it, then cast and moved; CannotBuildError where that isn't possible."""
         ...
 
-    def doubt(self) -> str:
-        """What it would need if an exception, or another shape, were our own doing; "" where it can't be."""
+    def doubt(self, *, values: bool) -> str:
+        """What it would need if what it raises, or its shape, or its `values`, are our own doing; "" where not."""
         ...

@@ -16,8 +16,7 @@ from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
 from normlint.text.pieces import WORD, Piece
 
-_STAR: Final = re.compile(r"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*", re.MULTILINE)
-_GLOBAL: Final = re.compile(r"^\s*global\s+([^\n#;]*)", re.MULTILINE)
+STAR: Final = re.compile(r"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*", re.MULTILINE)
 # A default or an attribute of a class that is no constant.
 _STATE: Final = re.compile(
     r"^[^#\n]*\bdef[^#\n]*=\s*[\[{A-Za-z]|^[ \t]+\w+(?::[^=\n]+)?\s*=\s*[\[{A-Za-z]", re.MULTILINE
@@ -62,8 +61,7 @@ class Program:
         self._others: dict[str, Program | None] = {}
         self._done: set[Piece] = set()
         self._running: list[int] = []  # where the statements start that are being run
-        self._stars: list[str] = _STAR.findall(text)
-        self._changing = {name for found in _GLOBAL.findall(text) for name in WORD.findall(found)}
+        self._stars: list[str] = STAR.findall(text)
         self._whole = False
         self._bound: dict[Piece, set[str]] = {}
         self._wanted: dict[str, list[Piece]] = {}
@@ -80,8 +78,7 @@ class Program:
 
     def value(self, name: str) -> Any:
         """A name of the module, else one of Python's own."""
-        if not self._whole:
-            self._advance(name, self._running[-1] if self._running else None)
+        self.settle(name)
         if name in self.scope.names:
             found = self.scope.names[name]
             return self.settled(found)
@@ -99,6 +96,11 @@ class Program:
                 continue
         return world.builtin(name)
 
+    def settle(self, name: str) -> None:
+        """Have the text bind the name, before somebody reads it or a function binds it anew."""
+        if not self._whole:
+            self._advance(name, self._running[-1] if self._running else None)
+
     def settled(self, value: Any) -> Any:
         """What an import from another file stands for."""
         return self._follow(value.path) if isinstance(value, Deferred) else value
@@ -106,8 +108,6 @@ class Program:
     def _advance(self, name: str, until: int | None) -> None:
         """Run the statements that bind or change the name, as far as `until`, which haven't been run yet."""
         pieces = self._pieces(name)
-        if pieces and name in self._changing:
-            raise Unsupported("a global that functions change")
         for piece in pieces:
             if until is not None and piece.span.start >= until:
                 if piece in self._done and piece.span.start not in self._running and piece in self._direct(name):
@@ -227,17 +227,17 @@ class Program:
 
     def reached(self, names: Iterable[str]) -> tuple[Piece, ...]:
         """The statements at the top that bind or change these names, and those that they name in turn, in order."""
-        starred = (p for p in self.module.pieces if not _defines(p) and _STAR.search(self.module.source(p.span)))
+        starred = (p for p in self.module.pieces if not _defines(p) and STAR.search(self.module.source(p.span)))
         found, seen, waiting = set(starred), set[str](), list(names)
         while waiting:
             name = waiting.pop()
             more = set[Piece]() if name in seen else {*self._direct(name)} - found
             seen.add(name)
             found |= more
-            waiting.extend(word for piece in more if piece.kind != "import" for word in self._named(piece))
+            waiting.extend(word for piece in more if piece.kind != "import" for word in self.named(piece))
         return tuple(sorted(found, key=lambda piece: piece.span.start))
 
-    def _named(self, piece: Piece) -> set[str]:
+    def named(self, piece: Piece) -> set[str]:
         """The names in a statement, without those in its strings."""
         below = list(walk(self.module.block(piece)))
         below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]

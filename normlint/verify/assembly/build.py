@@ -34,10 +34,15 @@ class Built:
     ranks: tuple[int, ...]
     takes_eps: bool
     agrees: bool  # it computes what was meant, where all of several axes are of one length
+    more: bool  # on some paths the definition does more than the norm
     elsewhere: Callable[[], bool]  # whether it does so along another axis
 
-    def doubt(self) -> str:
-        """What it would need if an exception, or another shape, were our own doing."""
+    def doubt(self, *, values: bool) -> str:
+        """What it would need if what it raises, or its shape or `values`, were our own doing."""
+        if self.more and not self.agrees:
+            return "the norm alone: on some paths more is done with it"
+        if values:
+            return ""
         if self.agrees:
             return "an input of another shape"
         return "the axis that its features lie on" if self.elsewhere() else ""
@@ -161,4 +166,4 @@ def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Ca
     takes_eps = live.takes_eps or plan.call.takes("eps")
     agrees = search.done and search.rank > 1
     elsewhere = partial(_along_another, job, searched)
-    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, elsewhere)
+    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, job.more, elsewhere)

@@ -80,8 +80,10 @@ def _share(probe: Probe) -> float:
 def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -> Iterator[Outcome]:
     """All probes; where the plain one raises, it alone."""
     first = tuple(_tried(PLAIN.name, "fp32", PLAIN.told, partial(_value, bench, PLAIN, 100)))
-    if any(o.order in (RAISED, SHAPE) for o in first) and (doubt := bench.subject.doubt()):
-        raise CannotBuildError(f"{doubt} ({first[0].probe.told})")
+    for one in first:
+        values = one.order not in (RAISED, SHAPE)
+        if not one.probe.passed and (doubt := bench.subject.doubt(values=values)):
+            raise CannotBuildError(f"{doubt} ({one.probe.told})")
     yield from first
     if any(o.order == RAISED for o in first):
         return

@@ -33,7 +33,7 @@ HOOKS: Final = (
 class Live:
     """What the caller made and says how to call: what it raises is its own doing."""
 
-    def doubt(self) -> str:
+    def doubt(self, *, values: bool) -> str:  # noqa: ARG002
         """None."""
         return ""
 

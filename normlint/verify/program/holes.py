@@ -125,6 +125,8 @@ class Holes:
         made = self._made(path)
         if made is not None and (number := self._number(made, _DEEPEST)) is not None:
             return number
+        if last == "normalized_shape":
+            return ast.Tuple(self._lengths(), ast.Load())
         if _SIZES.match(last):
             return self._size()
         self.left = self.left or ast.unparse(node)
@@ -175,17 +177,15 @@ class Holes:
 
     def _size(self) -> ast.expr:
         """The number of features, taken from the input."""
-        axes = self.meant.axes or (-1,)
-        lengths: list[ast.expr] = [
-            ast.Subscript(
-                ast.Attribute(ast.Name(self.input, ast.Load()), "shape", ast.Load()), ast.Constant(a), ast.Load()
-            )
-            for a in axes
-        ]
-        product = lengths[0]
-        for length in lengths[1:]:
-            product = ast.BinOp(product, ast.Mult(), length)
-        return product
+        first, *others = self._lengths()
+        for length in others:
+            first = ast.BinOp(first, ast.Mult(), length)
+        return first
+
+    def _lengths(self) -> list[ast.expr]:
+        """Of the reduced axes."""
+        shape = ast.Attribute(ast.Name(self.input, ast.Load()), "shape", ast.Load())
+        return [ast.Subscript(shape, ast.Constant(axis), ast.Load()) for axis in self.meant.axes or (-1,)]
 
 
 class _Fill(ast.NodeTransformer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from math import isfinite
 from typing import Final
 
 from normlint.evaluate.monomial import ONE, TRAILING, Input, Mono, Offset, Param, Plus, Stat
@@ -31,7 +32,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         form(c, norm.kind),
         _eps(norm),
         gain=_name(_gains(norm)),
-        offset=next((g.offset for g in c.gains if g.offset), 0.0),
+        offset=next((g.offset for g in c.gains if g.offset and isfinite(g.offset)), 0.0),
         shift=_name(_shifts(norm)),
         lenient=not c.explicit_square or norm.owner.intent == "pixel",  # whose precision no rule judges, either
         zero_gain=_zero_on_purpose(norm, text),
@@ -72,10 +73,10 @@ def axes(c: Computation) -> tuple[int, ...] | None:
     """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
     stat = c.statistic
     if stat.axes == TRAILING:
-        return None
+        return _before(stat, _LAST) if stat.layout else None
     if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
         return _LAST
-    return _before(stat) if stat.layout else stat.axes
+    return _before(stat, stat.axes) if stat.layout else stat.axes
 
 
 def _rank(c: Computation) -> int | None:
@@ -96,19 +97,17 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
     return bool(c.gains) and flat and stat.layout == ()
 
 
-def _before(stat: Stat) -> tuple[int, ...]:
+def _before(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
-    found = stat.axes
+    found = axes
     for move in reversed(stat.layout):
-        if not isinstance(found, tuple):
-            return _LAST
         if move[0] in ("perm", "swap"):
             found = tuple(_moved(move, axis) for axis in found)
         elif move[0] == "move" and found == move[2:] and isinstance(move[1], int):
             found = (move[1],)
         else:
             return _LAST
-    return found if isinstance(found, tuple) else _LAST
+    return found
 
 
 def _moved(move: tuple[object, ...], axis: int) -> int:

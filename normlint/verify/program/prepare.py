@@ -112,7 +112,7 @@ def _job(file: _File, meant: Meaning) -> Job:
     whole = _whole(file, meant)
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
-    returned = any(c.returned for c in norm.computations) and not norm.helper
+    returned = all(c.returned for c in norm.computations) and not norm.helper
     if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)):
         return replace(lines, spare=whole)
     return replace(whole, spare=None if lines.needs or not whole.method else lines)
@@ -133,6 +133,7 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
     if given is None:
         return None
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given, axis=_open_axis(norm, found))
+    job = replace(job, more=not norm.main.returned)
     names = list(loads(ast.parse(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
 

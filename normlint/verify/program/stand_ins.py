@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any, Final
 
-from normlint.evaluate.concrete import Program
+from normlint.evaluate.concrete import Program, world
 from normlint.evaluate.concrete.values import Space, Typing, Unknown
 
 _CHECK: Final = re.compile(
@@ -29,6 +29,19 @@ ACTIVATIONS = {
 """
 
 
+def known(path: str) -> bool:
+    """Whether an import of this path needs no other file of the package."""
+    name = path.rpartition(".")[2]
+    return path.partition(".")[0] in world.PACKAGES or world.is_same(path) or name == "logging" or _instead(name) != ""
+
+
+def _instead(name: str) -> str:
+    """What stands in for what is imported under this name, "" for the thing itself."""
+    if _CHECK.match(name):
+        return "no"
+    return "ACTIVATIONS" if name == "ACT2FN" else "Module" if _MODULES.match(name) else ""
+
+
 class Stood(Program):
     """A program in which checks for other software say no, and well-known bases are plain modules."""
 
@@ -45,11 +58,10 @@ class Stood(Program):
     def imported(self, path: str) -> Any:
         """What an import binds: a stand-in, or the thing itself."""
         name = path.rpartition(".")[2]
+        if path.partition(".")[0] != "torch" and (instead := _instead(name)):
+            return _made(instead)
         if name == "logging":
             return Space("logging")
-        known = path.partition(".")[0] == "torch"
-        if not known and (_CHECK.match(name) or name == "ACT2FN" or _MODULES.match(name)):
-            return _made("no" if _CHECK.match(name) else "ACTIVATIONS" if name == "ACT2FN" else "Module")
         found = super().imported(path)
         if not isinstance(found, Unknown):
             return found

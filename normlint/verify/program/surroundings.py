@@ -12,10 +12,11 @@ from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import Program
-from normlint.evaluate.concrete.world import PACKAGES
+from normlint.evaluate.concrete.program import STAR
 from normlint.text.pieces import Piece
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
+from normlint.verify.program.stand_ins import known
 
 FUNCTION: Final = "norm"  # what lines that were cut out are called
 LARGEST: Final = 80  # statements at the top
@@ -27,7 +28,6 @@ CUSTOMS: Final = {  # what a snippet's names stand for when nothing binds them
     "math": "import math",
     "np": "import numpy as np",
 }
-_IMPORTS: Final = re.compile(r"^\s*(?:from|import)\s+([.\w]+)", re.MULTILINE)
 
 
 @lru_cache(maxsize=4)
@@ -58,21 +58,30 @@ class Surroundings:
         return next((name for name in names if not self._binds(name)), "")
 
     def _binds(self, name: str) -> bool:
-        known = hasattr(builtins, name) or (self.snippet and name in CUSTOMS)
-        return known or any(True for piece in _program(self.text).reached([name]))
+        return hasattr(builtins, name) or (self.snippet and name in CUSTOMS) or self.bound(name)
+
+    def bound(self, name: str) -> bool:
+        """Whether the text binds the name."""
+        return bool(_program(self.text).reached([name]))
 
     def job(self, job: Job, names: Iterable[str]) -> Job:
         """The job, with what these names need before its program."""
-        names = list(names)
-        pieces = _program(self.text).reached(names)
+        program, names = _program(self.text), list(names)
+        pieces = program.reached(names)
         if len(pieces) > LARGEST:
             return Job(job.qualname, job.meaning, needs="too much of its surroundings")
-        parts = [self.text[start:end].strip("\n") for _, (start, end), _ in pieces]
-        bound = {name for piece in pieces for name in _program(self.text).binds(piece)}
-        customs = [line for name, line in CUSTOMS.items() if self.snippet and name not in bound]
-        program = "\n\n".join([*customs, *parts, *([job.program] if job.program else []), ""])
-        job = replace(job, program=program, path=self.path if _looks_elsewhere(program) else "")
-        return _called_alike(job)
+        used = {*names, *(name for piece in pieces if piece.kind != "import" for name in program.named(piece))}
+        imports = sorted({one for piece in pieces for one in program.module.bound(piece) if one[0] in used})
+        parts = [_import(*one) for one in imports]
+        parts += [line for name, line in CUSTOMS.items() if self.snippet and not self.bound(name)]
+        parts += [
+            self.text[start:end].strip("\n")
+            for kind, (start, end), _ in pieces
+            if not _is_plain(kind, self.text[start:end])
+        ]
+        text = "\n".join([*parts, *([job.program] if job.program else []), ""])
+        path = "" if all(known(path) for _, path in imports) and not STAR.search(text) else self.path
+        return _called_alike(replace(job, program=text, path=path))
 
 
 def surroundings(source: Source, unit: Unit) -> Surroundings:
@@ -91,6 +100,15 @@ def _called_alike(job: Job) -> Job:
     return replace(job, program=program, entry=f"Norm.{below}" if below else "Norm")
 
 
-def _looks_elsewhere(program: str) -> bool:
-    """Whether it imports what isn't known beforehand."""
-    return any(path.partition(".")[0] not in PACKAGES for path in _IMPORTS.findall(program))
+def _is_plain(kind: str, text: str) -> bool:
+    """An import that is written anew, with only the names that are used."""
+    return kind == "import" and not STAR.search(text)
+
+
+def _import(name: str, path: str) -> str:
+    """The statement that binds a name to a path, as `Module.bound` has it."""
+    owner, _, last = path.rpartition(".")
+    if not owner.strip(".") and not path.startswith("."):
+        return f"import {path} as {name}" if path != name else f"import {path}"
+    owner = owner if owner.strip(".") else path[: len(path) - len(last)]
+    return f"from {owner} import {last} as {name}" if last != name else f"from {owner} import {last}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from normlint.rules.registry import Repair
 from normlint.rules.repair.callers import beside
 from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.twins import with_twins
 from normlint.rules.repair.work import NOW, Spent, Work
 from normlint.text.finding import Applicability, Finding, Fix, Span
 
@@ -55,6 +57,8 @@ class Mender:
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None
+        places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
+        fix = replace(fix, edits=with_twins(self._tree, fix.edits, places))
         other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
         if not other:
             return fix

@@ -1,4 +1,4 @@
-"""`--fix --verify`: each norm that a fix touched is run before and after, and keeps the fix only if it gained by it."""
+"""`--fix --verify`: each norm that a fix touched is run before and after; what is worse with the fix is put back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normlint.engine.fix import fix
 from normlint.engine.report import Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
 from normlint.faces.render.verdicts import told
-from normlint.text.verdict import MATCH, PRECISION, SKIPPED, Verdict
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 if TYPE_CHECKING:
     from normlint.faces.verifying import Bench
@@ -51,8 +51,16 @@ class _Case:
         verdicts = {
             key: (_worst(bench.verdicts(old)), _worst(bench.verdicts(new))) for key, (old, new) in pairs.items()
         }
-        refused = {key: told(after) for key, (before, after) in verdicts.items() if not _gains(before, after)}
-        self.unproved = {key: after.reason for key, (_, after) in verdicts.items() if after.status == SKIPPED}
+        refused = {
+            key: f"the fix of {self._codes(key)} is put back: with it, the norm is {_shown(before, after)}"
+            for key, (before, after) in verdicts.items()
+            if _worse(before, after)
+        }
+        self.unproved = {
+            key: f"{self._codes(key)} fixed, but {_unproved(after)}"
+            for key, (_, after) in verdicts.items()
+            if after.status in (SKIPPED, WRONG)
+        }
         if not refused:
             return False
         self.spared |= refused
@@ -64,8 +72,8 @@ class _Case:
         """The file as it is to be written, with what is to be told."""
         if not (self.spared or self.unproved):
             return self.fixed
-        back = (self._note(key, f"fixes put back: with them it is {why}") for key, why in self.spared.items())
-        kept = (self._note(key, f"fixed, but not proved: {why}") for key, why in self.unproved.items())
+        back = (self._note(key, why) for key, why in self.spared.items())
+        kept = (self._note(key, why) for key, why in self.unproved.items())
         unproved = kept if self.fixed.changed else ()
         report = self.fixed.report
         return replace(self.fixed, report=replace(report, notes=(*report.notes, *back, *unproved)))
@@ -74,6 +82,11 @@ class _Case:
         """The norms of this name before and after; what is no norm any more is run as what it was meant to be."""
         after = _jobs(self.fixed.report, key) or [job for other, job in self.fixed.rewritten if other == key]
         return _jobs(self.fixed.unfixed, key), after
+
+    def _codes(self, key: Key) -> str:
+        """The findings of a norm that were fixed."""
+        own = {one.code for one in self.fixed.fixed if one.norm == key[1]}
+        return " and ".join(sorted(own)) or "what it was found in"
 
     def _note(self, key: Key, message: str) -> Failure:
         at = next((norm.place.line for norm in self.fixed.unfixed.norms if (norm.unit, norm.qualname) == key), None)
@@ -91,8 +104,25 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: WEIGHT[verdict.status], default=nothing)
 
 
-def _gains(before: Verdict, after: Verdict) -> bool:
-    """Right after it, and no less precise than before; or never known."""
-    if after.status == SKIPPED:
-        return before.status == SKIPPED
-    return after.status == MATCH or (after.status == PRECISION and before.status != MATCH)
+def _worse(before: Verdict, after: Verdict) -> bool:
+    """Does the norm fail with the fix where it was right without it, or can it be run no more?"""
+    if SKIPPED in (before.status, after.status):
+        return after.status == SKIPPED != before.status
+    order = (MATCH, PRECISION, WRONG)
+    return order.index(after.status) > order.index(before.status) or _newly(before, after) is not None
+
+
+def _newly(before: Verdict, after: Verdict) -> Probe | None:
+    """A probe of a norm that stays wrong, which it passed without the fix."""
+    passed = {(one.probe, one.dtype) for one in before.probes if one.passed}
+    failing = (one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed)
+    return next(failing, None) if before.status == after.status == WRONG else None
+
+
+def _shown(before: Verdict, after: Verdict) -> str:
+    new = _newly(before, after)
+    return told(after) if new is None else f"{told(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
+
+
+def _unproved(after: Verdict) -> str:
+    return f"not proved: {after.reason}" if after.status == SKIPPED else f"the norm is still {told(after)}"

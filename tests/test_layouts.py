@@ -23,6 +23,8 @@ for number, (name, layout) in enumerate(_ODD.items()):
     several = list(DEFECTS)
     for defect in several[number % len(several) :: len(several) // PER_LAYOUT][:PER_LAYOUT]:
         BROKEN[f"{defect}, in {name}"] = layout, defect
+for defect in DEFECTS:  # each has to be mended in both places
+    BROKEN[f"{defect}, in the statistic written twice"] = bodies.LAYOUTS["the statistic written twice"], defect
 
 
 def runs(text: str) -> None:

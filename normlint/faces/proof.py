@@ -14,7 +14,7 @@ from normlint.engine.fix import fix
 from normlint.engine.report import Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
 from normlint.faces.render.verdicts import told
-from normlint.text.verdict import SKIPPED, WRONG, Probe, Verdict
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 if TYPE_CHECKING:
     from normlint.faces.verifying import Bench
@@ -87,8 +87,16 @@ class _Case:
         verdicts = {
             key: (_worst(bench.verdicts(old)), _worst(bench.verdicts(new))) for key, (old, new) in pairs.items()
         }
-        refused = {key: _why(*pair) for key, pair in verdicts.items() if self._is_refused(*pair)}
-        self.unproved = {key: after.reason for key, (_, after) in verdicts.items() if after.status == SKIPPED}
+        refused = {
+            key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
+            for key, (before, after) in verdicts.items()
+            if self._is_refused(before, after)
+        }
+        self.unproved = {
+            key: f"{self._codes(key)} fixed, but {_unproved(after)}"
+            for key, (_, after) in verdicts.items()
+            if after.status == SKIPPED or (after.status == WRONG and not self.all_run)
+        }
         if not refused:
             return False
         self.spared |= refused
@@ -96,15 +104,21 @@ class _Case:
         return self.fixed.changed
 
     def _is_refused(self, before: Verdict, after: Verdict) -> bool:
-        return (self.all_run and after.status == SKIPPED) or loses(before, after)
+        unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
+        return (self.all_run and unknown) or _worse(before, after)
+
+    def _shown(self, before: Verdict, after: Verdict) -> str:
+        if self.all_run and after.status == SKIPPED:
+            return f"it can't be run ({after.reason}); --unsafe-fixes makes it all the same"
+        return f"with it, the norm is {_now(before, after)}"
 
     @property
     def result(self) -> Fixed:
         """The file as it is to be written, with what is to be told."""
         if not (self.spared or self.unproved):
             return self.fixed
-        back = (self._note(key, f"fixes put back: {why}") for key, why in self.spared.items())
-        kept = (self._note(key, f"fixed, but not proved: {why}") for key, why in self.unproved.items())
+        back = (self._note(key, why) for key, why in self.spared.items())
+        kept = (self._note(key, why) for key, why in self.unproved.items())
         unproved = kept if self.fixed.changed else ()
         report = self.fixed.report
         return replace(self.fixed, report=replace(report, notes=(*report.notes, *back, *unproved)))
@@ -113,6 +127,11 @@ class _Case:
         """The norms of this name before and after; what is no norm any more is run as what it was meant to be."""
         after = _jobs(self.fixed.report, key) or [job for other, job in self.fixed.rewritten if other == key]
         return _jobs(self.fixed.unfixed, key), after
+
+    def _codes(self, key: Key) -> str:
+        """The findings of a norm that were fixed."""
+        own = {one.code for one in self.fixed.fixed if one.norm == key[1]}
+        return " and ".join(sorted(own)) or "what it was found in"
 
     def _note(self, key: Key, message: str) -> Failure:
         at = next((norm.place.line for norm in self.fixed.unfixed.norms if (norm.unit, norm.qualname) == key), None)
@@ -130,23 +149,25 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: WEIGHT[verdict.status], default=nothing)
 
 
-def loses(before: Verdict, after: Verdict) -> bool:
-    """Is a norm less right than it was, in any probe; or no longer known to be right?"""
-    from normlint.faces.verifying import WEIGHT
-
+def _worse(before: Verdict, after: Verdict) -> bool:
+    """Does the norm fail with the fix where it was right without it, or can it be run no more?"""
     if SKIPPED in (before.status, after.status):
-        return after.status == WRONG or (after.status == SKIPPED and before.status != SKIPPED)
-    return WEIGHT[after.status] > WEIGHT[before.status] or bool(_lost(before, after))
+        return after.status == SKIPPED != before.status
+    order = (MATCH, PRECISION, WRONG)
+    return order.index(after.status) > order.index(before.status) or _newly(before, after) is not None
 
 
-def _lost(before: Verdict, after: Verdict) -> list[Probe]:
-    """The probes that failed after a fix and not before."""
+def _newly(before: Verdict, after: Verdict) -> Probe | None:
+    """A probe of a norm that stays wrong, which it passed without the fix."""
     passed = {(one.probe, one.dtype) for one in before.probes if one.passed}
-    return [one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed]
+    failing = (one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed)
+    return next(failing, None) if before.status == after.status == WRONG else None
 
 
-def _why(before: Verdict, after: Verdict) -> str:
-    if after.status == SKIPPED:
-        return f"they can't be run ({after.reason}); --unsafe-fixes makes them all the same"
-    lost = _lost(before, after)
-    return f"with them it is {told(after)}" if not lost else f"{lost[0].probe} got worse: {lost[0].told}"
+def _now(before: Verdict, after: Verdict) -> str:
+    new = _newly(before, after)
+    return told(after) if new is None else f"{told(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
+
+
+def _unproved(after: Verdict) -> str:
+    return f"not proved: {after.reason}" if after.status == SKIPPED else f"the norm is still {told(after)}"

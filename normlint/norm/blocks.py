@@ -28,6 +28,7 @@ _ONES: Final = re.compile(
     r"\.weight(?:\.data)?\.fill_\(1(?:\.0?)?\)|\bones_\(\w+\.weight\b|\bconstant_\(\w+\.weight[^,\n]*, *1(?:\.0?)?\)"
 )
 _TORCHS: Final = re.compile(r"\btorch\.(\w+)")
+OTHERS: Final = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")  # that have arrays
 _REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
@@ -75,7 +76,8 @@ def reinitialises(text: str) -> frozenset[str] | None:
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a unit that may hold norms, in the order of the text."""
-    if {*_TORCHS.findall(text)} <= {"load", "save"} and "from torch" not in text:  # whose arrays, all imports tell
+    torchless = {*_TORCHS.findall(text)} <= {"load", "save"} and "from torch" not in text
+    if torchless and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
         yield Block(text, reinitialises(text), None, frozenset(), (0,), (0,))
         return
     found = pieces(text)

@@ -19,6 +19,7 @@ from normlint.norm.norm import HALF, Norm
 from normlint.rules.registry import RULES
 from normlint.rules.repair.callers import beside
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.twins import with_twins
 from normlint.rules.repair.work import STEP, took
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Fix, Span
@@ -46,7 +47,9 @@ class Trial:
         """The fix by the first candidate that passes, rather one that changes nothing else."""
         tried: dict[tuple[Edit, ...], str] = {}
         second: Fix | None = None
-        for message, edits in candidates:
+        places = {c.statistic.span for c in self.norm.computations}
+        for message, plain in candidates:
+            edits = with_twins(self.tree, plain, places)
             if not edits or edits in tried:
                 continue
             if len(tried) == MOST:

@@ -29,6 +29,7 @@ _ONES: Final = re.compile(
 )
 _TORCHS: Final = re.compile(r"\btorch\.(\w+)")
 OTHERS: Final = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")  # that have arrays
+STORING: Final = {"load", "save"}  # all that some use of torch, whose arrays are those of another library
 _REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
@@ -76,7 +77,7 @@ def reinitialises(text: str) -> frozenset[str] | None:
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a unit that may hold norms, in the order of the text."""
-    torchless = {*_TORCHS.findall(text)} <= {"load", "save"} and "from torch" not in text
+    torchless = {*_TORCHS.findall(text)} <= STORING and "from torch" not in text
     if torchless and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
         yield Block(text, reinitialises(text), None, frozenset(), (0,), (0,))
         return

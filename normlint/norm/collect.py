@@ -14,7 +14,7 @@ from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Constant, Tup, Value
-from normlint.norm.blocks import OTHERS, reinitialises
+from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
@@ -103,7 +103,7 @@ def _elsewhere(module: Module) -> bool:
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
     used.update(re.findall(r"\btorch\.(\w+)", module.text))
     absent = "torch" not in roots and "torch" not in module.text
-    return (absent or (bool(used) and used <= {"load", "save"})) and bool(roots & set(OTHERS))
+    return (absent or (bool(used) and used <= STORING)) and bool(roots & set(OTHERS))
 
 
 # --- norms -----------------------------------------------------------------------------------------------------------

@@ -64,6 +64,12 @@ STAYS = [
 
 EVERYTHING = [
     Case(
+        "a cast of what is reduced stays",
+        "NRM101",
+        module("ms = torch.mean((h * h).to(torch.float64))", Y),
+        (("torch.float64))", "torch.float64), dim=-1, keepdim=True)"),),
+    ),
+    Case(
         "what was made one axis for it stays as it is",
         "NRM101",
         module("ms = torch.flatten(h * h).mean()", Y),

@@ -66,8 +66,8 @@ def _flattened(call: Reduction) -> tuple[Edit, ...]:
     tensor = first_operand(call.tree, node) if isinstance(node, ast.Call) and not node.keywords else None
     if tensor is None or not isinstance(node, ast.Call):
         return ()
-    shape = [number(a) for a in node.args if a is not tensor]
-    if shape != {"flatten": [], "ravel": [], "view": [-1], "reshape": [-1]}.get(called(node), [None]):
+    shape = [call.tree.source(a) for a in node.args if a is not tensor]
+    if shape != {"flatten": [], "ravel": [], "view": ["-1"], "reshape": ["-1"]}.get(called(node)):
         return ()
     whole, kept = call.tree.span(node), call.tree.with_parentheses(tensor)
     open_, close = ("(", ")") if call.method and binding(tensor) < ATOM and kept == call.tree.span(tensor) else ("", "")

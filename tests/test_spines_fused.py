@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
 
 import pytest
 
@@ -83,3 +84,63 @@ def test_a_fused_norm_is_judged_like_one_written_out(init: str | None, forward: 
     forward = re.sub(r"\bD\b", D, forward)
     found = analyse(module(init or BIASED.partition("\n")[0], forward)).findings
     assert {one.code for one in found if RULES[one.code].default} == codes
+
+
+def owner(forward: str, layers: str = "self.norm = nn.LayerNorm(dim, eps=eps)", eps: str | None = "1e-6") -> str:
+    """A class that owns one of torch's norms."""
+    parameters = "self, dim" + (f", eps={eps}" if eps else "")
+    head = (
+        f"import torch\nfrom torch import nn\n\nclass ChannelLayerNorm(nn.Module):\n    def __init__({parameters}):\n"
+    )
+    init = f"        super().__init__()\n{indent(layers, ' ' * 8)}\n\n"
+    return f"{head}{init}    def forward(self, x):\n{indent(forward, ' ' * 8)}\n"
+
+
+OWNED = LAYER.replace("-1", "normalized_shape").replace("(weight", "(norm.weight").replace("(bias", "(norm.bias")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    table(
+        ("the norm alone", owner("return self.norm(x)"), [OWNED]),
+        ("channels moved to the end", owner("return self.norm(x.permute(0, 2, 1)).permute(0, 2, 1)"), [OWNED]),
+        (
+            "beside a dropout",
+            owner("return self.drop(self.norm(x))", "self.drop = nn.Dropout(0.1)\nself.norm = nn.LayerNorm(dim, eps)"),
+            [],
+        ),
+        (
+            "without gain and bias",
+            owner("return self.norm(x)", "self.norm = nn.RMSNorm(dim, eps, elementwise_affine=False)"),
+            ["mean[normalized_shape] keepdim | eps → rsqrt → input(x)"],
+        ),
+        ("before another function, whose output it is", owner("return self.fn(self.norm(x))"), []),
+        (
+            "in a block, beside a layer",
+            owner("return self.norm(x)", "self.norm = nn.LayerNorm(dim)\nself.out = nn.Linear(dim, dim)"),
+            [],
+        ),
+    ),
+)
+def test_the_norm_of_a_class_that_owns_no_other_layer_is_that_of_the_class(text: str, expected: list[str]) -> None:
+    assert spines(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    table(
+        ("a sound one is silent", owner("return self.norm(x.float()).type_as(x)"), set()),
+        (
+            "a number that is kept for others is silent",
+            owner("return self.norm(x)", "self.eps = 1e-5\nself.norm = nn.LayerNorm(dim, 1e-5)", eps=None),
+            set(),
+        ),
+        ("an output that stays fp32", owner("return self.norm(x).float()"), {"NRM203"}),
+        ("a negative eps", owner("return self.norm(x)", eps="-1e-6"), {"NRM303"}),
+        ("an eps that isn't passed", owner("return self.norm(x)", "self.norm = nn.LayerNorm(dim)"), {"NRM304"}),
+        ("a changed input", owner("x /= x.amax(-1, keepdim=True).detach()\nreturn self.norm(x)"), {"NRM502"}),
+        ("a print", owner("y = self.norm(x)\nprint(y)\nreturn y"), {"NRM503"}),
+    ),
+)
+def test_a_wrapper_of_torchs_norm_is_judged_like_a_norm(text: str, codes: set[str]) -> None:
+    assert {one.code for one in analyse(text).findings if RULES[one.code].default} == codes

@@ -10,6 +10,7 @@ from normlint.engine.report import Failure, Report
 from normlint.engine.rounds import Rounds
 from normlint.engine.sift import passes
 from normlint.engine.wish import Fixed, Wish
+from normlint.norm.kept import kept
 from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.read import decode
 from normlint.text.source import Source
@@ -47,6 +48,11 @@ def _guarded(path: str, work: Callable[[Wish], Fixed], wish: Wish) -> Fixed | Fa
 
 def fix(source: Source, wish: Wish) -> Fixed:
     """The source with all fixes made, to a fixpoint; as it was, and told, where that can't be had."""
+    with kept():
+        return _fixed_in_rounds(source, wish)
+
+
+def _fixed_in_rounds(source: Source, wish: Wish) -> Fixed:
     views = survey(source, wish.demand)
     rounds = Rounds(wish)
     before = rounds.report(views)

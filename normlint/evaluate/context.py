@@ -79,6 +79,7 @@ class Context:
     carriers: set[str] = field(default_factory=set)  # names that held a statistic
     entered: set[Span] = field(default_factory=set)  # the functions that were run
     called: set[Span] = field(default_factory=set)  # every call that was reached
+    wrapped: set[Span] = field(default_factory=set)  # calls of a norm of torch's that is its class's only layer
     handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, and what they were given
 
     @property
@@ -93,7 +94,8 @@ class Context:
             self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
             self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
             self.quiet, self.prefer, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
-            self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.handed.copy(),
+            self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
+            self.handed.copy(),
         )
         # fmt: on
 

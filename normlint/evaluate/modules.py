@@ -31,7 +31,7 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
     if dotted == "torch.nn.ParameterList" and args.positional and isinstance(args.positional[0].value, Tup):
         return args.positional[0].value
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
-        return Opaque(f"module {dotted}", span, _sizes(args))
+        return Opaque(f"module {dotted}", span, _sizes(args), args)
     return None
 
 
@@ -46,8 +46,12 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
     for given in args.values:
         m.flow(given.value, given.span)
-    if text == "module torch.nn.Identity" and len(args.positional) == 1:
+    if _is_idle(func) and len(args.positional) == 1:
         return args.positional[0].value
+    function = torch_norms.of_module(m, func)
+    if function is not None:
+        m.ctx.wrapped.add(span)
+        return m.call(function, args, span)
     registered = _register(m, text, args, span)
     if registered is not None:
         return registered
@@ -59,6 +63,13 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         dims = shaping.layer(m.ctx, text.rpartition(".")[2], sizes, tensors[0]) or m.ctx.shapes.free()
         return replace(result, shape=dims, dtype=tensors[0].dtype if text.endswith(KEEPS_DTYPE) else result.dtype)
     return result
+
+
+def _is_idle(module: Value) -> bool:
+    """It gives back what it is given: an Identity, or a Dropout with the probability 0."""
+    if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
+        return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
+    return module.sizes[:1] == (Mono(0.0),)
 
 
 def _sizes(args: Arguments) -> tuple[Mono | None, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from normlint.evaluate.context import ENOUGH_IN_VAIN, ENOUGH_STEPS, MAX_SPENT
+from normlint.evaluate.context import ENOUGH_IN_VAIN, ENOUGH_STEPS, MAX_SPENT, Context
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.prospects import meets, pressing, prospects
@@ -52,6 +52,8 @@ class _Branches:
     waiting: list[tuple[Plan, Trail]] = field(default_factory=list)
     met: bool = False
     _seen: set[frozenset[tuple[str, bool]]] = field(default_factory=set)
+    _shown: set[object] = field(default_factory=set)  # by any run
+    _asked: set[str] = field(default_factory=set)  # decisions of any run
 
     def following(self) -> tuple[Plan, Trail] | None:
         """The next run."""
@@ -59,12 +61,25 @@ class _Branches:
         return branches.pop(0) if branches else None
 
     def extend(self, plan: Plan, run: Run, hopeful: AbstractSet[str], pressing: AbstractSet[str]) -> None:
-        """The plan with one more decision turned over, each in turn."""
+        """The plan with one more decision turned over, each in turn; if it showed nothing new, those nobody asked."""
+        shown = set(_shown(run.context))
+        fresh = not shown <= self._shown
+        self._shown |= shown
+        old = set() if fresh else set(self._asked)
+        self._asked |= run.context.decisions.keys()
         for number, (key, outcome) in enumerate(run.context.decisions.items()):
             flipped = plan | {key: not outcome}
             mark = frozenset(flipped.items())
-            if key not in plan and mark not in self._seen:
+            if key not in plan and key not in old and mark not in self._seen:
                 self._seen.add(mark)
                 branches = self.pressing if key in pressing else self.waiting if key in hopeful else None
                 if branches is not None and len(branches) < MAX_PATHS:  # no more will ever be followed
                     branches.append((flipped, run.trail_to(number)))
+
+
+def _shown(context: Context) -> Iterator[object]:
+    """What a run has come to: its statistics and what they met, in all that a norm is told by."""
+    for flow in context.flows:
+        p = flow.product
+        yield p.mono, p.dtype, p.layout, tuple((f.steps, f.span) for f in p.mono.factors), flow.returned
+    yield from context.carriers

@@ -22,6 +22,7 @@ _FUNCTIONS: Final = {
     "torch.nn.LayerNorm": "torch.nn.functional.layer_norm",
     "torch.nn.RMSNorm": "torch.nn.functional.rms_norm",
 }
+_WEIGHTLESS: Final = ("module torch.nn.Dropout", "module torch.nn.Identity")
 _GAINS: Final = {"weight": "ones", "bias": "zeros"}  # what they begin with
 
 
@@ -43,8 +44,14 @@ def inherited(m: Machine, instance: Instance, name: str) -> Value | None:
         return Defined(Partial(Path(f"{base}.__init__"), Args((Given(Defined(instance, "self"), NOWHERE),))), name)
     if base is None or name != "forward":
         return None
-    keywords = {name: Given(attributes.of_instance(m, instance, name, NOWHERE), NOWHERE) for name in _held(base)}
-    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), keywords)), f"super of {base}")
+    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _kept(m, instance, base))), f"super of {base}")
+
+
+def _kept(m: Machine, instance: Instance, base: str) -> dict[str, Given]:
+    """What an instance holds, by the names of its function's parameters."""
+    spans = {name: value.span for name, value in instance.attrs.items() if isinstance(value, Product)}
+    places = {name: spans.get(name, NOWHERE) for name in _held(base)}
+    return {name: Given(attributes.of_instance(m, instance, name, at), at) for name, at in places.items()}
 
 
 def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
@@ -55,6 +62,21 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
         return None
     initialise(base, receiver.ref, args._replace(positional=args.positional[1:]), span)
     return Constant(None)
+
+
+def of_module(m: Machine, module: Value) -> Value | None:
+    """The function that one of torch's norms computes, in a class that owns no other layer: its norm is the class's."""
+    base = module.text.removeprefix("module ") if isinstance(module, Opaque) else ""
+    maker = m.frame.receiver.ref if isinstance(m.frame.receiver, Defined) else None
+    if not isinstance(module, Opaque) or base not in _FUNCTIONS or not isinstance(maker, Instance):
+        return None
+    layers = {name: v for name, v in maker.attrs.items() if isinstance(v, Opaque) and v.text.startswith("module ")}
+    if not {v.text for v in layers.values()} <= {module.text, *_WEIGHTLESS} or not isinstance(module.given, Args):
+        return None
+    norm = Instance(None)
+    name = next((name for name, v in layers.items() if v == module), "")
+    initialise(base, norm, module.given, module.place, f"{name}.")
+    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _kept(m, norm, base))), module.text)
 
 
 def symbolic(base: str) -> Arguments:
@@ -72,8 +94,8 @@ def _held(base: str) -> list[str]:
     return [name for name in _defaults(signatures.key_of(_FUNCTIONS[base]) or "") if name != "input"]
 
 
-def initialise(base: str, instance: Instance, args: Arguments, span: Span) -> None:
-    """Set the attributes that the base documents."""
+def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner: str = "") -> None:
+    """Set the attributes that the base documents; `owner` is what their names begin with elsewhere."""
     call = bind(base, base, span, args)
     given = {name: call.get(name) for name in ("normalized_shape", "eps", "elementwise_affine", "bias")}
     eps = given["eps"] or _value(_defaults(base)["eps"])
@@ -84,7 +106,7 @@ def initialise(base: str, instance: Instance, args: Arguments, span: Span) -> No
         if any(isinstance(flag, Constant) and flag.value is False for flag in flags):
             instance.attrs[name] = Constant(None)
         elif name in _held(base):
-            param = Param(name, "parameter", init, shape, span, maker=base)
+            param = Param(f"{owner}{name}", "parameter", init, shape, span, maker=base)
             value = of_atom(param, DType.PARAM, span)
             instance.attrs[name] = value if shape is None else value.of_shape(Exact(shape))
 

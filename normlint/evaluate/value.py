@@ -142,6 +142,7 @@ class Opaque:
     text: str
     place: Span = NOWHERE
     sizes: tuple[Mono | None, ...] = field(default=(), compare=False)  # of a layer: what its constructor was given
+    given: object = field(default=None, compare=False)  # of one of torch's norms: all the arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,23 @@ class Block:
     begin: Candidates  # by where they start in the block
     callers: Callers
     _starts: tuple[int, ...]  # of the statements in the block
-    _origins: tuple[int, ...]  # and in the unit
+    origins: tuple[int, ...]  # and in the unit
 
     def home(self, span: Span) -> Span:
         """A span of the block in the unit."""
         number = max(bisect_right(self._starts, span.start) - 1, 0)
-        return span.shift(self._origins[number] - self._starts[number])
+        return span.shift(self.origins[number] - self._starts[number])
+
+    def here(self, span: Span, unit: str) -> Span | None:
+        """A span of the unit in the block; None where the block has nothing of it."""
+        number = bisect_right(self.origins, span.start) - 1
+        if number < 0:
+            return None
+        part = self.text[slice(*(*self._starts, len(self.text))[number : number + 2])].rstrip("\n")
+        origin = self.origins[number]
+        if span.end > origin + len(part) or not unit.startswith(part, origin):
+            return None
+        return span.shift(self._starts[number] - origin)
 
 
 @lru_cache(maxsize=4)

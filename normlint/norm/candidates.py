@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
 def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> Found:
     """What of the text is worth evaluating."""
-    return _Reading(text, pieces, marks).candidates() if marks.seeds else Found({})
+    return _Reading(text, pieces, marks).candidates() if marks.seeds or marks.wrapped else Found({})
 
 
 def mentions(text: str, name: str, span: Span) -> Iterator[int]:
@@ -238,6 +238,8 @@ class _Reading:
                 self._waiting.append(unit)
             if piece.kind in _LOOSE:
                 self._made.update(self._names(piece))
+        wrapping = (self.unit_at(at) for at in self._marks.wrapped)
+        self._arrived.update(unit for unit in wrapping if unit is not None)
         for name in self._made:
             self._waiting += [unit for unit in self._using(name) if unit not in self._waiting]
         for unit in list(self._waiting):

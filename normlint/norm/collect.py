@@ -13,13 +13,13 @@ from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
-from normlint.evaluate.value import Value
+from normlint.evaluate.value import Constant, Tup, Value
 from normlint.norm.blocks import reinitialises
 from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
-from normlint.norm.owner import constructors, keeps_data, owner_of
+from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
@@ -124,11 +124,14 @@ class _Found:
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
-    keeps = False
+    keeps = undone = False
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
-        attrs = attrs or path.attrs
+        attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
         keeps = keeps or keeps_data(path.attrs)
+        results = path.result.items if isinstance(path.result, Tup) else ()
+        undone = undone or can_be_undone((*path.attrs.values(), *results))
+        undone = undone or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
@@ -138,7 +141,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     for group in _merged(entry, places):
         name = _qualname(entry, group[0])
         if name not in owners:
-            owners[name] = replace(_owner(module, entry, name, group[0].origin.owner, attrs), keeps=keeps)
+            owner = _owner(module, entry, name, group[0].origin.owner, attrs)
+            owners[name] = replace(owner, keeps=keeps, undone=undone)
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             yield norm

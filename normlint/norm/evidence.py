@@ -21,9 +21,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
-    if owner.keeps and not c.over_last:  # running statistics of a batch; RevIN, which gives back what it took
-        return False
-    if _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
+    if _is_undone(c, owner) or _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
@@ -49,6 +47,12 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     return _over_features(c, owner, named, gain)
 
 
+def _is_undone(c: Computation, owner: Owner) -> bool:
+    """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
+    told = bool(c.gains) or owner.intent in ("rms", "layer")
+    return (owner.keeps and not c.over_last) or (owner.undone and not told)
+
+
 def _clips(c: Computation) -> bool:
     """Like x / max(1, rms), as an update of an optimiser: only what is large gets smaller."""
     return any(e.how == "clamp" and e.value is not None and e.value >= 1 for e in c.eps)
@@ -65,8 +69,14 @@ def _is_level(c: Computation) -> bool:
 
 def _spread_of_all(c: Computation, owner: Owner) -> bool:
     """Centred along one axis, and divided by the spread of a flattened tensor."""
-    folded = c.statistic.layout != () and not c.layout_matches and owner.intent in ("", "norm")
-    return folded and c.centre is not None and c.centre.layout == () and c.centre.axes != c.statistic.axes
+    folded = c.statistic.layout != () and c.statistic.rank != 1 and not c.layout_matches
+    return (
+        folded
+        and owner.intent in ("", "norm")
+        and c.centre is not None
+        and c.centre.layout == ()
+        and c.centre.axes != c.statistic.axes
+    )
 
 
 def _of_weights(c: Computation) -> bool:
@@ -104,7 +114,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or owner.intent == "norm"  # named for what it does to data
+    return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

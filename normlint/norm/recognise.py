@@ -63,6 +63,9 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
+    own = flow.returned and any(isinstance(f.atom, Input) for f in found[0].input.factors)
+    if found[0].statistic.span in context.wrapped and not own:
+        return None  # one step among others, of what other layers make or take
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 
@@ -205,10 +208,17 @@ def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> froze
         found.update(QUANTITIES)
     if root.stat.axes is None:
         found.add("axes")
-    numbers = [f for f in others if isinstance(f.atom, Input) or not bears_data(f.atom)]  # such as √D from elsewhere
-    if numbers or any(g.param.init in _FILLED_ANYHOW for g in gains):
+    if any(_may_count(f.atom) for f in others) or any(g.param.init in _FILLED_ANYHOW for g in gains):
         found.add("scale")
     return frozenset(found)
+
+
+def _may_count(atom: Atom) -> bool:
+    """It may be a number, such as √D from elsewhere: what a call that isn't followed makes of a tensor is one, too."""
+    if not isinstance(atom, Apply):
+        return isinstance(atom, Input) or not bears_data(atom)
+    inner = [f.atom for a in atom.args if isinstance(a, Mono) for f in a.factors if isinstance(f.atom, Apply)]
+    return not atom.data or not atom.args or any(map(_may_count, inner))
 
 
 def _alone(inner: Mono) -> _Match:
@@ -333,6 +343,8 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
     assert isinstance(atom, Size)
     if all(isinstance(f.atom, Param) for f in atom.of.factors):
         return True  # the length of the gain
+    if any(isinstance(f.atom, Apply) for f in atom.of.factors) and atom.axis is None:
+        return None  # such as those that aren't zero
     if atom.axis is None:
         return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):

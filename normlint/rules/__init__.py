@@ -67,7 +67,7 @@ def analysed(
     module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | None = None, whole: bool = False
 ) -> Analysis:
     """The same for a unit, or a part of one, that has been taken apart."""
-    from normlint.norm.collect import norms
+    from normlint.norm.kept import kept, norms
     from normlint.norm.uses import with_uses
 
     found = with_uses(module, norms(module)) if whole else norms(module)
@@ -83,9 +83,10 @@ def analysed(
             findings[f.span, f.code] = replace(f, norms=tuple(dict.fromkeys((*old.norms, numbers[_key(norm)]))))
             repairs.setdefault((f.span, f.code), []).append(repair)
     if fixes and any(any(several) for several in repairs.values()):
-        mender = Mender(module.text, tuple(listed.values()), judged, snippet=module.snippet)
+        mender = Mender(module.text, tuple(listed.values()), judged, snippet=module.snippet, uses=module.uses)
         wanted = {k: f for k, f in findings.items() if mends is None or mends(f)}
-        findings |= {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in wanted.items()}
+        with kept():
+            findings |= {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in wanted.items()}
     unread = tuple(module.unread.items())
     return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()), unread)
 

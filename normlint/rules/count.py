@@ -8,9 +8,10 @@ from functools import partial
 
 from normlint.evaluate.monomial import bears_data
 from normlint.norm.norm import HALF, Computation, Norm
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import count as repair
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+repair = Fixes("count")
 
 
 @rule(

@@ -9,9 +9,10 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.registry import HALVES, Problem, rule
-from normlint.rules.repair import casts
+from normlint.rules.registry import HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+casts = Fixes("casts")
 
 _HALF = (DType.FP16, DType.BF16)
 

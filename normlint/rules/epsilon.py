@@ -8,11 +8,12 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.norm import Computation, Eps, Norm
-from normlint.rules.registry import FP16, Problem, rule
-from normlint.rules.repair import eps as repair
-from normlint.rules.repair.eps_move import move
+from normlint.rules.registry import FP16, Fixes, Problem, rule
 from normlint.rules.repair.together import Part
 from normlint.text.finding import Applicability
+
+repair = Fixes("eps")
+moving = Fixes("eps_move")
 
 SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
 
@@ -133,7 +134,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         for e in c.eps:
             if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
                 message = f"eps is added after the root: {_consequence(c)}"
-                yield Problem(e.span, message, partial(move, norm, c, e))
+                yield Problem(e.span, message, partial(moving.move, norm, c, e))
 
 
 def _consequence(c: Computation) -> str:
@@ -251,7 +252,8 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe, for whoever passes an eps gets it; unsafe where just one path has a number of its own.
     """
-    if norm.owner.unused_eps is not None and (norm.meant or all(map(_written_out, norm.computations))):
+    own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
+    if norm.owner.unused_eps is not None and own:
         unused = norm.owner.unused_eps
         yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
         return

@@ -7,11 +7,12 @@ from fractions import Fraction
 from functools import partial
 
 from normlint.norm.norm import HALF, Computation, Norm
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import formula as repair
-from normlint.rules.repair.formula_centre import centre
-from normlint.rules.repair.formula_square import square
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
+
+repair = Fixes("formula")
+centring = Fixes("formula_centre")
+squaring = Fixes("formula_square")
 
 _CENTRED = ("layer", "rms")  # by their names; else x / sqrt(var), without a bias, may be meant
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
@@ -141,7 +142,7 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            yield Problem(c.statistic.span, "averages the values, not their squares", partial(square, norm, c))
+            yield Problem(c.statistic.span, "averages the values, not their squares", partial(squaring.square, norm, c))
 
 
 @rule("NRM404", name="missing-centre", fix=Applicability.SAFE)
@@ -186,4 +187,4 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
         if c.centred[0] != c.centred[1] and (c.centred[1] or c.shift is not None or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
-            yield Problem(c.statistic.span, message, partial(centre, norm, c))
+            yield Problem(c.statistic.span, message, partial(centring.centre, norm, c))

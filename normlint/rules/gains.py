@@ -8,9 +8,11 @@ from functools import partial
 from normlint.evaluate.monomial import Mono, Param
 from normlint.norm.norm import Norm
 from normlint.rules.module import applied, shifts
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import parameters, parameters_applied
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+parameters = Fixes("parameters")
+parameters_applied = Fixes("parameters_applied")
 
 
 @rule("NRM504", name="gain-shape", fix=Applicability.SAFE)
@@ -78,7 +80,9 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones" and not scales(norm):
             yield Problem(param.span, "one gain for all features", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
-            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
+            sole = {g.offset for c in norm.computations for g in c.gains if g.param.name == param.name} == {gain.offset}
+            message = f"`{param.name}` is never filled: it holds whatever was in memory"
+            yield Problem(param.span, message, filled if sole else None)
     for param in (p for p in shifts(norm) if norm.judged and p.role == "parameter"):
         shaped, filled = partial(parameters.of_features, param, "zeros"), partial(parameters.filled, param, "zeros")
         if param.maker == "Tensor-list" or (param.shape == (Mono(1.0),) and _is_for_features(norm)):

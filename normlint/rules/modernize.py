@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Norm
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import modern, modern_fused
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+modern = Fixes("modern")
+modern_fused = Fixes("modern_fused")
 
 
 @rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE)

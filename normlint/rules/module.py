@@ -8,9 +8,12 @@ from functools import partial
 from normlint.evaluate.monomial import Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.norm import Gain, Norm
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import parameters, statements, statements_inplace
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
+
+parameters = Fixes("parameters")
+statements = Fixes("statements")
+statements_inplace = Fixes("statements_inplace")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:
@@ -79,7 +82,9 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
     Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
     gains = [gain.param for c in norm.computations for gain in c.gains]
-    for param in {p.span: p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name}.values():
+    trained = any(p.role == "parameter" for p in gains)
+    plain = [p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name]
+    for param in {p.span: p for p in plain if not (trained and p.shape == ())}.values():  # such as √D
         if not norm.owner.module:
             return
         message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
@@ -123,11 +128,12 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         return h.type_as(x).mul_(weight)
     ```
 
-    Fix safety: safe: what the norm gives back is the same. Nothing is offered where the name (`rms_norm_`) or a
-    parameter (`inplace`) says that it is meant, or where a caller drops the result.
+    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, nothing is reported.
+
+    Fix safety: safe: what the norm gives back is the same. Nothing is offered where a caller drops the result.
     """
     places: dict[str, dict[Span, None]] = {}
-    for c in norm.computations if norm.meant and not norm.helper else ():
+    for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
                 places.setdefault(note.detail, {})[note.span] = None

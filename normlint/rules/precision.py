@@ -7,9 +7,12 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.registry import FP16, HALVES, Problem, rule
-from normlint.rules.repair import casts, casts_onepass
+from normlint.norm.recognise import deep_steps
+from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
+
+casts = Fixes("casts")
+casts_onepass = Fixes("casts_onepass")
 
 _OPEN = (DType.INPUT, DType.PARAM)
 
@@ -63,12 +66,18 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe: what came out in fp32 stays the same, and halves no longer overflow.
     """
-    seeing = [c for c in norm.judged if c.sees_half and not c.fused]
+    seeing = [c for c in norm.judged if c.sees_half and not c.fused and not _promoted(c)]
     lacking = [c for c in seeing if _squares_in_half(c) and not _widened_later(c)]
     if seeing and len(lacking) == len(seeing):
         repair = partial(casts.upcast, tuple(lacking), norm.span)
         for c in lacking:
             yield Problem(_square_span(c), _overflow(c), repair)
+
+
+def _promoted(c: Computation) -> bool:
+    """In fp32 only because something else is that was met on the way, such as a gate."""
+    wide = any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in deep_steps(c.statistic.inner.factors))
+    return c.statistic.square.wide and len(c.input.factors) > 1 and not wide
 
 
 def _overflow(c: Computation) -> str:
@@ -169,9 +178,10 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
 
 @rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",), dtypes=FP16)
 def half_precision_norm(norm: Norm) -> Iterator[Problem]:
-    """Takes `norm`, `F.normalize` or `std` in half precision.
+    """Takes `norm` or `F.normalize` in half precision.
 
-    torch accumulates these in fp32, so only a result beyond 65,504 overflows: a row of 4096 features of size 1024.
+    torch accumulates the length in fp32, so only one beyond 65,504 overflows: that of a row of 4096 features of size
+    1024. `std`, accumulated in fp32 too, never gets there: the spread of halves is no more than half their range.
 
     ```py
     import torch
@@ -217,9 +227,27 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
             return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma
     ```
 
+    The variance of `std` isn't rounded to a half before its root is taken:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class LayerNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.bias = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            std = x.std(-1, keepdim=True, correction=0).clamp(min=self.eps)
+            return (x - x.mean(-1, keepdim=True)) / std * self.weight + self.bias
+    ```
+
     Fix safety: safe: the same norm, taken in fp32.
     """
-    found = tuple(c for c in norm.judged if _in_half(c) and not c.explicit_square)
+    found = tuple(c for c in norm.judged if _in_half(c) and not c.explicit_square and c.statistic.reduce == "sum")
     for c in found:
         message = f"`{c.statistic.spelled}` of a half overflows where it exceeds 65,504"
         yield Problem(c.statistic.span, message, partial(casts.upcast, found, norm.span))

@@ -7,9 +7,11 @@ from functools import partial
 
 from normlint.evaluate.monomial import ALL, Mono, Stat
 from normlint.norm.norm import Computation, Gain, Norm, is_argument
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair import reduction as repair
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+repair = Fixes("reduction")
+resynthesis = Fixes("resynthesis")
 
 
 @rule("NRM101", name="global-reduction", fix=Applicability.SAFE, about=("axes",))
@@ -66,12 +68,12 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. Nothing is offered where the gain lies along another axis than the last, or where the one number
     is made to fit by other means.
     """
-    for c in norm.computations:
+    for c in norm.computations if norm.meant else (c for c in norm.computations if not c.standardises):
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not _of_vector(t)), None)
         if stat is not None:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
-            yield Problem(stat.span, message, partial(repair.over_last_axis, norm, stat))
+            yield Problem(stat.span, message, partial(resynthesis.over_last_axis, norm, c, stat))
 
 
 def _of_vector(stat: Stat) -> bool:
@@ -132,7 +134,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
                 said = put_back.format(stat.spelled, against) if stat.keepdim else message
-                yield Problem(stat.span, said, partial(repair.keep_axis, norm, stat) if lost else None)
+                yield Problem(stat.span, said, partial(resynthesis.keep_axis, norm, c, stat) if lost else None)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
@@ -201,7 +203,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
-            yield Problem(off.span, message, partial(repair.along_gain, norm) if last else None)
+            mending = partial(repair.along_gain, norm) if last else partial(resynthesis.along_gain, norm, c, off)
+            yield Problem(off.span, message, mending)
             continue
         plain = norm.owner.intent == "" and c.kind != "layer" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:

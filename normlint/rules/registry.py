@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from normlint.text.finding import Applicability, Fix, Span
@@ -28,6 +30,20 @@ class Problem:
     repair: Repair | None = None
     dtypes: tuple[str, ...] = ()  # where it shows in fewer than the rule says
     apart: bool = False  # another mistake than that of the rules which this one leaves it to
+
+
+class Fixes:
+    """The functions of a module of fixes, which is imported when one of them is called: most runs fix nothing."""
+
+    def __init__(self, module: str) -> None:
+        self._module = f"normlint.rules.repair.{module}"
+
+    def __getattr__(self, name: str) -> Callable[..., Fix | None]:
+        return partial(self._call, name)
+
+    def _call(self, name: str, *args: object) -> Fix | None:
+        function: Callable[..., Fix | None] = getattr(import_module(self._module), name)
+        return function(*args)
 
 
 Repair = Callable[["Tree"], "Fix | None"]  # None: the text can't be mended with certainty

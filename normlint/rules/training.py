@@ -10,10 +10,11 @@ from normlint.evaluate.monomial import Scalar, Step
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.gains import scales
-from normlint.rules.registry import Problem, rule
-from normlint.rules.repair.formula_gain import start_at_one
-from normlint.rules.repair.formula_gradient import attach
+from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
+
+gains = Fixes("formula_gain")
+gradient = Fixes("formula_gradient")
 
 
 @rule("NRM405", name="detached-statistic", fix=Applicability.SAFE)
@@ -54,10 +55,10 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
     than give names to values is left alone.
     """
-    for c in norm.judged if norm.meant and not norm.owner.keeps else ():
+    for c in norm.judged if norm.meant and not (norm.owner.keeps or norm.owner.undone) else ():
         step = _detaching(c)
         if step is not None:
-            yield Problem(step.span, "no gradient flows through the statistic", partial(attach, norm, c))
+            yield Problem(step.span, "no gradient flows through the statistic", partial(gradient.attach, norm, c))
 
 
 def _detaching(c: Computation) -> Step | None:
@@ -145,7 +146,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if norm.owner.filled_with_ones and g.offset == 1 and g.param.name == "weight":
             yield Problem(g.span, "1 + a weight that `_init_weights` fills with ones: the gain starts at 2")
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
-            repair = partial(start_at_one, norm, tuple(wrong.values()))
+            repair = partial(gains.start_at_one, norm, tuple(wrong.values()))
             yield Problem(g.span if g.offset else g.param.span, message, repair)
 
 

@@ -61,6 +61,11 @@ RENAMED: Final = re.compile(rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for wor
 # A subclass of one of torch's norms, which calls what it derives from.
 _DERIVED: Final = re.compile(r"nn\.(?:Layer|RMS)Norm\s*[,)]")
 _ABOVE: Final = re.compile(r"super\([^()]*\)\.forward\(")
+# A class that owns one of torch's norms and no other layer, and calls it.
+_CLASSES: Final = re.compile(r"^class\b[^\n]*\n(?:(?!\w)[^\n]*\n?)*", re.MULTILINE)
+_OWNED: Final = re.compile(r"self\.(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*(?:\w+\.)*([A-Z]\w*)\(")
+_NORMS: Final = ("LayerNorm", "RMSNorm")
+_WEIGHTLESS: Final = ("Dropout", "Identity", "Parameter")
 _UNCALLED: Final = rf"\.(?:{_WORDS})\b(?![ \t]*\()"
 _LIBRARY: Final = re.compile(r"\b(?:torch|aten|linalg|functional|F|np|numpy)\.\w+$")
 _BY_NAME: Final = rf"getattr\([^\n]{{0,120}}?,\s*[\"'](?:{_WORDS})[\"']"
@@ -75,10 +80,12 @@ def may_hold_norm(data: bytes | str) -> bool:
         data = data.encode("utf-8", "surrogatepass")
     if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
         data = _ESCAPE.sub(_unescaped, data)
+        if any(f"nn.{norm}(".encode() in data for norm in _NORMS):
+            return True
     if _reduces(data):
         return True
     text = data.decode("latin-1") if isinstance(data, bytes) else data
-    return bool(RENAMED.search(text) or any(_handed_on(text)) or any(_joined(text)))
+    return bool(RENAMED.search(text) or any(_handed_on(text)) or any(_joined(text)) or any(_wrapped(text)))
 
 
 def _handed_on(text: str) -> Iterator[int]:
@@ -90,6 +97,15 @@ def _handed_on(text: str) -> Iterator[int]:
         yield from (match.start() for match in _ABOVE.finditer(text))
     if "getattr(" in text:
         yield from (match.start() for match in _compiled(_BY_NAME).finditer(text))
+
+
+def _wrapped(text: str) -> Iterator[int]:
+    """Where a class calls the norm of torch that is its only layer."""
+    for match in _CLASSES.finditer(text) if any(f"nn.{norm}(" in text for norm in _NORMS) else ():
+        owned = [(name, of) for name, of in _OWNED.findall(match.group()) if of not in _WEIGHTLESS]
+        if len(owned) == 1 and owned[0][1] in _NORMS:
+            calls = re.compile(rf"self\.{owned[0][0]}\(")
+            yield from (call.start() for call in calls.finditer(text, *match.span()))
 
 
 def _joined(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
@@ -194,6 +210,11 @@ class Marks:
         for name in self.renamed:
             every += [match.start() for match in re.finditer(rf"\b{name}\(", self._text)]
         return sorted(every)
+
+    @cached_property
+    def wrapped(self) -> list[int]:
+        """Where classes call the one norm of torch that they own."""
+        return list(self._outside(_wrapped(self._text)))
 
     def reduces(self, span: Span) -> bool:
         """A reduction."""

@@ -46,9 +46,12 @@ class Meaning:
 class Job:
     """A norm to verify.
 
-    `program` is executed as it stands, on its own; `entry` is the dotted name of the class or function in it, `method`
-    the method to call on an instance ("forward"), "" for a function. `input`: the parameter that takes the tensor to
-    normalise, "" for the first. `needs`: why it can't be built, in words that follow "needs"; then there is no program.
+    `program` stands on its own but for files of its package: `path` is where its imports count from, "" where it needs
+    none. `entry` is the dotted name of the class or function in it, `method` the method to call on an instance
+    ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
+    `axis`: the one that must be told the axis, since its default is all. `module`: the file to import and execute in
+    place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `needs`: why it
+    can't be built, in words that follow "needs"; then there is no program.
     `spare`: what to verify where this can't be built (the norm's own lines instead of its class). `sweep`: besides the
     verdict, measure what a report draws.
     """
@@ -59,6 +62,9 @@ class Job:
     entry: str = ""
     method: str = ""
     input: str = ""
+    axis: str = ""
+    path: str = ""
+    module: str = ""
     needs: str = ""
     spare: Job | None = None
     sweep: bool = False
@@ -67,6 +73,11 @@ class Job:
     def swept(self) -> Job:
         """The same job with all that a report draws."""
         return replace(self, sweep=True, spare=self.spare and self.spare.swept)
+
+    def meaning_as(self, meant: Meaning) -> Job:
+        """The same norm, held to something else; where its gain and shift are, its own text tells."""
+        own = replace(meant, gain=self.meaning.gain, shift=self.meaning.shift)
+        return replace(self, meaning=own, spare=self.spare and self.spare.meaning_as(meant))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -46,3 +46,7 @@ class Subject(Protocol):
     ) -> Made:
         """A new norm as its constructor leaves it, then cast and moved; CannotBuildError where that isn't possible."""
         ...
+
+    def doubt(self) -> str:
+        """What it would need if an exception, or another shape, were our own doing; "" where it can't be."""
+        ...

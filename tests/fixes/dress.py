@@ -12,7 +12,7 @@ from typing import Final
 
 Look = Callable[[str], str]
 NARROW: Final = 40
-_COMMENT: Final = re.compile(r"  # line \d+$", re.MULTILINE)
+_COMMENT: Final = re.compile(r"^ *# line \d+\n|  # line \d+$", re.MULTILINE)
 
 
 def crlf(text: str) -> str:

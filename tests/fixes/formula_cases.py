@@ -221,6 +221,17 @@ ms = h.pow(2).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
+    "NRM404 a mean that is taken behind the squares": norm(
+        """
+ms = h.pow(2).mean(-1, keepdim=True)
+mean = h.mean(-1, keepdim=True)  # of the row
+return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+---
+mean = h.mean(-1, keepdim=True)  # of the row
+ms = (h - mean).pow(2).mean(-1, keepdim=True)
+return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
     "NRM404 no variance in an RMS norm": norm("""
 var = h.var(-1, keepdim=True, unbiased=False)
 return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight

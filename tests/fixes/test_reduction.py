@@ -23,11 +23,6 @@ STAYS = [
         module("ms = h.pow(2).mean()", Y, gain="self.weight[:, None, None]"),
     ),
     Case(
-        "one number is made to fit by other means",
-        "NRM101",
-        module("y = h * torch.rsqrt(h.pow(2).mean().expand_as(h) + self.eps)"),
-    ),
-    Case(
         "a statistic is used with its axis put back and without",
         "NRM102",
         module(
@@ -285,11 +280,59 @@ WRONG = [
 ]
 
 
+AGAIN = [
+    Case(
+        "the values are laid in a row before their mean",
+        "NRM101",
+        module("ms = h.pow(2).flatten().mean()", Y),
+        ((".flatten().mean()", ".mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "one number is spread over the input",
+        "NRM101",
+        module("y = h * torch.rsqrt(h.pow(2).mean().expand_as(h) + self.eps)"),
+        (("mean()", "mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "all axes are counted out",
+        "NRM101",
+        module("ms = torch.mean(h**2, dim=tuple(range(h.ndim)), keepdim=True)", Y),
+        (("tuple(range(h.ndim))", "-1"),),
+    ),
+    Case(
+        "a view as one row, and an L2 norm",
+        "NRM101",
+        module("n = h.reshape(-1).norm(2)", "y = h / (n * h.shape[-1] ** -0.5 + self.eps)"),
+        ((".reshape(-1).norm(2)", ".norm(2, -1, keepdim=True)"),),
+    ),
+    Case(
+        "the kept axis is squeezed away",
+        "NRM102",
+        module("ms = h.pow(2).mean(-1, keepdim=True).squeeze(-1)", Y),
+        (("mean(-1, keepdim=True).squeeze(-1)", "mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "both statistics lose their axis by a function",
+        "NRM102",
+        module(
+            "mean = torch.squeeze(h.mean(-1, keepdim=True), -1)",
+            "var = torch.squeeze(h.var(-1, False, keepdim=True), -1)",
+            "y = (h - mean) / torch.sqrt(var + self.eps)",
+            name="LayerNorm",
+        ),
+        (
+            ("torch.squeeze(h.mean(-1, keepdim=True), -1)", "h.mean(-1, keepdim=True)"),
+            ("torch.squeeze(h.var(-1, False, keepdim=True), -1)", "h.var(-1, False, keepdim=True)"),
+        ),
+    ),
+]
+
+
 @pytest.mark.parametrize("case", STAYS, ids=lambda case: case.says)
 def test_what_cannot_be_mended_with_certainty_is_left_alone(case: Case) -> None:
     stays(case)
 
 
-@pytest.mark.parametrize("case", [*EVERYTHING, *KEEPDIM, *WRONG], ids=lambda case: case.says)
+@pytest.mark.parametrize("case", [*EVERYTHING, *KEEPDIM, *WRONG, *AGAIN], ids=lambda case: case.says)
 def test_a_reduction_is_mended_in_the_spelling_of_the_file(case: Case) -> None:
     is_mended(case)

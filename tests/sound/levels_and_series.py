@@ -48,6 +48,20 @@ class TemporalNorm(nn.Module):
         s = torch.sqrt(x.var(dim=1, keepdim=True) + 1e-5)
         return (x - m) / s
 """,
+    "a series beside the mean and the deviation that bring it back": """
+class SeriesNorm(nn.Module):
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        std = x.std(dim=-1, keepdim=True) + 1e-5
+        return (x - mean) / std, mean, std
+""",
+    "a series whose mean and deviation are kept for the way back": """
+class SeriesNorm(nn.Module):
+    def forward(self, x):
+        self.mean = x.mean(dim=-1, keepdim=True)
+        self.std = x.std(dim=-1, keepdim=True) + 1e-5
+        return (x - self.mean) / self.std
+""",
     "neighbours around their centre, over the spread of the whole cloud": """
 class GeometricAffine(nn.Module):
     def __init__(self, c, eps=1e-5):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, Final
@@ -136,7 +137,8 @@ def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
 
 
 def _print(*_: Any, **__: Any) -> None:
-    """Nothing is printed."""
+    """Not what was meant to be printed, but that something was: one line, for those who listen to this process."""
+    sys.stdout.write("...\n")
 
 
 def _repr(value: Any) -> str:

@@ -100,7 +100,7 @@ class Reduction:
         here, there = self.tree.function(self.node), self.tree.function(other.node)
         return other.method == self.method, here is there, other.name == self.name
 
-    def _dim_by_place(self) -> bool:
+    def dim_by_place(self) -> bool:
         """An axis may come without its name here, and that is how the file has it."""
         before = PARAMETERS[self.name][1 if self.method else 0 : PARAMETERS[self.name].index("dim")]
         if any(n not in self.given or self.given[n].keyword for n in before) or self.name == "normalize":
@@ -138,7 +138,7 @@ class Reduction:
         if dim is not None:
             start, end = self.tree.with_parentheses(dim.value)
             return (Edit(Span(start, end), axis), *(self.kept() if keep else ()))
-        by_place = self._dim_by_place()
+        by_place = self.dim_by_place()
         numpy = self.numpy or (self.model is not None and self.model.given["dim"].keyword == "axis")
         new = [axis if by_place else f"{'axis' if numpy else 'dim'}={axis}"]
         if keep and "keepdim" not in self.given:

@@ -21,8 +21,10 @@ def at_the_call(
     """The casts around the only call of the private helper that all happens in; None where it isn't so."""
     names = {n.id if isinstance(n, ast.Name) else "" for n in entry.nodes}
     helpers = {scope(tree, n) for n in entry.nodes}
+    if len(names) != 1 or len(helpers) != 1:
+        return None
     name, helper = names.pop(), helpers.pop()
-    if names or helpers or not name or not isinstance(helper, Function) or not _private(tree, helper):
+    if not name or not isinstance(helper, Function) or not _private(tree, helper):
         return None
     call = _only_call(tree, helper)
     given = _argument(tree, helper, call, name) if call is not None else None

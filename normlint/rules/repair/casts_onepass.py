@@ -167,6 +167,8 @@ def _resquared(found: _OnePass, centred: str) -> str:
     """The square as it is spelled, of the centred input."""
     tree, one = found.tree, found.squared
     plain = centred.isidentifier()
+    if isinstance(one.node, ast.Call) and called(one.node) in ("mul", "multiply"):
+        return f"{centred}.pow(2)" if plain else f"({centred}).pow(2)"
     if one.twice or (isinstance(one.node, ast.BinOp) and isinstance(one.node.op, ast.Mult)):
         return f"{centred} * {centred}" if plain else f"({centred}).pow(2)"
     node, operand = tree.with_parentheses(one.node), tree.with_parentheses(one.operand)

@@ -2,110 +2,125 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Final
 
+import libcst as cst
+
 from normlint.evaluate.monomial import Step
 from normlint.norm.norm import HALF, Computation, Norm
-from normlint.rules.repair.formula_flow import bound_to_root, loads_of, named_a_root, products, read_once
-from normlint.rules.repair.formula_powers import Edits, flipped, scaled
-from normlint.rules.repair.formula_text import around, number
+from normlint.rules.repair.document import Changes, Document
+from normlint.rules.repair.flow import (
+    assignments,
+    bound_to_root,
+    loads,
+    named_a_root,
+    names_of,
+    products,
+    read_once,
+)
+from normlint.rules.repair.powers import flipped, scaled
+from normlint.rules.repair.spelling import Style, called, number
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Candidate, Trial
-from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Fix
 
 _POWERS: Final = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
+Change = tuple[str, Changes]
 
 
 def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Divide where it multiplies: turn the product round, or the root under it."""
-    return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree), Applicability.SAFE)
+    return tried(Trial(tree, norm, "NRM401", partly=True), _inversions(c, tree))
 
 
-def _inversions(c: Computation, tree: Tree) -> Iterator[Candidate]:
-    start = tree.at(c.statistic.span)
+def tried(trial: Trial, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
+    """The fix by the first of these changes that passes."""
+    document = trial.tree.document
+    candidates: Iterator[Candidate] = ((message, document.edits(change)) for message, change in changes)
+    return trial.first(candidates, applicability)
+
+
+def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
+    document, style = tree.document, Style(tree.text)
+    start = document.at(c.statistic.span)
     if start is None:
         return
-    steps, named = _steps(c), named_a_root(tree, start)
-    inverted = bool(steps) and steps[0].op == "recip"  # by a division, or by a reciprocal of what is named
-    divides = inverted and _ends_in_product(tree, steps[0])
+    steps, named = _steps(c, document), named_a_root(document, start)
+    inverted = bool(steps) and steps[0][0].op == "recip"  # by a division, or by a reciprocal of what is named
+    divides = inverted and _ends_in_product(steps[0][1])
     inner = steps[1:] if divides else steps
     if named and inverted:
-        inner = sorted(inner, key=partial(_nameless, tree))
-    roots = [("Turn the root the right way round", e) for s in inner for e in scaled(tree, s, Fraction(-1))]
+        inner = sorted(inner, key=partial(_nameless, document))
+    turn = partial(scaled, document, style, factor=Fraction(-1))
+    roots = [("Turn the root the right way round", e) for _, node in inner for e in turn(node)]
     if divides:
-        outer = [("Multiply by the inverse root", e) for e in scaled(tree, steps[0], Fraction(-1))]
+        outer = [("Multiply by the inverse root", e) for e in turn(steps[0][1])]
     else:
-        turned = (p for p in products(tree, start) if number(p.other) is None)
-        outer = [("Divide by the root", e) for p in turned for e in flipped(tree, p)]
-    first_inner = named and read_once(tree, start) if divides else inverted or not named
+        turned = (p for p in products(document, start) if number(p.other) is None)
+        outer = [("Divide by the root", e) for p in turned for e in flipped(style, p)]
+    first_inner = named and read_once(document, start) if divides else inverted or not named
     yield from (*roots, *outer) if first_inner else (*outer, *roots)
 
 
-def _nameless(tree: Tree, step: Step) -> bool:
+Taken = tuple[Step, cst.CSTNode | None]  # a step of the statistic, and where it is written
+
+
+def _nameless(document: Document, one: Taken) -> bool:
     """The step isn't taken where the value gets a name like rms, and what is called so should be so."""
-    stmt = tree.statement(tree.at(step.span) or tree.root)
-    return not (isinstance(stmt, ast.Assign) and bound_to_root(tree, stmt.value))
+    stmt = document.around(one[1], cst.Assign) if one[1] is not None else None
+    return stmt is None or not bound_to_root(document, stmt.value)
 
 
-def _ends_in_product(tree: Tree, step: Step) -> bool:
+def _ends_in_product(node: cst.CSTNode | None) -> bool:
     """The division is of a tensor, not of the 1 of `1 / root`."""
-    node = tree.at(step.span)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return not isinstance(node.left, ast.Constant)
-    return not (isinstance(node, ast.Call) and "reciprocal" in tree.source(node.func))
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
+        return number(node.left) is None
+    return called(node).rstrip("_") != "reciprocal"
 
 
-def _steps(c: Computation) -> list[Step]:
+def _steps(c: Computation, document: Document) -> list[Taken]:
     """Roots, powers and divisions of the statistic, the last first."""
-    return [s for s in reversed(c.own_steps()) if s.op in _POWERS and s.span != c.statistic.span]
+    steps = [s for s in reversed(c.own_steps()) if s.op in _POWERS and s.span != c.statistic.span]
+    return [(s, document.at(s.span, cst.AugAssign) or document.at(s.span)) for s in steps]
 
 
 def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """One square root: put in where there is none, taken away where there are two."""
-    return Trial(tree, norm, "NRM402", partly=True).first(_roots(c, tree), Applicability.SAFE)
+    return tried(Trial(tree, norm, "NRM402", partly=True), _roots(c, tree))
 
 
-def _roots(c: Computation, tree: Tree) -> Iterator[Candidate]:
+def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
+    document, style = tree.document, Style(tree.text)
     factor = -HALF / c.power
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
-    steps = _steps(c)
+    start = document.at(c.statistic.span)
     if factor == 2 and c.statistic.spelled.startswith("std") and all(e.power == HALF for e in c.eps):
-        yield from (("Take the variance under the root", e) for e in _variances(c, tree))
-    yield from ((message, e) for s in sorted(steps, key=partial(_keeps, tree)) for e in scaled(tree, s, factor))
-    yield from ((message, e) for e in _put_in(c, tree, factor))
-
-
-def _variances(c: Computation, tree: Tree) -> Iterator[Edits]:
-    """The variance for the deviation, also in the name that it is given."""
-    node = tree.at(c.statistic.span)
-    for edits in scaled(tree, Step("std", c.statistic.span), Fraction(2)):
-        yield (*edits, *(_renamed(tree, node) if node is not None else ()))
-
-
-def _renamed(tree: Tree, node: ast.expr) -> Edits:
-    stmt = tree.parent(node)
-    target = stmt.targets[0] if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 else None
-    if not isinstance(target, ast.Name) or not isinstance(stmt, ast.Assign) or "std" not in target.id:
-        return ()
-    name, function = target.id.replace("std", "var"), tree.function(node)
-    names = [n for n in walk(function or tree.root) if isinstance(n, ast.Name) and n.id == target.id]
-    taken = loads_of(tree, name, function) or sum(isinstance(n.ctx, ast.Store) for n in names) > 1
-    return () if taken else tuple(tree.replace(n, name) for n in names)
-
-
-def _keeps(tree: Tree, step: Step) -> bool:
-    """A plain root can go, unless a name says that it is one; other steps are changed only after that was tried."""
-    node = tree.at(step.span)
-    return step.op != "sqrt" or (node is not None and bound_to_root(tree, node))
-
-
-def _put_in(c: Computation, tree: Tree, factor: Fraction) -> Iterator[Edits]:
-    """A root around the value where it meets the product."""
-    start, name = tree.at(c.statistic.span), {HALF: "sqrt", -HALF: "rsqrt"}.get(factor)
+        for change in scaled(document, style, start, Fraction(2)):
+            yield "Take the variance under the root", {**change, **_renamed(document, start)}
+    for _, node in sorted(_steps(c, document), key=partial(_keeps, document)):
+        yield from ((message, change) for change in scaled(document, style, node, factor))
+    name = {HALF: "sqrt", -HALF: "rsqrt"}.get(factor)
     if start is not None and name is not None:
-        yield from (around(tree, product.value, name) for product in products(tree, start))
+        yield from ((message, {p.value: style.around(p.value, name)}) for p in products(document, start))
+
+
+def _renamed(document: Document, node: cst.BaseExpression | None) -> Changes:
+    """The variance's name, where the deviation's says std."""
+    stmt = document.parent(node) if node is not None else None
+    name = next(iter(names_of(stmt)), "")
+    if not isinstance(stmt, cst.Assign) or len(stmt.targets) != 1 or "std" not in name:
+        return {}
+    scope, new = document.scope(stmt), name.replace("std", "var")
+    given = [s for s in assignments(document, scope) if name in names_of(s)]
+    if len(given) > 1 or loads(document, new, scope):
+        return {}
+    return {n: n.with_changes(value=new) for n in document.below(scope, cst.Name) if n.value == name}
+
+
+def _keeps(document: Document, one: Taken) -> bool:
+    """A plain root can go, unless a name says that it is one; other steps are changed only after that was tried."""
+    step, node = one
+    return step.op != "sqrt" or (isinstance(node, cst.BaseExpression) and bound_to_root(document, node))

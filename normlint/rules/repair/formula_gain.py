@@ -2,102 +2,100 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from typing import Final
 
+import libcst as cst
+
 from normlint.norm.norm import Gain, Norm
-from normlint.rules.repair.formula_flow import called
-from normlint.rules.repair.formula_powers import Edits
-from normlint.rules.repair.formula_text import function, number, parenthesised
+from normlint.rules.repair.document import Changes, Document
+from normlint.rules.repair.formula import Change, tried
+from normlint.rules.repair.powers import renamed
+from normlint.rules.repair.spelling import Style, called, expression, number, placed, tight
 from normlint.rules.repair.tree import Tree
-from normlint.rules.repair.trial import Candidate, Trial
-from normlint.rules.repair.work import walk
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.rules.repair.trial import Trial
+from normlint.text.finding import Applicability, Fix
 
 _OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)
 _MADE: Final = {"ones": "zeros", "ones_like": "zeros_like", "ones_": "zeros_"}
 _OTHER: Final = _MADE | {new: old for old, new in _MADE.items()}
+_FILLED: Final = ("full", "full_like", "fill_", "constant_")
+_NUMBERS: Final = {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0", "1.": "0.", "0.": "1."}
 
 
 def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
     """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
-    several = zip(*(_candidates(norm, gain, tree) for gain in gains), strict=False)
-    together = ((ways[0][0], tuple(dict.fromkeys(e for _, edits in ways for e in edits))) for ways in several)
-    return Trial(tree, norm, "NRM406").first(together, Applicability.UNSAFE)
+    document, style = tree.document, Style(tree.text)
+    several = zip(*(_candidates(norm, gain, document, style) for gain in gains), strict=False)
+    together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
+    return tried(Trial(tree, norm, "NRM406"), together, Applicability.UNSAFE)
 
 
-def _candidates(norm: Norm, gain: Gain, tree: Tree) -> Iterator[Candidate]:
-    old = "ones" if gain.offset else "zeros"
-    if gain.offset and _handed_to_a_norm(tree, gain):
+def _candidates(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:
+    old, new = ("ones", "zeros") if gain.offset else ("zeros", "ones")
+    if gain.offset and _handed_to_a_norm(document, gain):
         return
     if gain.offset is None and _OFFSETS.search(norm.qualname):
-        yield "Scale by 1 + the weight, which starts at zeros", _with_one(tree, norm, gain)
-    edits = (*_made(tree, gain, old), *_filled(tree, gain, old))
-    new = "zeros" if old == "ones" else "ones"
-    yield f"Start the weight at {new}", edits
-    yield from ((f"Start the weight at {new}", (edit,)) for edit in edits)
+        yield "Scale by 1 + the weight, which starts at zeros", _with_one(document, norm, gain)
+    changes: Changes = {}
+    for call in (*_made(document, gain), *_filled(document, gain)):
+        changes |= _changed(style, call, old)
+    yield f"Start the weight at {new}", changes
+    yield from ((f"Start the weight at {new}", {node: change}) for node, change in changes.items())
 
 
-def _handed_to_a_norm(tree: Tree, gain: Gain) -> bool:
+def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
-    own = {n.name for n in walk(tree.root) if isinstance(n, ast.FunctionDef)}
-    calls = [n for n in walk(tree.root) if isinstance(n, ast.Call) and called(n).endswith("_norm")]
-    calls = [call for call in calls if called(call) not in own]
-    given = [a for call in calls for a in (*call.args, *(k.value for k in call.keywords))]
-    return any(isinstance(a, ast.Attribute) and a.attr == gain.param.name for a in given)
+    own = {n.name.value for n in document.everywhere(cst.FunctionDef)}
+    calls = [n for n in document.everywhere(cst.Call) if called(n).endswith("_norm") and called(n) not in own]
+    given = [a.value for call in calls for a in call.args]
+    return any(isinstance(v, cst.Attribute) and v.attr.value == gain.param.name for v in given)
 
 
-def _made(tree: Tree, gain: Gain, old: str) -> Edits:
-    """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like."""
-    node = tree.at(gain.param.span)
-    calls = [n for n in walk(node or ast.Pass()) if isinstance(n, ast.Call)]
-    return tuple(edit for call in calls[:2] for edit in _changed(tree, call, old))
+def _made(document: Document, gain: Gain) -> list[cst.Call]:
+    """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like, in nn.Parameter(…) or not."""
+    node = document.at(gain.param.span)
+    return document.below(node, cst.Call)[:2] if node is not None else []
 
 
-def _filled(tree: Tree, gain: Gain, old: str) -> Edits:
+def _filled(document: Document, gain: Gain) -> list[cst.Call]:
     """Where it is filled later: nn.init.ones_(self.weight), self.weight.data.fill_(1.0)."""
     attribute = re.compile(rf"\.{re.escape(gain.param.name)}\b")
-    found: list[Edit] = []
-    for node in walk(tree.root):
-        if isinstance(node, ast.Call) and called(node).endswith("_") and attribute.search(tree.source(node)):
-            found += _changed(tree, node, old)
-    return tuple(found)
+    calls = [n for n in document.everywhere(cst.Call) if called(n).endswith("_")]
+    return [n for n in calls if attribute.search(document.source(n))]
 
 
-def _changed(tree: Tree, call: ast.Call, old: str) -> Iterator[Edit]:
+def _changed(style: Style, call: cst.Call, old: str) -> Changes:
     """The call with the other first value."""
-    name, end = called(call), tree.span(call.func).end
-    if name in _OTHER and name.startswith(old) and isinstance(call.func, ast.Attribute):
-        yield Edit(Span(end - len(name), end), _OTHER[name])
-        return
-    by_name = function(tree, _OTHER.get(name, "")) if name.startswith(old) and not name.endswith("_") else ""
-    if by_name:
-        yield tree.replace(call.func, by_name)
-        return
-    filled = [k.value for k in call.keywords if k.arg in ("fill_value", "val", "value")] or call.args[-1:]
-    if name in ("full", "full_like", "fill_", "constant_") and filled:
-        value = number(filled[0])
-        if value == (1 if old == "ones" else 0):
-            yield tree.replace(filled[0], _other_number(tree.source(filled[0])))
+    name = called(call)
+    if name.startswith(old) and name in _OTHER:
+        if isinstance(call.func, cst.Name):
+            function = style.function(_OTHER[name])
+            return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
+        return {call.func: renamed(style, call, _OTHER[name].rstrip("_")).func}
+    filled = [a.value for a in call.args if a.keyword and a.keyword.value in ("fill_value", "val", "value")]
+    filled += [a.value for a in call.args[-1:]]
+    value = filled[0] if filled and name in _FILLED else None
+    if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
+        return {value: value.with_changes(value=_NUMBERS[value.value])}
+    return {}
 
 
-def _other_number(text: str) -> str:
-    return {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0"}.get(text.rstrip("."), "")
-
-
-def _with_one(tree: Tree, norm: Norm, gain: Gain) -> Edits:
+def _with_one(document: Document, norm: Norm, gain: Gain) -> Changes:
     """`self.weight` as `(1 + self.weight)`, where the norm uses it once."""
-    holder = tree.around(norm.span, ast.ClassDef)
-    attributes = [n for n in walk(holder or ast.Pass()) if isinstance(n, ast.Attribute)]
-    used = [n for n in attributes if n.attr == gain.param.name and isinstance(n.ctx, ast.Load)]
+    node = document.at(norm.span)
+    holder = document.around(node, cst.ClassDef) if node is not None else None
+    found = document.below(holder, cst.Attribute) if holder is not None else []
+    used = [n for n in found if n.attr.value == gain.param.name and not _bound(document, n)]
     if len(used) != 1:
-        return ()
-    node = used[0]
-    value = tree.parent(node) if isinstance(tree.parent(node), ast.Attribute) else None
-    whole = tree.parent(value) if value is not None else node
-    if not isinstance(whole, ast.expr):
-        return ()
-    argument = isinstance(tree.parent(whole), ast.Call) or parenthesised(tree, whole)
-    return tree.wrap(whole, "1 + " if argument else "(1 + ", "" if argument else ")")
+        return {}
+    whole: cst.BaseExpression = used[0]
+    cast = document.parent(document.parent(whole) or whole)
+    if isinstance(document.parent(whole), cst.Attribute) and isinstance(cast, cst.BaseExpression):
+        whole = cast  # self.weight.float()
+    return {whole: placed(document, whole, expression("1 + {w}", w=tight(whole)))}
+
+
+def _bound(document: Document, node: cst.Attribute) -> bool:
+    return isinstance(next(document.above(node), None), cst.AssignTarget | cst.AnnAssign)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from normlint.rules.repair.formula_flow import called, names_of
-from normlint.rules.repair.formula_text import function, tight
-from normlint.rules.repair.tree import SUM, Function, Tree
-from normlint.rules.repair.work import walk
-from normlint.text.finding import Edit, Span
+import libcst as cst
+
+from normlint.rules.repair.document import Document
+from normlint.rules.repair.flow import assignments, names_of
+from normlint.rules.repair.spelling import Style, called, tight
 from normlint.text.frozen import dataclass
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
@@ -19,93 +18,63 @@ _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Names of centred values and of means in a function, and means that are written out; the last first."""
+    """Centred values and means in a function that have names, and means that are written out; the last first."""
 
-    centred: tuple[str, ...]
-    means: tuple[str, ...]
-    written: tuple[str, ...]
+    centred: tuple[cst.BaseExpression, ...]
+    means: tuple[cst.BaseExpression, ...]
 
 
-def known_means(tree: Tree, node: ast.expr) -> Means:
+def known_means(document: Document, node: cst.CSTNode) -> Means:
     """What the function of the node has."""
-    holder = tree.function(node) or tree.root
-    statements = list(_assignments(holder))[::-1]
-    centred = (name for s in statements if subtraction(s.value) is not None for name in names_of(s))
-    means = (name for s in statements if holds_mean(s.value) for name in names_of(s)[-1:])
-    differences = [n for n in walk(holder) if isinstance(n, ast.expr) and subtraction(n) is n]
-    inline = [subtrahend(n) for n in differences]
-    written = (tight(tree, n, SUM + 1) for n in inline if n is not None and not isinstance(n, ast.Name))
-    return Means(_each(centred), _each(means), _each(written))
+    scope = document.scope(node)
+    statements = assignments(document, scope)[::-1]
+    centred = [name for s in statements if sides(s.value) for name in names_of(s)]
+    means = [name for s in statements if holds_mean(document, s.value) for name in names_of(s)[-1:]]
+    found = [sides(n) for n in document.below(scope, cst.BaseExpression)]
+    written = [pair[1] for pair in found if pair and not isinstance(pair[1], cst.Name)]
+    return Means(_names(centred), (*_names(means), *written))
 
 
-def _each(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in names if name != "_"))
+def _names(found: Iterable[str]) -> tuple[cst.BaseExpression, ...]:
+    return tuple(cst.Name(name) for name in dict.fromkeys(found) if name != "_")
 
 
-def _assignments(holder: Function | ast.Module) -> Iterator[ast.Assign | ast.AnnAssign]:
-    found = [n for n in walk(holder) if isinstance(n, ast.Assign | ast.AnnAssign)]
-    return iter(sorted(found, key=lambda n: n.lineno))
-
-
-def holds_mean(value: ast.expr | None) -> bool:
+def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:
     """A mean, or a sum over a count, is taken in the expression, and nothing is centred by it."""
-    return value is not None and any(called(n) in _MEANS for n in walk(value)) and subtraction(value) is None
+    taken = value is not None and any(called(n) in _MEANS for n in document.below(value, cst.Call))
+    return taken and sides(value) is None
 
 
-def subtraction(node: ast.expr | None) -> ast.expr | None:
-    """The expression, where it is a difference: a - b, a.sub(b), torch.sub(a, b)."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
-        return node
-    return node if called(node) in ("sub", "subtract") else None
+def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """Minuend and subtrahend of a difference: a - b, a.sub(b), torch.sub(a, b)."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract):
+        return node.left, node.right
+    if not isinstance(node, cst.Call) or called(node) not in ("sub", "subtract") or not node.args:
+        return None
+    values = [a.value for a in node.args]
+    if len(values) == 1 and isinstance(node.func, cst.Attribute):
+        values.insert(0, node.func.value)
+    return (values[0], values[1]) if len(values) == 2 else None
 
 
-def subtrahend(node: ast.expr) -> ast.expr | None:
-    """What a difference subtracts."""
-    if isinstance(node, ast.BinOp):
-        return node.right
-    return node.args[-1] if isinstance(node, ast.Call) and node.args else None
-
-
-def by_method(tree: Tree, call: ast.Call) -> bool:
+def by_method(document: Document, style: Style, call: cst.Call) -> bool:
     """A method of a tensor, not a function of torch."""
-    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-    torch = function(tree, "mean").removesuffix(".mean")
-    return receiver is not None and tree.source(receiver) != torch
+    torch = style.function("mean").removesuffix(".mean")
+    return isinstance(call.func, cst.Attribute) and document.source(call.func.value) != torch
 
 
-def arguments_of(tree: Tree, call: ast.Call) -> list[str]:
-    """The arguments of a reduction that a mean takes as well, without the tensor."""
-    given = call.args if by_method(tree, call) else call.args[1:]
-    keywords = [tree.source(k) for k in call.keywords if k.arg not in _OF_VARIANCES]
-    return [*(tree.source(a) for a in given), *keywords]
-
-
-def mean_of(tree: Tree, target: ast.expr, statistic: ast.expr) -> str:
-    """The target's mean, spelled as the statistic is; empty where that can't be said."""
-    if not isinstance(statistic, ast.Call):
-        return ""
-    arguments = arguments_of(tree, statistic)
-    if not any("keepdim" in a for a in arguments) and "True" not in arguments:
-        arguments.append("keepdim=True")
-    if by_method(tree, statistic):
-        return f"{tight(tree, target)}.mean({', '.join(arguments)})"
-    spelled = tree.source(statistic.func)
-    name = spelled[: len(spelled) - len(called(statistic))] + "mean"
-    return f"{name}({', '.join([tree.source(target), *arguments])})" if "." in name else ""
-
-
-def deleted(tree: Tree, stmt: ast.stmt) -> Edit:
-    """The statement's lines go, with the comment behind it; among others on its line, it becomes `pass`."""
-    start, end = tree.span(stmt)
-    first, last = tree.text.rfind("\n", 0, start) + 1, tree.text.find("\n", end) + 1
-    behind = tree.text[end:last].strip()
-    whole = not tree.text[first:start].strip() and last and (not behind or behind.startswith("#"))
-    return Edit(Span(first, last), "") if whole else Edit(Span(start, end), "pass")
-
-
-def line_of(tree: Tree, stmt: ast.stmt) -> str:
-    """The statement with the comment behind it."""
-    start, end = tree.span(stmt)
-    last = tree.text.find("\n", end)
-    behind = tree.text[end:last].rstrip() if last >= 0 else ""
-    return tree.text[start:end] + (behind if behind.lstrip().startswith("#") else "")
+def averaged(
+    document: Document, style: Style, call: cst.Call, target: cst.BaseExpression, *, keep: bool = True
+) -> cst.BaseExpression | None:
+    """The target's mean, spelled as the call of a variance is; None where that can't be said."""
+    method = by_method(document, style, call)
+    given = [a for a in call.args if not (a.keyword and a.keyword.value in _OF_VARIANCES)][0 if method else 1 :]
+    args = [a.with_changes(comma=cst.MaybeSentinel.DEFAULT) for a in given]
+    kept = any("keepdim" in document.source(a) or document.source(a) == "True" for a in given)
+    if keep and not kept:
+        args += cst.ensure_type(cst.parse_expression("f(keepdim=True)"), cst.Call).args
+    if method:
+        return cst.Call(cst.Attribute(tight(target), cst.Name("mean")), args)
+    if not isinstance(call.func, cst.Attribute):
+        return None
+    return cst.Call(call.func.with_changes(attr=cst.Name("mean")), [cst.Arg(target), *args])

@@ -2,94 +2,66 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from typing import Final
 
+import libcst as cst
+
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.repair.formula_flow import called, definitions, products
-from normlint.rules.repair.formula_powers import Edits
-from normlint.rules.repair.formula_text import around, function, number, parenthesised, tight
-from normlint.rules.repair.tree import ATOM, Tree, binding
-from normlint.rules.repair.trial import Candidate, Trial
-from normlint.rules.repair.work import walk
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.rules.repair.document import Changes, Document
+from normlint.rules.repair.flow import definitions, products
+from normlint.rules.repair.formula import Change, tried
+from normlint.rules.repair.spelling import Style, call_of, called, expression, number, placed, tight
+from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.trial import Trial
+from normlint.text.finding import Fix
 
 _SQUARES: Final = re.compile(r"^s$|sq|squares|pow", re.IGNORECASE)
-_WAYS: Final = {
-    "method": re.compile(r"\.pow\(2\)"),
-    "power": re.compile(r"\*\* ?2\b"),
-    "square": re.compile(r"(?<!torch)\.square\(\)"),
-    "torch": re.compile(r"\btorch\.square\("),
-}
 
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Average the squares; take the root as well where nothing but the mean was divided by."""
-    return Trial(tree, norm, "NRM403", partly=True).first(_candidates(c, tree), Applicability.SAFE)
+    return tried(Trial(tree, norm, "NRM403", partly=True), _candidates(c, tree.document, Style(tree.text)))
 
 
-def _candidates(c: Computation, tree: Tree) -> Iterator[Candidate]:
-    inner, start = tree.at(c.statistic.inner_span), tree.at(c.statistic.span)
+def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+    inner, start = document.at(c.statistic.inner_span), document.at(c.statistic.span)
     if inner is None or start is None:
         return
-    squares = [*_in_place_of_abs(tree, inner), *_at_definition(tree, inner), _squared(tree, inner)]
-    yield from (("Take the L2 norm", edits) for edits in _order_two(tree, start))
+    squares = [*_in_place_of_abs(document, style, inner), *_at_definition(document, style, inner)]
+    squares.append({inner: placed(document, inner, style.squared(inner))})
+    yield from (("Take the L2 norm", change) for change in _order_two(start))
     if c.power == -1:  # x / mean(|x|)
-        roots = [around(tree, p.value, "sqrt") for p in products(tree, start)]
-        yield from (("Divide by the root of the mean square", (*s, *r)) for s in squares for r in roots)
+        roots: list[Changes] = [{p.value: lambda u: style.around(u, "sqrt")} for p in products(document, start)]
+        yield from (("Divide by the root of the mean square", {**s, **r}) for s in squares for r in roots)
     yield from (("Average the squares", s) for s in squares)
 
 
-def _way(tree: Tree) -> str:
-    """How squares are written in this text; `pow(2)` where there are none."""
-    counts = {way: len(pattern.findall(tree.text)) for way, pattern in _WAYS.items()}
-    return max(counts, key=lambda way: counts[way])
-
-
-def _squared(tree: Tree, node: ast.expr) -> Edits:
-    way = _way(tree)
-    if way == "torch" and (name := function(tree, "square")):
-        return tree.wrap(node, f"{name}(", ")")
-    end = tree.with_parentheses(node).end
-    atom = parenthesised(tree, node) or binding(node) >= ATOM
-    before, after = ("", "") if atom else ("(", ")")
-    if way == "power":
-        held = isinstance(tree.parent(node), ast.Attribute)
-        return tree.wrap(node, "(" * held + before, f"{after} ** 2" + ")" * held)
-    call = ".square()" if way == "square" else ".pow(2)"
-    return (Edit(Span(end, end), call),) if atom else tree.wrap(node, "(", f"){call}")
-
-
-def _in_place_of_abs(tree: Tree, inner: ast.expr) -> Iterator[Edits]:
+def _in_place_of_abs(document: Document, style: Style, inner: cst.BaseExpression) -> Iterator[Changes]:
     """Squares where absolute values stand, here or where the name was given."""
-    for whole in (inner, *definitions(tree, inner)):
-        for node in walk(whole):
-            if isinstance(node, ast.Call) and called(node) in ("abs", "absolute", "fabs", "abs_"):
-                yield from _from_abs(tree, node)
+    for whole in (inner, *definitions(document, inner)):
+        for node in document.below(whole, cst.Call):
+            if called(node) in ("abs", "absolute", "fabs", "abs_"):
+                yield {node: _from_abs(style, node)}
 
 
-def _from_abs(tree: Tree, node: ast.Call) -> Iterator[Edits]:
-    span, name = tree.span(node), tree.span(node.func)
-    if isinstance(node.func, ast.Attribute) and not node.args:
-        call = "square()" if _way(tree) in ("square", "torch") else "pow(2)"
-        yield (Edit(Span(name.end - len(node.func.attr), span.end), call),)
-    elif by_name := function(tree, "square"):
-        yield (Edit(name, by_name),)
-    elif len(node.args) == 1:
-        yield (tree.replace(node, f"{tight(tree, node.args[0])}.pow(2)"),)
+def _from_abs(style: Style, node: cst.Call) -> cst.BaseExpression:
+    if isinstance(node.func, cst.Attribute) and not node.args:
+        return style.squared_by_method(node.func.value)
+    function, value = style.function("square"), node.args[0].value
+    return call_of(function, value) if function else expression("{x}.pow(2)", x=tight(value))
 
 
-def _at_definition(tree: Tree, inner: ast.expr) -> Iterator[Edits]:
+def _at_definition(document: Document, style: Style, inner: cst.BaseExpression) -> Iterator[Changes]:
     """`squares = x` wants its square there."""
-    if isinstance(inner, ast.Name) and _SQUARES.search(inner.id):
-        yield from (_squared(tree, value) for value in definitions(tree, inner))
+    if isinstance(inner, cst.Name) and _SQUARES.search(inner.value):
+        yield from ({value: style.squared(value)} for value in definitions(document, inner))
 
 
-def _order_two(tree: Tree, start: ast.expr) -> Iterator[Edits]:
+def _order_two(start: cst.BaseExpression) -> Iterator[Changes]:
     """The L2 norm for the L1 norm."""
-    if isinstance(start, ast.Call):
-        named = [k.value for k in start.keywords if k.arg in ("p", "ord")]
-        orders = [a for a in (*named, *start.args[:2]) if number(a) == 1]
-        yield from ((tree.replace(order, "2"),) for order in orders[:1])
+    if isinstance(start, cst.Call):
+        named = [a.value for a in start.args if a.keyword and a.keyword.value in ("p", "ord")]
+        orders = [v for v in (*named, *(a.value for a in start.args[:2] if not a.keyword)) if number(v) == 1]
+        yield from ({order: cst.Integer("2")} for order in orders[:1])

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Repair
+from normlint.rules.repair.callers import beside
 from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.trial import Trial
 from normlint.rules.repair.work import NOW, Spent, Work
 from normlint.text.finding import Applicability, Finding, Fix, Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.module import Uses
 
 
 class Mender:
     """One unit's text, parsed when the first repair asks for it."""
 
-    def __init__(self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...], *, snippet: bool = False) -> None:
+    def __init__(
+        self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...], *, snippet: bool = False, uses: Uses = ()
+    ) -> None:
         self._text = text
         self._snippet = snippet
+        self._uses = uses
         self._norms = norms
         self._judged = judged
         self._work = Work()
@@ -27,7 +35,7 @@ class Mender:
     @cached_property
     def _tree(self) -> Tree | None:
         try:
-            return Tree(self._text, snippet=self._snippet)
+            return Tree(self._text, snippet=self._snippet, uses=self._uses)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
@@ -35,25 +43,45 @@ class Mender:
         """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
         if self._tree is None:
             return None
+        self._tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
         before = NOW.set(self._work)
         try:
-            fixes = {repair(self._tree) if repair else None for repair in repairs}
+            fix = self._made(self._tree, repairs)
+            if fix is None or not fix.edits or not self._helps(self._tree, finding, fix):
+                return None
         except Spent:
             return None
         finally:
             NOW.reset(before)
+        other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
+        if not other:
+            return fix
+        return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
+
+    def _made(self, tree: Tree, repairs: Sequence[Repair | None]) -> Fix | None:
+        """The one fix that all repairs are agreed on."""
+        fixes = {repair(tree) if repair else None for repair in repairs}
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()
-        if fixes or fix is None or not fix.edits:
-            return None
-        return fix if self._agreed(finding) else replace(fix, applicability=Applicability.DISPLAY)
+        return None if fixes else fix
 
-    def _agreed(self, finding: Finding) -> bool:
+    def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
+        """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
+        norms = [self._norms[number] for number in finding.norms]
+        return all(Trial(tree, norm, finding.code).helps(fix.edits, finding.message) for norm in norms)
+
+    def _disagrees(self, finding: Finding) -> str:
+        """A norm that runs through the same statistic and has no such finding."""
         reporting = [self._norms[number] for number in finding.norms]
         places = {c.statistic.span for norm in reporting for c in norm.computations}
         keys = {(norm.qualname, norm.span) for norm in reporting}
-        return all(self._through.get(place, keys) <= keys for place in places)
+        return next((name for place in places for name, _ in self._through.get(place, keys) - keys), "")
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        """What is a norm by itself, by name."""
+        return frozenset(n.qualname for n in self._norms if n.main.returned and not n.main.partial)
 
     @cached_property
     def _through(self) -> dict[Span, set[tuple[str, Span]]]:

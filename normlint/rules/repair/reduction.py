@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from normlint.evaluate.monomial import Centred, Input, Stat
 from normlint.norm.norm import Count, Norm
 from normlint.rules.repair.calls import RESHAPES, Reduction, reductions, reshaped
-from normlint.rules.repair.casts_edits import first_operand
 from normlint.rules.repair.eps_scope import constructor, default, parameters
 from normlint.rules.repair.lengths import bindings, number, to_last, uses
-from normlint.rules.repair.tree import ATOM, Tree, binding, called
+from normlint.rules.repair.tree import Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
@@ -19,14 +18,13 @@ from normlint.text.finding import Applicability, Edit, Fix, Span
 def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction over everything: over the last axis, which is kept."""
     call = Reduction.at(tree, stat.span)
-    if not _features_last(norm):
+    if not features_last(norm):
         return None
     if call is None:
         return _pattern(tree, stat)
-    flat = _flattened(call)
-    if stat.layout and not flat:
+    if stat.layout or call.source("dim") not in (None, "None", "()"):
         return None
-    axis = _axis_of_other(norm, stat, call) or ("" if _takes_axis(norm, call) else "-1")
+    axis = _axis_of_other(norm, stat, call) or ("" if takes_axis(norm, call) else "-1")
     if not axis:
         return None
     again = _put_back(tree, call.node)
@@ -36,10 +34,10 @@ def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     if lengths is None:
         return None
     edits = call.over(axis, keep=not again)
-    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*flat, *edits, *lengths))
+    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths))
 
 
-def _takes_axis(norm: Norm, call: Reduction) -> bool:
+def takes_axis(norm: Norm, call: Reduction) -> bool:
     """No gain says where the features lie, and the axis may be what a parameter was meant for."""
     if norm.main.gains:
         return False
@@ -60,43 +58,17 @@ def _laid_out(node: ast.AST, names: set[str]) -> bool:
     return shaped and isinstance(node.value, ast.Name) and node.value.id in names  # type: ignore[attr-defined]
 
 
-def _flattened(call: Reduction) -> tuple[Edit, ...]:
-    """The edits that take what is reduced as it was before it was made one axis."""
-    node = call.input
-    tensor = first_operand(call.tree, node) if isinstance(node, ast.Call) and not node.keywords else None
-    if tensor is None or not isinstance(node, ast.Call):
-        return ()
-    shape = [call.tree.source(a) for a in node.args if a is not tensor]
-    if shape != {"flatten": [], "ravel": [], "view": ["-1"], "reshape": ["-1"]}.get(called(node)):
-        return ()
-    whole, kept = call.tree.span(node), call.tree.with_parentheses(tensor)
-    open_, close = ("(", ")") if call.method and binding(tensor) < ATOM and kept == call.tree.span(tensor) else ("", "")
-    return Edit(Span(whole.start, kept.start), open_), Edit(Span(kept.end, whole.end), close)
-
-
 def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction that loses its axis: it is kept."""
-    if any(other.keepdim for other in _stats(norm) if other.span == stat.span):
+    if any(other.keepdim for other in stats(norm) if other.span == stat.span):
         return None  # put back where one use needs it, so that the others need it there, too
     node = tree.at(stat.span)
     call = Reduction.at(tree, stat.span)
-    squeezed = _squeezed(tree, call) if call else None
-    if squeezed:
-        return _fix("Keep the reduced axis: no `squeeze`", squeezed)
     if node is None or reshaped(tree, node):
         return None
     if call is None:
         return _pattern(tree, stat) or _unsqueezed(tree, node, stat)
     return _fix("Keep the reduced axis: `keepdim=True`", call.kept())
-
-
-def _squeezed(tree: Tree, call: Reduction) -> tuple[Edit, ...]:
-    """The edits that leave the axis which was kept."""
-    holder = tree.parent(call.node)
-    away = tree.parent(holder) if isinstance(holder, ast.Attribute) and holder.attr == "squeeze" else None
-    if call.source("keepdim") != "True" or not isinstance(away, ast.Call):
-        return ()
-    return (Edit(Span(tree.with_parentheses(call.node).end, tree.span(away).end), ""),)
 
 
 def _unsqueezed(tree: Tree, node: ast.expr, stat: Stat) -> Fix | None:
@@ -202,7 +174,8 @@ def _shown(call: Reduction, edits: tuple[Edit, ...]) -> str:
     return f"`{call.name}({said})`" if not set(call.given) - {"input"} else f"`{said}`"
 
 
-def _stats(norm: Norm) -> Iterator[Stat]:
+def stats(norm: Norm) -> Iterator[Stat]:
+    """The statistics and centres of a norm, with the centres inside the statistics."""
     for c in norm.computations:
         yield c.statistic
         yield from (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
@@ -218,7 +191,7 @@ def _wrong(norm: Norm) -> Iterator[Stat]:
             yield stat
 
 
-def _features_last(norm: Norm) -> bool:
+def features_last(norm: Norm) -> bool:
     """Nothing says that the features lie elsewhere."""
     gains = [g.param for c in norm.computations for g in c.gains]
     return all(p.axis == "last" and (p.shape is None or len(p.shape) <= 1) for p in gains)

@@ -11,11 +11,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice, takewhile
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from normlint.rules.repair.work import NOW, Work
 from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
+
+if TYPE_CHECKING:
+    from normlint.evaluate.module import Uses
+    from normlint.rules.repair.document import Document
 
 N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
@@ -38,9 +42,11 @@ ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0
 class Tree:
     """A unit's text, parsed, with the way from spans to nodes and back."""
 
-    def __init__(self, text: str, *, snippet: bool = False) -> None:
+    def __init__(self, text: str, *, snippet: bool = False, uses: Uses = ()) -> None:
         self.text = text
         self.snippet = snippet
+        self.uses = uses
+        self.owners: frozenset[str] = frozenset()  # names of the norms with the finding that is being mended
         self.root = ast.parse(text)
         self._known: dict[object, Any] = {}
 
@@ -49,6 +55,13 @@ class Tree:
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]  # type: ignore[no-any-return]
+
+    @cached_property
+    def document(self) -> Document:
+        """The text for fixes that change nodes of libcst, which is imported only then."""
+        from normlint.rules.repair.document import Document
+
+        return Document(self.text, [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body])
 
     @cached_property
     def _lines(self) -> tuple[int, ...]:

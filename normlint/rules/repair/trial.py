@@ -5,24 +5,30 @@ A repair that has several ways to mend a norm lists them, the most natural first
 
 from __future__ import annotations
 
-import ast
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
+from normlint.evaluate.module import Module
+from normlint.norm.blocks import blocks, reinitialises
+from normlint.norm.kept import norms
 from normlint.norm.norm import HALF, Norm
 from normlint.rules.registry import RULES
+from normlint.rules.repair.callers import beside
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.work import STEP, took
 from normlint.text.edit import apply
-from normlint.text.finding import Applicability, Edit, Fix
+from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
 
 MOST: Final = 24  # candidates tried for one finding
 Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
+_Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,9 @@ class Trial:
     partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
     def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
-        """The fix by the first candidate that passes."""
+        """The fix by the first candidate that passes, rather one that changes nothing else."""
         tried: dict[tuple[Edit, ...], str] = {}
+        second: Fix | None = None
         for message, edits in candidates:
             if not edits or edits in tried:
                 continue
@@ -46,7 +53,11 @@ class Trial:
                 break
             tried[edits] = message
             if self.passes(edits):
-                return Fix(message, edits, applicability)
+                if not beside(self.tree, edits, self.tree.owners, ()):
+                    return Fix(message, edits, applicability)
+                second = second or Fix(message, edits, applicability)
+        if second is not None:
+            return second
         edits = next(self._in_part(tried), ()) if self.partly else ()
         return Fix(tried[edits], edits, applicability) if edits else None
 
@@ -63,8 +74,7 @@ class Trial:
         codes = set(_codes(mended)) if mended is not None else {self.code}
         if mended is None or self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
             return ()
-        said, says = _said(_norms(self.tree.text, self.tree.snippet)), _said(_edited(self.tree, edits))
-        new = list(says - said)
+        new = list(self._read(edits).new)
         hidden = self.code in _HIDING  # without squares no other rule for formulas speaks
         own = all(name == self.norm.qualname and (hidden or code[:4] != self.code[:4]) for name, code in new)
         return tuple(code for _, code in new) if own else ()
@@ -74,43 +84,104 @@ class Trial:
 
         `left`: how often it may still speak.
         """
-        before, after = _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits)
         mended = self.mended(edits)
         if mended is None or not _alike(self, mended) or list(_codes(mended)).count(self.code) > left:
             return False
-        said, says = _said(before), _said(after)
-        return all(count <= said[key] for key, count in says.items())
+        return not self._read(edits).new
+
+    def helps(self, edits: tuple[Edit, ...], message: str) -> bool:
+        """Is this said of the norm less often, or is it no norm of the text's own any more?
+
+        Of its own it may show what the finding hid; of other norms nothing new may be said.
+        """
+        read = self._read(edits)
+        mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
+        fewer = mended is None or self._times(mended, message) < self._times(self.norm, message)
+        return fewer and all(name in owners or name == self.norm.qualname for name, _ in read.new)
+
+    def _times(self, norm: Norm, message: str) -> int:
+        check = RULES[self.code].check
+        return sum(problem.message == message for problem in check(norm)) if check is not None else 0
 
     def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
         """The norm as it is after the edits."""
-        return _counterpart(self.norm, _norms(self.tree.text, self.tree.snippet), _edited(self.tree, edits))
+        read = self._read(edits)
+        return _counterpart(self.norm, read.before, read.after)
+
+    def _read(self, edits: tuple[Edit, ...]) -> _Read:
+        """What is read around the norm and the edits before they are made, and afterwards."""
+        tree, place = self.tree, self.norm.main.statistic.span
+        return tree.once((place, edits), lambda: _Read(*_read(tree, (place, *(edit.span for edit in edits)), edits)))
 
 
-@lru_cache(maxsize=32)
-def _norms(text: str, snippet: bool) -> tuple[Norm, ...]:
-    from normlint.evaluate.module import Module  # libcst comes in here
-    from normlint.norm.collect import norms
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What of a text is to be read for a trial; `here` brings a place of the text to the part, `home` back."""
 
-    module = Module(text, snippet)
-    found = norms(module)
-    took(module.spent * STEP)
-    return found
+    text: str
+    here: Callable[[Span, str], Span | None]
+    home: Callable[[Span], Span]
+    reinitialised: frozenset[str] | None
+
+    def norms(self, tree: Tree, edits: Sequence[Edit]) -> Iterator[tuple[Span, Norm]]:
+        """The part's norms after the edits that are made in it, and where they were if none is."""
+        own = [replace(e, span=span) for e in edits if (span := self.here(e.span, tree.text)) is not None]
+        text = apply(self.text, own)
+        for block in blocks(text):
+            took(len(block.text))
+            begin, callers = block.begin, dict(block.callers)
+            module = Module(block.text, tree.snippet, self.reinitialised, begin, callers, uses=tree.uses)
+            yield from ((self.home(block.home(norm.span)), norm) for norm in norms(module))
+            took(module.spent * STEP)
 
 
-def _edited(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Norm, ...]:
-    took(len(tree.text))
+class _Read(NamedTuple):
+    """The norms around edits before and after, and what rules say of them afterwards that they didn't say before."""
+
+    before: _Norms
+    after: _Norms
+    new: Counter[tuple[str, str]]
+
+
+def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> Iterator[Any]:
+    """Of the blocks that hold the places; of the whole text where they don't hold them all."""
+    cut = tree.once("parts", lambda: _cut(tree))
+    held = [[part for part in _near(cut, place) if part.here(place, tree.text) is not None] for place in places]
+    whole = _Part(tree.text, lambda span, _: span, lambda span: span, reinitialises(tree.text))
+    parts = list({id(part): part for some in held for part in some}.values()) if all(held) else [whole]
+    before = [tree.once(part.text, lambda part=part: _norms(tree, part)) for part in parts]  # type: ignore[misc]
+    after = [_norms(tree, part, edits) for part in parts]
+    yield tuple(chain(*before))
+    yield tuple(chain(*after))
+    yield sum((_said(now) for now in after), Counter()) - sum((_said(was) for was in before), Counter())
+
+
+def _cut(tree: Tree) -> dict[int, list[_Part]]:
+    """The blocks of the text by where the statements start that they hold."""
+    found: dict[int, list[_Part]] = {}
+    for block in blocks(tree.text):
+        part = _Part(block.text, block.here, block.home, block.reinitialised)
+        for origin in block.origins:
+            found.setdefault(origin, []).append(part)
+    return dict(sorted(found.items()))
+
+
+def _near(cut: dict[int, list[_Part]], place: Span) -> list[_Part]:
+    starts = list(cut)
+    return cut[starts[number - 1]] if (number := bisect_right(starts, place.start)) else []
+
+
+def _norms(tree: Tree, part: _Part, edits: Sequence[Edit] = ()) -> _Norms:
     try:
-        text = apply(tree.text, edits)
-        ast.parse(text)
+        return tuple(part.norms(tree, edits))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return ()
-    return _norms(text, tree.snippet)
 
 
-def _counterpart(norm: Norm, before: tuple[Norm, ...], after: tuple[Norm, ...]) -> Norm | None:
+def _counterpart(norm: Norm, before: _Norms, after: _Norms) -> Norm | None:
     """The norm as it is after the edits: of the same name, and as many before it."""
-    spans = [one.span for one in before if one.qualname == norm.qualname]
-    now = [one for one in after if one.qualname == norm.qualname]
+    spans = [span for span, one in before if one.qualname == norm.qualname]
+    now = [one for _, one in after if one.qualname == norm.qualname]
     return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
@@ -128,8 +199,9 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
     return kept and joined and (told or len(norm.computations) <= len(mended.computations))
 
 
-def _said(norms: tuple[Norm, ...]) -> Counter[tuple[str, str]]:
+def _said(found: _Norms) -> Counter[tuple[str, str]]:
     """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
+    norms = [norm for _, norm in found]
     places = {c.joined for norm in norms if not norm.helper for c in norm.computations}
     judged = (n for n in norms if not (n.helper and any(c.joined in places for c in n.computations)))
     return Counter((norm.qualname, code) for norm in judged for code in _codes(norm))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -20,6 +21,8 @@ from normlint.verify.assembly.trial import ERRORS, WIDTH, Make, Plan, Search
 from normlint.verify.job import Job, Meaning
 from normlint.verify.subject import CannotBuildError, Made
 
+AXES: Final = (-1, 1, -2, -3)
+
 
 @dataclass(slots=True)
 class Built:
@@ -30,6 +33,14 @@ class Built:
     sizes: tuple[int, ...] | None
     ranks: tuple[int, ...]
     takes_eps: bool
+    agrees: bool  # it computes what was meant, where all of several axes are of one length
+    elsewhere: Callable[[], bool]  # whether it does so along another axis
+
+    def doubt(self) -> str:
+        """What it would need if an exception, or another shape, were our own doing."""
+        if self.agrees:
+            return "an input of another shape"
+        return "the axis that its features lie on" if self.elsewhere() else ""
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
@@ -66,13 +77,16 @@ def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
 
 def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
     live = of_function(job, function)
-    search = Search(job, device)
 
     def make(layout: Layout, d: int, dtype: torch.dtype, where: str, eps: float | None) -> Live:  # noqa: ARG001
         return replace(live, dtype=dtype, device=where)
 
-    search.over(iter([make]))
-    return _built(job, search, None)
+    def searched(job: Job) -> Search:
+        search = Search(job, device)
+        search.over(iter([make]))
+        return search
+
+    return _built(job, searched(job), None, searched)
 
 
 def _of_class(job: Job, cls: type, device: str) -> Built:
@@ -85,7 +99,7 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
         other = _searched(job, cls, device, **({"headed": True} if search.best is None else {"groups": 2}))
         search = other if other.done else search
-    built = _built(job, search, sizes)
+    built = _built(job, search, sizes, lambda other: _searched(other, cls, device))
     if unused := _unused_gain(built, job, device):
         return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)
     return built
@@ -133,8 +147,18 @@ def _fixed_width(search: Search, job: Job, device: str) -> int | None:
     return None if gain is None or gain.numel() in (1, WIDTH) else gain.numel()
 
 
-def _built(job: Job, search: Search, sizes: tuple[int, ...] | None) -> Built:
+def _along_another(job: Job, searched: Callable[[Job], Search]) -> bool:
+    """Whether it is the norm that is meant, but along another axis than was read."""
+    axes = [(axis,) for axis in AXES if (axis,) != job.meaning.axes]
+    meanings = (replace(job.meaning, axes=one, rank=None) for one in axes)
+    return any(searched(replace(job, meaning=meant)).done for meant in meanings)
+
+
+def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Callable[[Job], Search]) -> Built:
     plan = search.plan()
     width = WIDTH if sizes is None else sizes[0]
     live = plan.make(plan.call.layout, width, torch.float32, search.device, None)
-    return Built(job.meaning, plan, sizes, plan.ranks, live.takes_eps or plan.call.takes("eps"))
+    takes_eps = live.takes_eps or plan.call.takes("eps")
+    agrees = search.done and search.rank > 1
+    elsewhere = partial(_along_another, job, searched)
+    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, elsewhere)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
+from normlint.evaluate.concrete import Unsupported
 from normlint.verify.assembly.config import USUAL_EPS, Size
 from normlint.verify.assembly.construct import Construction
 from normlint.verify.assembly.names import EPS_ATTRIBUTES, is_eps
@@ -154,7 +155,9 @@ def _number(value: Any) -> float | None:
 
 
 def missing(error: BaseException) -> str:
-    """The name that isn't there, "" where the error is another."""
+    """The name or the means that isn't there, "" where the error is another."""
+    if isinstance(error, Unsupported):
+        return str(error)
     if isinstance(error, ImportError):
         return error.name or str(error)
     if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):

@@ -80,6 +80,8 @@ def _share(probe: Probe) -> float:
 def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -> Iterator[Outcome]:
     """All probes; where the plain one raises, it alone."""
     first = tuple(_tried(PLAIN.name, "fp32", PLAIN.told, partial(_value, bench, PLAIN, 100)))
+    if any(o.order in (RAISED, SHAPE) for o in first) and (doubt := bench.subject.doubt()):
+        raise CannotBuildError(f"{doubt} ({first[0].probe.told})")
     yield from first
     if any(o.order == RAISED for o in first):
         return
@@ -96,6 +98,7 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -
 
 
 RAISED: Final = 5
+SHAPE: Final = 10
 
 
 def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
@@ -161,7 +164,7 @@ def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
 def _compared(bench: Bench, case: Case, x: Tensor, y: Tensor) -> Outcome:
     short, limit = SHORT[case.dtype], measure.LIMIT[case.dtype]
     if y.shape != x.shape:
-        return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_shape(y, case)), 10)
+        return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_shape(y, case)), SHAPE)
     if y.dtype != x.dtype:
         return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_dtype(y, case)), 50)
     made = bench.made(case.shape[-1], case.dtype)

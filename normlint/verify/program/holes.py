@@ -11,9 +11,8 @@ from typing import Final
 
 from normlint.norm.owner import is_eps
 from normlint.verify.job import Meaning
-from normlint.verify.program.place import AnyFunction
+from normlint.verify.program.place import AnyFunction, last_name
 from normlint.verify.program.scope import Function, loads, own_names, parameters
-from normlint.verify.program.tidy import last_name
 
 _SIZES: Final = re.compile(
     r"(?:n_?|num_)?(?:d|dim|dims|size|width|channels|features|hidden|hidden_size|hidden_dim|d_model|model_dim|head_dim"

@@ -16,12 +16,12 @@ from normlint.verify.program.place import (
     Page,
     function_in,
     given_back,
+    last_name,
     same,
     steps_before,
     to,
     uncast,
 )
-from normlint.verify.program.tidy import last_name
 
 _PRODUCTS: Final = frozenset("div divide true_divide mul multiply div_ divide_ mul_".split())
 _FARTHEST: Final = 8  # names between the statistic and the product

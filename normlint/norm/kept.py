@@ -1,0 +1,40 @@
+"""Norms that are read once while a file is being fixed: what is tried in one round is what the next one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from normlint.evaluate.module import Module
+from normlint.norm import collect
+from normlint.norm.norm import Norm
+
+_Read = tuple[tuple[Norm, ...], dict[str, Any]]
+_KEPT: Final[ContextVar[dict[object, _Read]]] = ContextVar("_KEPT")
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Inside, no unit is read twice."""
+    before = _KEPT.set(_KEPT.get({}))
+    try:
+        yield
+    finally:
+        _KEPT.reset(before)
+
+
+def norms(module: Module) -> tuple[Norm, ...]:
+    """The norms of a unit, perhaps as they were read before."""
+    known = _KEPT.get(None)
+    if known is None:
+        return collect.norms(module)
+    callers = frozenset(module.callers.items())
+    key = (module.text, module.snippet, module.reinitialised, module.begin, callers, module.exact, module.uses)
+    if key not in known:
+        found = collect.norms(module)
+        known[key] = found, {"unread": module.unread, "broken": module.broken}
+    found, told = known[key]
+    vars(module).update(told)
+    return found

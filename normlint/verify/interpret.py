@@ -1,0 +1,90 @@
+"""A norm judged by interpreting its text with torch's tensors: none of its Python is executed, in no process.
+
+`judge_text(text, "Norm")` is all that most callers need. It works in the caller's own process; what the text computes
+is bounded in steps, not in memory or time: whoever judges texts of strangers does so in a process with limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from normlint.evaluate.concrete import trust
+from normlint.rules import analyse
+from normlint.text.source import Source, Unit
+from normlint.text.verdict import SKIPPED, Verdict
+from normlint.verify.assembly import build
+from normlint.verify.assembly.config import Config
+from normlint.verify.assembly.instance import first_line, missing
+from normlint.verify.bench import judge
+from normlint.verify.job import Job, Meaning
+from normlint.verify.program.files import finder
+from normlint.verify.program.prepare import prepare
+from normlint.verify.program.stand_ins import Stood
+from normlint.verify.subject import CannotBuildError
+
+trust(Config)
+
+
+def judge_text(
+    text: str, qualname: str, *, path: str = "", meant: Meaning | None = None, device: str = "cpu", seed: int = 0
+) -> Verdict:
+    """The verdict on the norm of this name in a text of Python; skipped where there is none.
+
+    `path`: where the text's imports count from; files of its package are read. `meant`: what it is held to; without
+    it, what is recognised in this text. For a norm that a fix has changed it is `meaning(norm, text)` of before.
+    """
+    try:
+        norms = analyse(text, fixes=False).norms
+    except SyntaxError:
+        return _skipped("code that parses")
+    found = [norm for norm in norms if norm.qualname == qualname and not norm.helper]
+    if found:
+        job = prepare(Source(path, text), Unit(text), found[0])
+        return judged(job if meant is None else job.meaning_as(meant), device=device, seed=seed)
+    if meant is None:
+        return _skipped(f"a norm called {qualname}")
+    owner, _, name = qualname.rpartition(".")
+    return judged(Job(qualname, meant, text, owner or name, name if owner else ""), device=device, seed=seed)
+
+
+Names = Callable[[Job], dict[str, Any]]
+
+
+def interpreted(job: Job) -> dict[str, Any]:
+    """The name that the job's entry begins with, and what it means in the interpreted program."""
+    head = job.entry.partition(".")[0]
+    return {head: Stood(job.program, finder(job.path)).value(head)}
+
+
+def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
+    """The job's verdict; that of its spare where it has none itself. `names`: what makes the job's entry."""
+    first = _judged(job, device, seed, names)
+    if first.status != SKIPPED or job.spare is None:
+        return first
+    second = judged(job.spare, device=device, seed=seed, names=names)
+    if second.status == SKIPPED:
+        return first
+    why = second.reason or f"the whole is skipped: {first.reason}"
+    return replace(second, reason=f"its own lines: {why}")
+
+
+def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
+    if job.needs:
+        return _skipped(job.needs)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # an interpreted `print` says that there is one
+            return judge.judge(build.subject(job, names(job), device), device=device, seed=seed, draws=job.sweep)
+    except CannotBuildError as error:
+        return _skipped(str(error))
+    except (MemoryError, RecursionError) as error:
+        return _skipped(f"less of the machine ({type(error).__name__})")
+    except Exception as error:  # noqa: BLE001 - a text may raise exceptions of its own
+        return _skipped(missing(error) or f"a norm that can be built ({first_line(error)})")
+
+
+def _skipped(needs: str) -> Verdict:
+    return Verdict(SKIPPED, f"needs {needs}")

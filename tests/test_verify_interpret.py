@@ -1,0 +1,65 @@
+"""A text is judged in this process: interpreted, and never executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from normlint.text.verdict import MATCH, SKIPPED, WRONG
+from normlint.verify.interpret import judge_text
+from normlint.verify.job import Meaning
+
+NORM = """
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+"""
+MEANT = Meaning("rms", gain="weight")
+# name: (text, qualified name, what it is held to, status, words of the reason)
+CASES = {
+    "a sound norm matches": (NORM, "Norm.forward", None, MATCH, ""),
+    "a name that the text doesn't have is skipped": (NORM, "Other.forward", None, SKIPPED, "a norm called"),
+    "no Python is skipped": (NORM + "class", "Norm.forward", None, SKIPPED, "parses"),
+    "what is missing is named": (
+        NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
+    "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
+    "a norm that is none any more is held to what was meant": (
+        NORM.replace("h.pow(2).mean(-1, keepdim=True)", "1.0"), "Norm.forward", MEANT, WRONG, ""),
+    "printing at every call is seen, and nothing printed": (
+        NORM.replace("h = x", "print(x); h = x"), "Norm.forward", None, WRONG, "prints at every call"),
+    "torch's own in its place is held to what was meant": (
+        NORM.replace("(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight",
+                     "nn.functional.rms_norm(x, (x.shape[-1],), self.weight, self.eps)"),
+        "Norm.forward", MEANT, MATCH, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "meant", "status", "words"), CASES.values(), ids=CASES)
+def test_the_verdict_on_a_text(
+    text: str, name: str, meant: Meaning | None, status: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = judge_text(text, name, meant=meant)
+    assert verdict.status == status, verdict.reason
+    assert words in verdict.reason
+    assert capsys.readouterr().out == ""
+
+
+def test_nothing_of_the_text_is_executed(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    head = f"import os\nos.mkdir({str(trace)!r})\nopen({str(trace)!r} + '2', 'w')\n"
+    assert judge_text(head + NORM, "Norm.forward").status == MATCH
+    opening = judge_text(NORM.replace("h = x", f"open({str(trace)!r}, 'w'); h = x"), "Norm.forward")
+    assert "open()" in opening.reason
+    assert list(tmp_path.iterdir()) == []

@@ -99,15 +99,11 @@ def _without_grad(tree: Tree, value: ast.expr) -> tuple[tuple[Edit, ...], bool]:
 
 
 def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
-    """How the text calls nn.Parameter: as it does elsewhere, by its imports, or by the base class's name."""
-    for scope in (owner, tree.root):
-        for node in walk(scope):
-            if isinstance(node, ast.Call) and tree.source(node.func).rpartition(".")[2] == "Parameter":
-                return tree.source(node.func)
-    for base in owner.bases:
-        if isinstance(base, ast.Attribute) and base.attr == "Module":
-            return f"{tree.source(base.value)}.Parameter"
-    return spelled(tree, "torch.nn.Parameter")
+    """How the text calls nn.Parameter: by its imports, or by the base class's name."""
+    modules = (
+        tree.source(base.value) for base in owner.bases if isinstance(base, ast.Attribute) and base.attr == "Module"
+    )
+    return spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), None)
 
 
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------

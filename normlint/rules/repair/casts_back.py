@@ -123,10 +123,11 @@ def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None)
 
 
 def _half_there(tree: Tree, c: Computation, made: ast.expr, entry: Entry | None) -> bool:
-    """What comes in where the product is made has the dtype that the caller's input has."""
+    """What comes in where the product is made has the dtype that the caller's input has, unlike the statistic."""
     if entry is not None:
         return any(scope(tree, n) is scope(tree, made) for n in entry.nodes)
-    return not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
+    wide = c.widened is not None or c.statistic.square.wide or c.statistic.accumulate.wide
+    return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
 
 
 def _but_for_gain(tree: Tree, c: Computation, node: ast.expr) -> ast.expr:

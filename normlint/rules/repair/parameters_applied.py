@@ -97,10 +97,11 @@ def _candidates(new: _Unused, norm: Norm, forward: Function) -> Iterator[Candida
     named = " and ".join(f"`self.{p.name}`" for p in (new.gain, new.bias) if p)
     message = f"Apply {named}"
     returns = [(node, node.value) for node in _own_returns(tree, forward) if node.value is not None]
+    biased = new.gain is not None and new.bias is None and norm.main.shift is not None
     if new.optional:
-        yield from _guarded(new, message, returns)
+        yield from _guarded(new, message, returns if not biased else [])
         return
-    if new.gain is not None and new.bias is None and norm.main.shift is not None:
+    if biased:
         yield from ((message, edits) for edits in _in_front_of_bias(new, norm, forward))
         return
     spans = {c.span for c in norm.computations if c.returned}
@@ -208,7 +209,8 @@ def _guarded(new: _Unused, message: str, returns: list[tuple[ast.Return, ast.exp
                 kept = param.name in new.optional
                 lines += [f"if self.{param.name} is not None:", f"    {act}"] if kept else [act]
         edits.append(tree.line_before(node, *lines))
-    yield message, tuple(edits)
+    if edits:
+        yield message, tuple(edits)
 
 
 def _gain_first(tree: Tree) -> bool:

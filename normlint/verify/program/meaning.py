@@ -59,7 +59,8 @@ def open_question(norm: Norm) -> str:
         return "a name that says what is meant: its variance is unbiased, as that of data"
     if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
         return "a norm: this clips"
-    if c.fused and (c.statistic.layout or c.scaled_before):
+    moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
+    if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import textwrap
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from normlint.verify.program.scope import FUNCTIONS, loads, parameters
 from normlint.verify.program.surroundings import FUNCTION, Surroundings, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
+_TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _AXES: Final = ("dim", "dims", "axis")
 
 
@@ -56,14 +58,24 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
     meant = meaning(norm, unit.text)
-    if unclear := open_question(norm):
+    if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm):
         return Job(norm.qualname, meant, needs=unclear)
+    claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
-        return _job(_File(surroundings(source, unit), norm), meant)
+        return _job(_File(surroundings(source, unit), norm), meant).claiming(claims)
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
     except SyntaxError:
         return Job(norm.qualname, meant, needs="code that parses")
+
+
+def _of_a_test(path: str, qualname: str) -> str:
+    """Test code has norms that are wrong on purpose, and references in another precision."""
+    file = os.path.basename(path)
+    tests = (
+        file.startswith(("test_", "conftest")) or file.endswith("_test.py") or qualname.startswith(("test_", "Test"))
+    )
+    return "a norm that is no part of a test" if tests else ""
 
 
 def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
@@ -133,7 +145,7 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
     if given is None:
         return None
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given, axis=_open_axis(norm, found))
-    job = replace(job, more=not norm.main.returned)
+    job = replace(job, more=not norm.main.returned or bool(norm.main.others))
     names = list(loads(ast.parse(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
 

@@ -125,9 +125,14 @@ def _job(file: _File, meant: Meaning) -> Job:
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
     returned = all(c.returned for c in norm.computations) and not norm.helper
-    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)):
+    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
         return replace(lines, spare=whole)
     return replace(whole, spare=None if lines.needs or not whole.method else lines)
+
+
+def _named(norm: Norm) -> bool:
+    """What is called a norm is run as a whole, whatever else it does: where that is too much, its own lines are."""
+    return norm.owner.intent in ("rms", "layer")
 
 
 # --- the whole definition --------------------------------------------------------------------------------------------
@@ -142,10 +147,10 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
     if not found.method and names and names[0] == "self":
         return None  # a method that is put into a class elsewhere
     given = _input(file, names, found)
-    if given is None:
+    if given is None and not (found.method and _named(norm)):
         return None
-    job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given, axis=_open_axis(norm, found))
-    job = replace(job, more=not norm.main.returned or bool(norm.main.others))
+    job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
+    job = replace(job, more=given is None or not norm.main.returned or bool(norm.main.others))
     names = list(loads(ast.parse(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
 
@@ -271,7 +276,7 @@ def _of_inputs(mono: Mono) -> bool:
 
 def _argument(c: Computation, names: list[str] | None) -> str | None:
     """The parameter that the input of the computation is, alone or beside a residual or a gate."""
-    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply) and _is_gate(f.atom)) for f in c.input.factors):
+    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply | Param) and _is_gate(f.atom)) for f in c.input.factors):
         return None
     found = [name for f in c.input.factors for name in _inputs(f.atom) if names is None or name in names]
     return next((name for name in found if name not in _GATES), None)

@@ -15,7 +15,7 @@ from typing import Any
 from normlint.evaluate.concrete import trust
 from normlint.rules import analyse
 from normlint.text.source import Source, Unit
-from normlint.text.verdict import SKIPPED, Verdict
+from normlint.text.verdict import SKIPPED, WRONG, Verdict
 from normlint.verify.assembly import build
 from normlint.verify.assembly.config import Config
 from normlint.verify.assembly.instance import first_line, missing
@@ -62,7 +62,7 @@ def interpreted(job: Job) -> dict[str, Any]:
 
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
     """The job's verdict; that of its spare where it has none itself. `names`: what makes the job's entry."""
-    first = _judged(job, device, seed, names)
+    first = _as_claimed(job, _judged(job, device, seed, names))
     if first.status != SKIPPED or job.spare is None:
         return first
     second = judged(job.spare, device=device, seed=seed, names=names)
@@ -84,6 +84,13 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
         return _skipped(f"less of the machine ({type(error).__name__})")
     except Exception as error:  # noqa: BLE001 - a text may raise exceptions of its own
         return _skipped(missing(error) or f"a norm that can be built ({first_line(error)})")
+
+
+def _as_claimed(job: Job, verdict: Verdict) -> Verdict:
+    """What nobody calls a norm, and has no gain, promises nothing: it isn't called wrong."""
+    if verdict.status != WRONG or job.claims:
+        return verdict
+    return _skipped(f"a name or a gain that promises a norm ({verdict.reason})")
 
 
 def _skipped(needs: str) -> Verdict:

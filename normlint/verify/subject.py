@@ -31,6 +31,7 @@ class Made:
     eps: float | None
     module: nn.Module | None
     offset: float = 0.0
+    born: torch.dtype | None = None  # the gain's, as the constructor makes it
 
 
 class Subject(Protocol):

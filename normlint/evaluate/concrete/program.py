@@ -225,6 +225,10 @@ class Program:
         """The names of modules that can be asked for things, and are none the other for it."""
         return frozenset(name for name, path in self.module.imports.items() if world.is_module(path)) - self._variables
 
+    def bound(self, name: str) -> bool:
+        """Whether a statement at the top binds the name, as far as star imports let it be known."""
+        return bool(self._stars) or bool(self._direct(name))
+
     def reached(self, names: Iterable[str]) -> tuple[Piece, ...]:
         """The statements at the top that bind or change these names, and those that they name in turn, in order."""
         starred = (p for p in self.module.pieces if not _defines(p) and STAR.search(self.module.source(p.span)))

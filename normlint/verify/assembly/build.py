@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,9 +17,9 @@ from normlint.verify.assembly.call import Extras
 from normlint.verify.assembly.construct import Construction, constructions
 from normlint.verify.assembly.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
 from normlint.verify.assembly.layout import Layout
-from normlint.verify.assembly.names import GAINS
 from normlint.verify.assembly.trial import ERRORS, WIDTH, Make, Plan, Search
 from normlint.verify.job import Job, Meaning
+from normlint.verify.names import GAINS
 from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
@@ -65,11 +66,13 @@ class Built:
 
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        return Made(run, live.gain, live.shift, given, module, self.meaning.offset)
+        return Made(run, live.gain, live.shift, given, module, self.meaning.offset, live.born)
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
     """The norm that the job's program defines; CannotBuildError where it can't be built or called."""
+    if math.isnan(job.meaning.offset):
+        return _with_an_offset(job, namespace, device)
     try:
         found = resolved(namespace, job.entry)
         if not inspect.isclass(found):
@@ -78,6 +81,15 @@ def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
         return _of_function(job, function, device) if function else _of_class(job, found, device)
     except (NameError, ImportError) as error:
         raise CannotBuildError(missing(error) or first_line(error)) from error
+
+
+def _with_an_offset(job: Job, namespace: dict[str, Any], device: str) -> Built:
+    """With the offset of the gain that shows, where the text doesn't say it."""
+    for offset in (0.0, 1.0):
+        found = subject(replace(job, meaning=replace(job.meaning, offset=offset)), namespace, device)
+        if found.agrees:
+            return found
+    raise CannotBuildError("an offset of its gain that is a number")
 
 
 def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:

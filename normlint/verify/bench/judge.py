@@ -27,6 +27,7 @@ ALL: Final = (torch.float32, torch.float16, torch.bfloat16)
 EMPTY: Final = "empty"
 EPS: Final = "effective eps"
 GAIN_SHAPE: Final = (64, 1024)
+SMALL_GAIN: Final = 1.5 * 2**-9  # 1 + w is 1 in bf16
 Check = Callable[[], Iterator[Outcome]]
 
 
@@ -220,3 +221,9 @@ def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
     error = min(measure.row_gain(y, bench.expected(made, x, held)[0]) for held in references)
     told = "" if error <= limit else words.row_gain(error, SHORT[dtype])
     yield Outcome(Probe("row gain", SHORT[dtype], error, limit, told), 90, PRECISION)
+    if dtype == torch.bfloat16 and made.offset == 1 and made.gain is not None:
+        with torch.no_grad():
+            made.gain.fill_(SMALL_GAIN)
+            error = measure.row_gain(bench.run(made, x.clone()), bench.expected(made, x)[0])
+        told = "" if error <= limit else "1 + w is rounded to bf16: a gain of 0.003 is lost"
+        yield Outcome(Probe("small gain", SHORT[dtype], error, limit, told), 92, PRECISION)

@@ -7,6 +7,7 @@ import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from normlint.norm.owner import is_eps
@@ -38,6 +39,11 @@ class Holes:
     left: str = ""  # the first thing that can't be filled, as the text has it
     _given: dict[str, ast.expr | None] = field(default_factory=dict)
 
+    @cached_property
+    def _owned(self) -> list[set[str]]:
+        """The local names of each of the functions."""
+        return [own_names(f) for f in self.functions]
+
     def fill(self, body: list[ast.stmt]) -> ast.FunctionDef:
         """The lines as a function."""
         filled = [_Fill(self).visit(stmt) for stmt in body]
@@ -54,7 +60,7 @@ class Holes:
 
     def _say_like(self, node: ast.FunctionDef) -> None:
         """Another tensor that only its dtype and device are wanted of is as good as the input, as it came in."""
-        others = {n for f in self.functions for n in own_names(f)} & _free(node) - own_names(node)
+        others = {name for names in self._owned for name in names} & _free(node) - own_names(node)
         alike = {n for n in others if _only_like(node, n)}
         if not alike:
             return
@@ -74,7 +80,8 @@ class Holes:
 
     def _parameter(self, name: str) -> None:
         """A name of the function that the lines were cut from."""
-        function = next((f for f in self.functions if name in own_names(f)), None)
+        owners = zip(self.functions, self._owned, strict=True)
+        function = next((f for f, names in owners if name in names), None)
         if name in self._given or function is None:
             return
         default = _default(function, name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from math import isfinite
 from typing import Final
 
 from normlint.evaluate.monomial import ONE, TRAILING, Input, Mono, Offset, Param, Plus, Stat
@@ -32,7 +31,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         form(c, norm.kind),
         _eps(norm),
         gain=_name(_gains(norm)),
-        offset=next((g.offset for g in c.gains if g.offset and isfinite(g.offset)), 0.0),
+        offset=next((g.offset for g in c.gains if g.offset), 0.0),
         shift=_name(_shifts(norm)),
         lenient=not c.explicit_square or norm.owner.intent == "pixel",  # whose precision no rule judges, either
         zero_gain=_zero_on_purpose(norm, text),
@@ -59,7 +58,8 @@ def open_question(norm: Norm) -> str:
         return "a name that says what is meant: its variance is unbiased, as that of data"
     if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
         return "a norm: this clips"
-    if c.fused and (c.statistic.layout or c.scaled_before):
+    moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
+    if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
@@ -154,6 +154,9 @@ def _gains(norm: Norm) -> Iterator[str]:
         gains = (g.param for g in along_features(c) if g.power >= 1 and g.param.name)
         yield from (p.name for p in gains if not _scalar_by_design(norm, p))
         yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
+    if norm.owner.intent in ("rms", "layer"):  # one that is applied too early
+        factors = (f for c in norm.computations for f in c.input.factors if c.returned)
+        yield from (f.atom.name for f in factors if isinstance(f.atom, Param) and f.atom.axis == "last")
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
     if all(_is_bare(c) for c in norm.computations):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import textwrap
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from normlint.verify.program.scope import FUNCTIONS, loads, parameters
 from normlint.verify.program.surroundings import FUNCTION, Surroundings, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
+_TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _AXES: Final = ("dim", "dims", "axis")
 
 
@@ -56,14 +58,24 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
     meant = meaning(norm, unit.text)
-    if unclear := open_question(norm):
+    if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm):
         return Job(norm.qualname, meant, needs=unclear)
+    claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
-        return _job(_File(surroundings(source, unit), norm), meant)
+        return _job(_File(surroundings(source, unit), norm), meant).claiming(claims)
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
     except SyntaxError:
         return Job(norm.qualname, meant, needs="code that parses")
+
+
+def _of_a_test(path: str, qualname: str) -> str:
+    """Test code has norms that are wrong on purpose, and references in another precision."""
+    file = os.path.basename(path)
+    tests = (
+        file.startswith(("test_", "conftest")) or file.endswith("_test.py") or qualname.startswith(("test_", "Test"))
+    )
+    return "a norm that is no part of a test" if tests else ""
 
 
 def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
@@ -113,9 +125,14 @@ def _job(file: _File, meant: Meaning) -> Job:
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
     returned = all(c.returned for c in norm.computations) and not norm.helper
-    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)):
+    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
         return replace(lines, spare=whole)
     return replace(whole, spare=None if lines.needs or not whole.method else lines)
+
+
+def _named(norm: Norm) -> bool:
+    """What is called a norm is run as a whole, whatever else it does: where that is too much, its own lines are."""
+    return norm.owner.intent in ("rms", "layer")
 
 
 # --- the whole definition --------------------------------------------------------------------------------------------
@@ -130,10 +147,10 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
     if not found.method and names and names[0] == "self":
         return None  # a method that is put into a class elsewhere
     given = _input(file, names, found)
-    if given is None:
+    if given is None and not (found.method and _named(norm)):
         return None
-    job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given, axis=_open_axis(norm, found))
-    job = replace(job, more=not norm.main.returned)
+    job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
+    job = replace(job, more=given is None or not norm.main.returned or bool(norm.main.others))
     names = list(loads(ast.parse(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
 
@@ -259,7 +276,7 @@ def _of_inputs(mono: Mono) -> bool:
 
 def _argument(c: Computation, names: list[str] | None) -> str | None:
     """The parameter that the input of the computation is, alone or beside a residual or a gate."""
-    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply) and _is_gate(f.atom)) for f in c.input.factors):
+    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply | Param) and _is_gate(f.atom)) for f in c.input.factors):
         return None
     found = [name for f in c.input.factors for name in _inputs(f.atom) if names is None or name in names]
     return next((name for name in found if name not in _GATES), None)

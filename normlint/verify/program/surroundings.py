@@ -62,7 +62,7 @@ class Surroundings:
 
     def bound(self, name: str) -> bool:
         """Whether the text binds the name."""
-        return bool(_program(self.text).reached([name]))
+        return _program(self.text).bound(name)
 
     def job(self, job: Job, names: Iterable[str]) -> Job:
         """The job, with what these names need before its program."""

@@ -27,7 +27,7 @@ _INSTANCES: Final = re.compile(
 _ONES: Final = re.compile(
     r"\.weight(?:\.data)?\.fill_\(1(?:\.0?)?\)|\bones_\(\w+\.weight\b|\bconstant_\(\w+\.weight[^,\n]*, *1(?:\.0?)?\)"
 )
-_TORCHS: Final = re.compile(r"\btorch\.(\w+)")
+_TORCHS: Final = re.compile(r"torch(?<=\btorch)\.(\w+)")
 _REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
@@ -64,7 +64,8 @@ def reinitialises(text: str) -> frozenset[str] | None:
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a unit that may hold norms, in the order of the text."""
-    if {*_TORCHS.findall(text)} <= {"load", "save"} and "from torch" not in text:  # whose arrays, all imports tell
+    foreign = all(used[1] in ("load", "save") for used in _TORCHS.finditer(text))
+    if foreign and "from torch" not in text:  # whose arrays, all imports tell
         yield Block(text, reinitialises(text), None, frozenset(), (0,), (0,))
         return
     found = pieces(text)

@@ -103,10 +103,12 @@ _OTHERS = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax
 def _elsewhere(module: Module) -> bool:
     """Arrays of another library: its norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
+    if roots.isdisjoint(_OTHERS):
+        return False
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
     used.update(re.findall(r"\btorch\.(\w+)", module.text))
     absent = "torch" not in roots and "torch" not in module.text
-    return (absent or (bool(used) and used <= {"load", "save"})) and bool(roots & set(_OTHERS))
+    return absent or (bool(used) and used <= {"load", "save"})
 
 
 # --- norms -----------------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
 def _elsewhere(module: Module) -> bool:
     """Arrays of another library: its norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
-    if roots.isdisjoint(_OTHERS):
+    if roots.isdisjoint(OTHERS):
         return False
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
     used.update(re.findall(r"\btorch\.(\w+)", module.text))

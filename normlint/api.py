@@ -150,9 +150,9 @@ def list_norms(source: str, path: str = NO_PATH) -> tuple[Norm, ...]:
 def verify_source(
     source: str, path: str = NO_PATH, *, device: str = "auto", timeout: float = 10.0
 ) -> tuple[Verdict, ...]:
-    r'''What running each norm of a text shows, against a reference in fp64. **This executes code of the text.**
+    r'''What interpreting each norm of a text shows, against a reference in fp64. No code of the text is executed.
 
-    It runs in a process of its own, with limits: that contains accidents, and is no sandbox. A `path` that ends in
+    It runs in a process of its own, with limits on time and memory. A `path` that ends in
     .py, .pyi, .ipynb or .md lets a norm use what it imports from beside it. `timeout`: seconds a norm. It needs torch:
     `pip install 'normlint[verify]'`. A helper is run with the norm that calls it, and has no verdict of its own.
 

@@ -44,6 +44,9 @@ class ClassSubject:
 
         return Made(run, gain, shift, given, module, self.meaning.offset)
 
+    def doubt(self, *, values: bool) -> str:
+        return ""
+
 
 def norm(forward: str, init: str = "torch.ones(d)", eps: str = "1e-6", extra: str = "pass") -> Any:
     """A module of that forward; it has a weight, a bias if the forward mentions one, and an eps."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from normlint.engine.fix import fix_bytes
 from normlint.engine.linter import Demand
 from normlint.engine.report import Failure
-from normlint.engine.selection import Selection
+from normlint.engine.selection import Safety, Selection
 from normlint.engine.wish import Fixed, Wish
 from normlint.faces.proof import _worse, proved
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
@@ -62,11 +63,19 @@ DEMAND = Demand(Selection(("ALL",)), prepare=prepare)
 def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
     """Fix a text and prove it, with these verdicts on what it was and on what it becomes."""
 
-    def run(text: str, verdicts: Mapping[str, Verdict], mends: Mapping[str, Mend] = MENDS, name: str = "a.py") -> Fixed:
+    def run(
+        text: str,
+        verdicts: Mapping[str, Verdict],
+        mends: Mapping[str, Mend] = MENDS,
+        name: str = "a.py",
+        *,
+        all_run: bool = False,
+        unsafe: bool = False,
+    ) -> Fixed:
         use(monkeypatch, mends)
-        wish = Wish(DEMAND)
+        wish = Wish(replace(DEMAND, safety=Safety(unsafe=unsafe)))
         done = fix_bytes(name, text.encode(), wish)
-        (result,) = proved([done], {name: wish}, FakeBench(verdicts))  # type: ignore[arg-type]
+        (result,) = proved([done], {name: wish}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
         assert isinstance(result, Fixed)
         return result
 
@@ -109,6 +118,16 @@ def test_what_can_not_be_run_before_or_after_is_kept_with_a_note(prove) -> None:
     result = prove("wide\n", {"wide\n": Verdict(SKIPPED, "a"), "wide(-1)\n": Verdict(SKIPPED, "needs b")})
     assert result.after.text == "wide(-1)\n"
     assert told(result) == ["N.forward: NRM101 fixed, but not proved: needs b"]
+
+
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe fixes alone", "unsafe ones too"])
+def test_a_plain_fix_of_what_cannot_be_run_counts_as_unsafe(prove, unsafe: bool) -> None:
+    skipped = Verdict(SKIPPED, "needs a config")
+    result = prove("wide\n", {"wide\n": skipped, "wide(-1)\n": skipped}, all_run=True, unsafe=unsafe)
+    assert result.after.text == ("wide(-1)\n" if unsafe else "wide\n")
+    assert [("--unsafe-fixes" in message, "needs a config" in message) for message in told(result)] == [
+        (not unsafe, True)
+    ]
 
 
 def test_only_the_norm_that_does_not_gain_is_put_back(prove) -> None:
@@ -174,3 +193,31 @@ def test_with_torch(norm: str, kept: bool, said: str, command, tmp_path: Path) -
     assert said in ran.err
     assert bool(said) == bool(ran.err)
     assert ran.status == (1 if said else 0), ran.out
+
+
+LEARNED = (
+    HEAD
+    + """
+class Norm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.eps = nn.Parameter(torch.tensor(0.25).log())
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return x * (x.pow(2).mean(-1, keepdim=True) + self.eps.exp()) ** -0.5 * self.weight
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [((), False), (("--unsafe-fixes",), True), (("--no-verify",), True)],
+    ids=["is left alone", "is made with unsafe fixes", "is made if nothing is to be run"],
+)
+def test_a_safe_fix_of_a_norm_that_cannot_be_run(more: tuple[str, ...], kept: bool, command, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    Path("a.py").write_text(LEARNED)
+    ran = command("--fix", *more)
+    assert (Path("a.py").read_text() != LEARNED) == kept
+    assert ("this one is learned" in ran.err) == (more != ("--no-verify",))

@@ -47,7 +47,7 @@ def rms_norm(x, weight, plan, eps=1e-6):
     h = x.float()
     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
 """
-ENDLESS = changed("super().__init__()", "super().__init__()\n        while self:\n            pass")
+SLOW = changed("h = x.float()", "h = x.float()\n        for _ in range(9999):\n            h @ h.new_ones(16, 9**6)")
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def test_comments_silence_what_running_finds(run: Run) -> None:
 
 @needs_torch
 def test_what_runs_too_long_costs_itself_alone(run: Run) -> None:
-    ran = run("--verify", "--verify-timeout", "2", "--output-format", "json", a=ENDLESS, b=SOUND)
+    ran = run("--verify", "--verify-timeout", "2", "--output-format", "json", a=SLOW, b=SOUND)
     assert (ran.status, ran.statuses) == (0, ["skipped", "match"])
     assert "timed out" in ran.json["norms"][0]["verdict"]["reason"]
 

@@ -36,7 +36,10 @@ CASES = {
         NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
     "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
     "a norm that is none any more is held to what was meant": (
-        NORM.replace("h.pow(2).mean(-1, keepdim=True)", "1.0"), "Norm.forward", MEANT, WRONG, ""),
+        NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.amax(-1, True) ** 2"),
+        "Norm.forward",
+        MEANT,
+        WRONG, ""),
     "printing at every call is seen, and nothing printed": (
         NORM.replace("h = x", "print(x); h = x"), "Norm.forward", None, WRONG, "prints at every call"),
     "torch's own in its place is held to what was meant": (
@@ -63,3 +66,40 @@ def test_nothing_of_the_text_is_executed(tmp_path: Path) -> None:
     opening = judge_text(NORM.replace("h = x", f"open({str(trace)!r}, 'w'); h = x"), "Norm.forward")
     assert "open()" in opening.reason
     assert list(tmp_path.iterdir()) == []
+
+
+UNIT = """
+import torch
+
+def {name}(v):
+    v {operator} v.norm(dim=-1, keepdim=True)
+    return v
+"""
+DOUBLED = NORM.replace("self.weight\n", "self.weight * 2\n")
+UNJUDGED = {
+    "a unit vector without a norm's name promises nothing": (
+        UNIT.format(name="project", operator="/="), "project", "", "a name or a gain that promises a norm"),
+    "test code has norms that are wrong on purpose": (
+        DOUBLED, "Norm.forward", "/a/test_norms.py", "a norm that is no part of a test"),
+    "a method that always raises may want another input": (
+        NORM.replace("h = x.float()", "h = x.float().reshape(3, 7)"), "Norm.forward", "", "invalid for input of size"),
+    "what takes images alone isn't told to fail on tokens": (
+        NORM.replace("h = x.float()", "b, c, t, z, y = x.shape; h = x.float()"), "Norm.forward", "", ""),
+    "an activation that follows on some paths is no part of the norm": (
+        NORM.replace("(self, dim, eps=1e-6)", "(self, dim, eps=1e-6, act=True)")
+        .replace("self.eps = eps", "self.eps = eps; self.act = nn.ReLU() if act else nn.Identity()")
+        .replace("return (h", "y = (h").replace("self.weight\n", "self.weight\n        return self.act(y)\n"),
+        "Norm.forward", "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "path", "needs"), UNJUDGED.values(), ids=UNJUDGED)
+def test_nobody_is_called_wrong_for_what_was_not_promised(text: str, name: str, path: str, needs: str) -> None:
+    verdict = judge_text(text, name, path=path)
+    assert verdict.status in (MATCH, SKIPPED), verdict.reason
+    assert needs in verdict.reason
+
+
+def test_a_unit_vector_that_claims_to_be_one_is_judged() -> None:
+    assert judge_text(UNIT.format(name="l2_norm", operator="/="), "l2_norm").status == WRONG
+    assert judge_text(DOUBLED, "Norm.forward").status == WRONG

@@ -169,11 +169,47 @@ def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
 
 
 def divide(left: Product, right: Product, span: Span) -> Product:
+    mean = _mean_of_nonzero(left, right)
+    if mean is not None:
+        return replace(left, mono=mean, span=span)
     right = _joining(constant(right), left)
     inverse = power(right, INVERSE, "recip", span)
     if inverse is None:
         return apply("/", (left, right), span)
     return multiply(left, inverse, span)
+
+
+def nonzero(condition: Product) -> Mono | None:
+    """What it is of that it asks of each element whether it isn't zero."""
+    atom = condition.sole.atom if condition.sole else None
+    args = atom.args if isinstance(atom, Apply) and atom.name in ("ne", "not_equal") else ()
+    asked, of = args[::-1] if len(args) == 2 else (None, None)
+    return of if isinstance(asked, Mono) and asked.coef == 0 and isinstance(of, Mono) else None
+
+
+def _mean_of_nonzero(left: Product, right: Product) -> Mono | None:
+    """A sum over the number of elements along its axes that aren't zero: the mean of these."""
+    size = right.sole.atom if right.sole and right.sole.power == 1 else None
+    counted = size.of.factors[0].atom if isinstance(size, Size) and size.of.factors else None
+    sums = [f for f in left.mono.factors if isinstance(f.atom, Stat)]
+    if not isinstance(counted, Apply) or counted.name != "nonzero" or len(sums) != 1 or sums[0].power != 1:
+        return None
+    stat = sums[0].atom
+    assert isinstance(stat, Stat)
+    if stat.reduce != "sum" or counted.args != (_element(stat.inner), stat.axes, stat.keepdim, stat.layout):
+        return None
+    mean = replace(sums[0], atom=replace(stat, reduce="mean"))
+    return Mono(left.mono.coef, tuple(mean if f is sums[0] else f for f in left.mono.factors))
+
+
+def _element(summed: Mono) -> Mono | None:
+    """The tensor whose values, squares or deviations are summed."""
+    atom = summed.factors[0].atom if len(summed.factors) == 1 else None
+    if isinstance(atom, Abs):
+        return _element(atom.inner)
+    if isinstance(atom, Centred):
+        return atom.base
+    return Mono(1.0, (Factor(atom, ONCE),)) if atom is not None else None
 
 
 def power(base: Product, exponent: Fraction, op: str, span: Span) -> Product | None:
@@ -228,10 +264,20 @@ def add(left: Product, right: Product, span: Span) -> Product:
         if b.tensor and b.mono.coef < 0 <= a.mono.coef:
             return subtract(a, negate(b, b.span), span)
     for a, b in ((left, right), (right, left)):
+        whole = _difference(b)
+        if whole is not None and whole[1] == a.mono:
+            return replace(a, mono=whole[0], dtype=promoted((a, b)), alias="", span=span)
         found = _known_sum(a, b, span)
         if found is not None:
             return found
     return apply("+", (left, right), span)
+
+
+def _difference(value: Product) -> tuple[Mono, Mono] | None:
+    """(p, q), where it is p − q."""
+    atom = value.sole.atom if value.sole and value.sole.power == 1 else None
+    pair = atom.args if isinstance(atom, Apply) and atom.name == "-" and len(atom.args) == 2 else (None, None)
+    return (pair[0], pair[1]) if isinstance(pair[0], Mono) and isinstance(pair[1], Mono) else None
 
 
 def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
@@ -320,6 +366,9 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
+    whole = _difference(left)
+    if whole is not None and whole[0] == right.mono:
+        return negate(replace(left, mono=whole[1]), span)
     sole = left.sole.atom if left.sole and left.sole.power == 1 else None
     if isinstance(sole, Plus) and sole.how == "add" and sole.inner == right.mono:
         return Product(sole.eps, right.dtype, tensor=True, span=span)
@@ -391,19 +440,27 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
 
 
 def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
-    """E[x²] − E[x]²."""
+    """E[x²] − E[x]², or what it is without one of its squares."""
     square = _single_stat(left.mono, ONCE)
-    mean = _single_stat(right.mono, Fraction(2))
+    mean = _single_stat(right.mono, Fraction(2)) or _single_stat(_without_sign(right.mono), ONCE)
     if square is None or mean is None:
         return None
-    base = mean.inner
-    if raised(base, Fraction(2), ()) != square.inner:
+    base, squared = mean.inner, _single_stat(right.mono, Fraction(2)) is not None
+    if square.inner not in ((raised(base, Fraction(2), ()), base) if squared else (raised(base, Fraction(2), ()),)):
         return None
-    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2), span=span),))
+    whole = squared and square.inner != base
+    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2 if whole else 1), span=span),))
     keepdim = square.keepdim and mean.keepdim
-    stat = replace(square, inner=inner, reduce="mean", spelled="one-pass", keepdim=keepdim, span=span)
+    spelled = "one-pass" if whole else square.spelled
+    stat = replace(square, inner=inner, reduce="mean", spelled=spelled, keepdim=keepdim, span=span)
     wrapped = _wrapped(left, stat, span)
     return replace(wrapped, mono=Mono(1.0, (Factor(stat, ONCE, _steps_of(left.mono, square), span),)))
+
+
+def _without_sign(mono: Mono) -> Mono:
+    """|s| as s."""
+    atom = mono.factors[0].atom if len(mono.factors) == 1 and mono.factors[0].power == 1 else None
+    return atom.inner if isinstance(atom, Abs) else mono
 
 
 def _steps_of(mono: Mono, stat: Stat) -> tuple[Step, ...]:

@@ -13,8 +13,9 @@ from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 MAX_STEPS = 8_000  # expressions evaluated in one replay
-ENOUGH_STEPS = 5_000  # after as many no further replay of an entry is begun,
-ENOUGH_IN_VAIN = 1_500  # or after as many if no statistic has met its input, and none is passed by
+ENOUGH_STEPS = 2_500  # after as many no further replay of an entry is begun,
+ENOUGH_ONCE_MET = 1_250  # or after as many if no reduction is passed by,
+ENOUGH_IN_VAIN = 600  # or after as many if no statistic has met its input, either
 MAX_SPENT = 100_000  # nor after as many in all replays of one module
 
 

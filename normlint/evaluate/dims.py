@@ -289,7 +289,7 @@ class Shapes:
     # --- lengths -----------------------------------------------------------------------------------------------------
 
     def find(self, length: Mono) -> Mono:
-        """What stands for all lengths that are equal to this one."""
+        """The one length by which all lengths that are equal to this one are known."""
         while length in self.same:
             length = self.same[length]
         if len(length.factors) > 1 or (length.factors and length.coef != 1):

@@ -154,6 +154,10 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
     values = [m.eval(env, node.left), *(m.eval(env, e) for _, e in node.rights)]
     tensors = tuple(v for v in values if isinstance(v, Product) and v.tensor)
     ops = {op for op, _ in node.rights}
+    if ops == {"!="} and len(tensors) == 1 == len(node.rights) and all(isinstance(v, Product) for v in values):
+        return algebra.apply(
+            "ne", (*tensors, *(v for v in values if isinstance(v, Product) and not v.tensor)), node.span
+        )
     if tensors and not ops & {"is", "is not", "in", "not in"}:
         return replace(algebra.apply("compare", tensors, node.span), dtype=DType.INT)
     return Constant(m.truth(env, node))

@@ -96,7 +96,7 @@ def _map(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value 
 
 
 def _each(m: Machine, values: list[Value], span: Span) -> tuple[Value, ...] | None:
-    """What stands for the parts of several tensors, taken apart side by side."""
+    """One item of a loop over the parts of several tensors, taken apart side by side."""
     found = [pieces.each(m.ctx, value, span) for value in values]
     return tuple(v for v in found if v is not None) if found and None not in found else None
 

@@ -23,7 +23,6 @@ from normlint.evaluate.origins import (
     NOTHING,
     OPERATORS,
     PARTIAL,
-    PATTERNED,
     POWERS,
     REDUCING,
     ROOTED,
@@ -33,6 +32,7 @@ from normlint.evaluate.origins import (
     SQUARING,
     STRONG,
     SUMS,
+    SUMS_OF_PRODUCTS,
     Called,
     Env,
     Method,
@@ -311,7 +311,7 @@ class Expressions:
         if name in FUSED_NORMS:
             self.seen.met = True
         if name in REDUCING:
-            if name in PATTERNED:
+            if name in SUMS_OF_PRODUCTS:
                 self.contracted(node, (*args, *named.values()))
             return self.reduced(name, node, args, named)
         if name in PARTIAL and args and any(v.made for v in args):

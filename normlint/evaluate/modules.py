@@ -46,7 +46,7 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
     for given in args.values:
         m.flow(given.value, given.span)
-    if text == "module torch.nn.Identity" and len(args.positional) == 1:
+    if _is_idle(func) and len(args.positional) == 1:
         return args.positional[0].value
     function = torch_norms.of_module(m, func)
     if function is not None:
@@ -63,6 +63,13 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         dims = shaping.layer(m.ctx, text.rpartition(".")[2], sizes, tensors[0]) or m.ctx.shapes.free()
         return replace(result, shape=dims, dtype=tensors[0].dtype if text.endswith(KEEPS_DTYPE) else result.dtype)
     return result
+
+
+def _is_idle(module: Value) -> bool:
+    """It gives back what it is given: an Identity, or a Dropout with the probability 0."""
+    if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
+        return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
+    return module.sizes[:1] == (Mono(0.0),)
 
 
 def _sizes(args: Arguments) -> tuple[Mono | None, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS
+from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS, PATTERNED
 
 Labels: TypeAlias = "frozenset[str]"
 NONE: Final[Labels] = frozenset()
@@ -24,9 +24,9 @@ def _words(*classes: str) -> frozenset[str]:
 FUSED_NORMS: Final = frozenset(FUSED.split())
 REDUCING: Final = _words("statistic", "distance", "reduction") | {"cumsum"}
 LENGTH_OPS: Final = frozenset(LENGTHS.split()) | _words("distance")
-SQUARING: Final = LENGTH_OPS | {"var", "var_mean", "einsum", "vecdot"}
+SQUARING: Final = LENGTH_OPS | {"var", "var_mean", *PATTERNED.split()}
 CONTRACTING: Final = _words("contraction")
-PATTERNED: Final = frozenset(("einsum", "vecdot"))  # contractions that the sieve takes for reductions
+SUMS_OF_PRODUCTS: Final = frozenset(PATTERNED.split())
 CONSTANT: Final = frozenset(CONSTANTS.split())
 MULTIPLIES: Final = _words("scaling") | {"addcmul", "addcdiv", "lerp"}
 SUMS: Final = _words("sum", "degree 1", "selection") | {"max", "min", "clamp", "clip"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from normlint.evaluate.context import ENOUGH_IN_VAIN, ENOUGH_STEPS, MAX_SPENT
+from normlint.evaluate.context import ENOUGH_IN_VAIN, ENOUGH_ONCE_MET, ENOUGH_STEPS, MAX_SPENT, Context
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.prospects import meets, pressing, prospects
@@ -20,7 +20,7 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
     branches = _Branches()
     steps = 0
     for number in range(MAX_PATHS):
-        enough = ENOUGH_STEPS if branches.met or branches.pressing else ENOUGH_IN_VAIN
+        enough = ENOUGH_STEPS if branches.pressing else ENOUGH_ONCE_MET if branches.met else ENOUGH_IN_VAIN
         branch = branches.following()
         if branch is None or steps > enough:
             return
@@ -41,7 +41,7 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
         if branches.met or (path is not None and path.cut):
             module.met.add(entry.qualname)
         hopeful = context.decisions.keys() if path is None else prospects(module, context, met=branches.met)
-        branches.extend(branch[0], run, hopeful, pressing(module, context))
+        branches.extend(branch[0], run, hopeful, pressing(module, context), path is None)
 
 
 @dataclass
@@ -50,21 +50,42 @@ class _Branches:
 
     pressing: list[tuple[Plan, Trail]] = field(default_factory=lambda: [({}, ())])  # to a reduction that was passed by
     waiting: list[tuple[Plan, Trail]] = field(default_factory=list)
+    doubtful: list[tuple[Plan, Trail]] = field(default_factory=list)  # from a path that ended with an exception
     met: bool = False
     _seen: set[frozenset[tuple[str, bool]]] = field(default_factory=set)
+    _shown: set[object] = field(default_factory=set)  # by any run
+    _asked: set[str] = field(default_factory=set)  # decisions of any run
 
     def following(self) -> tuple[Plan, Trail] | None:
         """The next run."""
-        branches = self.pressing or self.waiting
+        branches = self.pressing or self.waiting or self.doubtful
         return branches.pop(0) if branches else None
 
-    def extend(self, plan: Plan, run: Run, hopeful: AbstractSet[str], pressing: AbstractSet[str]) -> None:
-        """The plan with one more decision turned over, each in turn."""
-        for number, (key, outcome) in enumerate(run.context.decisions.items()):
+    def extend(self, plan: Plan, run: Run, hopeful: AbstractSet[str], pressing: AbstractSet[str], ended: bool) -> None:
+        """The plan with one more decision turned over, each in turn: after a run that showed nothing new, a new one.
+
+        Where a path ended with an exception, it was the last decision that led there.
+        """
+        decisions = run.context.decisions
+        shown = set(_shown(run.context))
+        old = set() if ended or not shown <= self._shown else self._asked.copy()
+        self._shown |= shown
+        self._asked |= decisions.keys()
+        for number, (key, outcome) in enumerate(decisions.items()):
             flipped = plan | {key: not outcome}
             mark = frozenset(flipped.items())
-            if key not in plan and mark not in self._seen:
+            if key not in plan and key not in old and mark not in self._seen:
                 self._seen.add(mark)
                 branches = self.pressing if key in pressing else self.waiting if key in hopeful else None
+                if ended:
+                    branches = self.pressing if number == len(decisions) - 1 else self.doubtful
                 if branches is not None and len(branches) < MAX_PATHS:  # no more will ever be followed
                     branches.append((flipped, run.trail_to(number)))
+
+
+def _shown(context: Context) -> Iterator[object]:
+    """What a run has come to: its statistics and what they met, in all that a norm is told by."""
+    for flow in context.flows:
+        p = flow.product
+        yield p.mono, p.dtype, p.layout, tuple((f.steps, f.span) for f in p.mono.factors), flow.returned
+    yield from context.carriers

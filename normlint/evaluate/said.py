@@ -88,7 +88,7 @@ def _told(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
     found: list[tuple[str, ...]] = []
     spoken = re.compile(rf"(?:^|[\s#`\"'(:]){re.escape(name)}\b(?=[`\s:(=\[,]|$)")
     for number, line in enumerate(lines):
-        match = spoken.search(line)
+        match = spoken.search(line) if name in line else None
         if match is None or "return" in line.lower()[: match.start()]:
             continue
         here = list(_shapes(line[match.end() :]))

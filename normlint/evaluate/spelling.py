@@ -6,6 +6,7 @@ nothing but torch can be what it is asked of.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate.ops import OPS, signatures
@@ -28,9 +29,9 @@ def meant(m: Machine, func: Value, span: Span) -> Value:
     """The function that is meant, where torch has none of this name."""
     if isinstance(func, Path):
         return _function(m, func, span)
-    if isinstance(func, Method) and func.receiver.tensor and _is_torch(m):
+    if isinstance(func, Method) and func.receiver.tensor:
         name = _nearest(func.name, "Tensor")
-        if name:
+        if name and _is_torch(m):
             m.ctx.note(NOTE, Span(span.end - len(func.name), span.end), f"a tensor has no `{func.name}`{_hint(name)}")
             return Method(func.receiver, name)
     return func
@@ -41,7 +42,7 @@ def _function(m: Machine, func: Path, span: Span) -> Path:
     space = signatures.SPACES.get(owner, "") if owner.count(".") < 3 else ""
     if not space or m.module.source(span).rpartition(".")[2] != name:
         return func
-    if f"'{name}'" in m.module.text or f'"{name}"' in m.module.text:  # hasattr(torch, "vecdot")
+    if _is_quoted(m.module.text, name):  # hasattr(torch, "vecdot")
         elsewhere = next((o for o, other in signatures.SPACES.items() if name in signatures.public(other)), owner)
         return Path(f"{elsewhere}.{name}")
     better = _nearest(name, space)
@@ -51,6 +52,12 @@ def _function(m: Machine, func: Path, span: Span) -> Path:
     return Path(f"{owner}.{better}")
 
 
+@lru_cache(maxsize=256)
+def _is_quoted(text: str, name: str) -> bool:
+    return f"'{name}'" in text or f'"{name}"' in text
+
+
+@lru_cache(maxsize=1024)
 def _nearest(name: str, space: str) -> str:
     """A function of torch's that is followed and has nearly this name; empty if torch has the name itself."""
     public = signatures.public(space)

@@ -14,7 +14,7 @@ from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.engine.settings import ConfigError, Configs, Settings
 from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended, prepare_streams
-from normlint.faces.options import adjuster, parse
+from normlint.faces.options import IMPORT, adjuster, parse
 from normlint.faces.progress import watched
 from normlint.faces.targets import STDIN, Targets, discovered, targets
 
@@ -140,8 +140,9 @@ def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms:
         return _drawn(options, chosen)
     from normlint.faces.verifying import preparing, verifying
 
-    prepared = replace(chosen, tasks=tuple((path, preparing(demand)) for path, demand in chosen.tasks))
-    with verifying(options.device, options.verify_timeout) as bench:
+    execute = options.verify == IMPORT
+    prepared = replace(chosen, tasks=tuple((path, preparing(demand, execute=execute)) for path, demand in chosen.tasks))
+    with verifying(options.device, options.verify_timeout, execute=execute) as bench:
         return bench.verified(_linted(options, prepared, None, norms=True))
 
 

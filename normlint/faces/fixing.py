@@ -14,6 +14,7 @@ from normlint.engine.run import fix_all
 from normlint.engine.wish import Fixed, Wish
 from normlint.engine.write import write_atomically
 from normlint.faces.progress import watched
+from normlint.faces.proof import accepted as accepted_on_numbers
 from normlint.faces.proof import proved
 from normlint.faces.targets import Targets
 from normlint.text.raw import BadSourceError, reason
@@ -35,6 +36,8 @@ def mended(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> 
         results = _results(chosen, wishes, options.jobs)
         if bench:
             results = iter(proved(list(results), dict(wishes), bench))
+        elif options.verify is None:
+            results = iter(accepted_on_numbers(list(results), dict(wishes)))
         if options.diff or chosen.data is not None:
             every = list(results)
             reports = [shown(one) for one in every]

@@ -17,6 +17,9 @@ from normlint.engine.settings import ConfigError, Settings
 EPILOG: Final = """exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
 a file that can't be read or parsed (the others are still linted), or an internal error"""
 
+INTERPRET: Final = "interpret"
+IMPORT: Final = "import"
+
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
@@ -31,6 +34,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")
+    for option in ("fix", "diff", "report"):
+        if options.verify == IMPORT and getattr(options, option):
+            raise ConfigError(f"--verify=import runs files as they are: --{option} needs --verify")
+    if options.verify == IMPORT and "-" in options.paths:
+        raise ConfigError("--verify=import runs files as they are, and no standard input")
     if options.fix and options.diff:
         raise ConfigError("--fix writes what --diff only shows; give one of them")
     for option in ("fix", "diff", "add_noqa", "write_baseline", "show_settings", "show_files"):
@@ -46,6 +54,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _parsed(arguments: list[str]) -> argparse.Namespace:
     """An option may stand between two paths, and after `--` there are none."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
+    # what follows `--verify` is a path, and no value of it
+    arguments = [f"--verify={INTERPRET}" if one == "--verify" else one for one in arguments[:end]] + arguments[end:]
     options = _parser().parse_intermixed_args(arguments[:end])
     options.paths += arguments[end + 1 :]
     return options
@@ -130,8 +140,22 @@ def _add_fixing(parser: _Parser) -> None:
 
 
 def _add_verification(parser: _Parser) -> None:
-    group = parser.add_argument_group("verification (it executes the code of the norms; see the README)")
-    group.add_argument("--verify", action="store_true", help="run each norm and compare it with a reference")
+    group = parser.add_argument_group("verification (needs PyTorch)")
+    group.add_argument(
+        "--verify",
+        nargs="?",
+        choices=(INTERPRET, IMPORT),
+        metavar="import",
+        help="interpret each norm with tensors and compare it with a reference; no code of the files is executed. "
+        "--verify=import imports the modules in its place and runs the norms, which executes their code",
+    )
+    group.add_argument(
+        "--no-verify",
+        dest="verify",
+        action="store_const",
+        const="",
+        help="don't interpret norms to check fixes, as --fix does where torch is installed",
+    )
     group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: auto")
     group.add_argument("--verify-timeout", type=_seconds, metavar="S", help="seconds for one norm; default: 10")
 

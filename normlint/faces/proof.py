@@ -1,9 +1,13 @@
-"""`--fix --verify`: each norm that a fix touched is run before and after; what is worse with the fix is put back."""
+"""Fixes are accepted on numbers: each norm that a fix touched is interpreted before and after, and must not lose by it.
+
+With `--verify` that is a part of what is asked for; without it, a plain `--fix` does it where torch is installed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.engine.fix import fix
@@ -19,12 +23,43 @@ if TYPE_CHECKING:
 Result: TypeAlias = "Fixed | Failure"
 
 
-def proved(results: list[Result], wishes: Mapping[str, Wish], bench: Bench) -> list[Result]:
+def accepted(results: list[Result], wishes: Mapping[str, Wish]) -> list[Result]:
+    """The files with the fixes that a run on numbers accepts; as they are where torch isn't installed.
+
+    What can't be run is accepted only where unsafe fixes are asked for.
+    """
+    changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
+    if not changed or find_spec("torch") is None:
+        return results
+    from normlint.faces.verifying import proving, verifying
+
+    prepared = {path: proving(wish) for path, wish in wishes.items()}
+    with verifying("cpu", None) as bench:
+        again: list[Result] = [fix(one.before, prepared[one.before.path]) for one in changed.values()]
+        done = dict(zip(changed, proved(again, prepared, bench, all_run=True), strict=True))
+    return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
+
+
+def _unprepared(result: Result) -> Result:
+    """Without what is needed to run the norms: nobody asked for their verdicts."""
+    if not isinstance(result, Fixed):
+        return result
+    reports = (result.report, result.unfixed)
+    plain = [replace(one, norms=tuple(replace(norm, pending=None) for norm in one.norms)) for one in reports]
+    return replace(result, report=plain[0], unfixed=plain[1])
+
+
+def proved(results: list[Result], wishes: Mapping[str, Wish], bench: Bench, *, all_run: bool = False) -> list[Result]:
     """The files with the fixes that proved themselves; of the others is told why they were put back.
 
     A norm whose fixes are put back is spared, and its file fixed anew: so it goes until nothing more is put back.
+    `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
     """
-    cases = {at: _Case(one, wishes[one.before.path]) for at, one in enumerate(results) if isinstance(one, Fixed)}
+    cases = {
+        at: _Case(one, wishes[one.before.path], all_run and not wishes[one.before.path].demand.safety.unsafe)
+        for at, one in enumerate(results)
+        if isinstance(one, Fixed)
+    }
     waiting = [case for case in cases.values() if case.fixed.changed]
     while waiting:
         bench.verdicts([job for case in waiting for job in case.jobs()])  # all at once; from here on they are known
@@ -38,6 +73,7 @@ class _Case:
 
     fixed: Fixed
     wish: Wish
+    all_run: bool = False
     spared: dict[Key, str] = field(default_factory=dict)
     unproved: dict[Key, str] = field(default_factory=dict)
 
@@ -52,20 +88,29 @@ class _Case:
             key: (_worst(bench.verdicts(old)), _worst(bench.verdicts(new))) for key, (old, new) in pairs.items()
         }
         refused = {
-            key: f"the fix of {self._codes(key)} is put back: with it, the norm is {_shown(before, after)}"
+            key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
             for key, (before, after) in verdicts.items()
-            if _worse(before, after)
+            if self._is_refused(before, after)
         }
         self.unproved = {
             key: f"{self._codes(key)} fixed, but {_unproved(after)}"
             for key, (_, after) in verdicts.items()
-            if after.status in (SKIPPED, WRONG)
+            if after.status == SKIPPED or (after.status == WRONG and not self.all_run)
         }
         if not refused:
             return False
         self.spared |= refused
         self.fixed = fix(self.fixed.before, replace(self.wish, spared=frozenset(self.spared)))
         return self.fixed.changed
+
+    def _is_refused(self, before: Verdict, after: Verdict) -> bool:
+        unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
+        return (self.all_run and unknown) or _worse(before, after)
+
+    def _shown(self, before: Verdict, after: Verdict) -> str:
+        if self.all_run and after.status == SKIPPED:
+            return f"it can't be run ({after.reason}); --unsafe-fixes makes it all the same"
+        return f"with it, the norm is {_now(before, after)}"
 
     @property
     def result(self) -> Fixed:
@@ -119,7 +164,7 @@ def _newly(before: Verdict, after: Verdict) -> Probe | None:
     return next(failing, None) if before.status == after.status == WRONG else None
 
 
-def _shown(before: Verdict, after: Verdict) -> str:
+def _now(before: Verdict, after: Verdict) -> str:
     new = _newly(before, after)
     return told(after) if new is None else f"{told(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,9 +18,10 @@ from normlint.rules.runtime import Outcome
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
 from normlint.verify.job import Job
-from normlint.verify.program.prepare import prepare, prepare_rewritten
+from normlint.verify.program.prepare import prepare, prepare_rewritten, prepare_to_execute
 
 TIMEOUT: Final = 10.0
+EXECUTES: Final = "normlint: --verify=import imports the files that hold norms: their code is executed\n"
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
 Answers = Iterable[tuple[int, Verdict]]
 Key = tuple[str, int]
@@ -47,18 +49,20 @@ class Bench:
 
 
 @contextmanager
-def verifying(device: str | None, timeout: float | None) -> Iterator[Bench]:
+def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[Bench]:
     """What adds the verdicts to a report. Torch is imported in another process while this one goes on."""
+    if execute:
+        sys.stderr.write(EXECUTES)
     try:
-        with Verifier(device or "auto", timeout or TIMEOUT) as verifier:
+        with Verifier(device or "auto", timeout or TIMEOUT, execute=execute) as verifier:
             yield Bench(verifier)
     except VerifierError as error:
         raise ConfigError(str(error)) from None
 
 
-def preparing(demand: Demand) -> Demand:
+def preparing(demand: Demand, *, execute: bool = False) -> Demand:
     """The same, and each norm made ready to be run."""
-    return replace(demand, prepare=prepare)
+    return replace(demand, prepare=prepare_to_execute if execute else prepare)
 
 
 def proving(wish: Wish) -> Wish:

@@ -144,6 +144,7 @@ class _Reading:
         self._known: dict[object, Value] = {}
         self._calls = 0
         self._families: dict[str, list[Piece]] = {}
+        self._users: dict[tuple[str, frozenset[str]], tuple[_Unit, ...]] = {}
         self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
@@ -336,20 +337,21 @@ class _Reading:
 
     def _naming(self, unit: _Unit) -> Iterator[_Unit]:
         """Units that name one, as what it is: a function, or a method of related classes."""
-        if not unit.name:
-            return
-        classes = {p.names[0] for p in self.related(unit.piece.names[0])} if unit.piece.kind == "class" else set()
-        found = set()
-        for at in self._places(unit.name, dotted=bool(classes)):
-            if classes:
-                owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:]
-                if self.text[at - 2] != ")" and owner not in (["self"], ["cls"]) and not classes.issuperset(owner):
-                    continue
+        related = self.related(unit.piece.names[0]) if unit.piece.kind == "class" else ()
+        key = unit.name, frozenset(p.names[0] for p in related)
+        if key not in self._users:
+            self._users[key] = tuple(dict.fromkeys(self._users_of(*key))) if unit.name else ()
+        return (other for other in self._users[key] if other != unit)
+
+    def _users_of(self, name: str, classes: frozenset[str]) -> Iterator[_Unit]:
+        """Units that name a function, or a method of these classes."""
+        for at in self._places(name, dotted=bool(classes)):
+            owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:] if classes else []
+            own = owner in (["self"], ["cls"])
+            if classes and self.text[at - 2] != ")" and not own and not classes.issuperset(owner):
+                continue
             other = self.unit_at(at)
-            if other is not None and other != unit and other not in found:
-                if classes and owner[0] in ("self", "cls") and not classes.issuperset(other.piece.names[:1]):
-                    continue
-                found.add(other)
+            if other is not None and (not own or classes.issuperset(other.piece.names[:1])):
                 yield other
 
     # --- what is handed on

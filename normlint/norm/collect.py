@@ -13,13 +13,13 @@ from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
-from normlint.evaluate.value import Tup, Value
-from normlint.norm.blocks import OTHERS, reinitialises
+from normlint.evaluate.value import Constant, Tup, Value
+from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
-from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of
+from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
@@ -100,10 +100,12 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
 def _elsewhere(module: Module) -> bool:
     """Arrays of another library: its norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
+    if roots.isdisjoint(OTHERS):
+        return False
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
     used.update(re.findall(r"\btorch\.(\w+)", module.text))
     absent = "torch" not in roots and "torch" not in module.text
-    return (absent or (bool(used) and used <= {"load", "save"})) and bool(roots & set(OTHERS))
+    return (absent or (bool(used) and used <= STORING)) and bool(roots & set(OTHERS))
 
 
 # --- norms -----------------------------------------------------------------------------------------------------------
@@ -124,10 +126,11 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     keeps = undone = False
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
-        attrs = attrs or path.attrs
+        attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
         undone = undone or can_be_undone((*path.attrs.values(), *results))
+        undone = undone or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))

@@ -113,9 +113,16 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
     called = set().union(*(_names(module, m) - {m.name} for m in methods))
     reaching = have if where is None or _handed_on(module, cls, where) else set(where)
     reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
+    aliased = {
+        stmt.value.id
+        for stmt in cls.node.body
+        if isinstance(stmt, s.Assign) and isinstance(stmt.value, s.Name)
+        for target in stmt.targets
+        if isinstance(target, s.Name) and target.id in FORWARDS
+    }
     for method in methods:
         extended = f"super().{method.name}(" in module.text and is_base(module.text, cls.node.name)
-        public = method.name in FORWARDS and not extended
+        public = (method.name in FORWARDS or method.name in aliased) and not extended
         own = any(method is stmt for stmt in cls.node.body)
         if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)

@@ -69,8 +69,14 @@ def _is_level(c: Computation) -> bool:
 
 def _spread_of_all(c: Computation, owner: Owner) -> bool:
     """Centred along one axis, and divided by the spread of a flattened tensor."""
-    folded = c.statistic.layout != () and not c.layout_matches and owner.intent in ("", "norm")
-    return folded and c.centre is not None and c.centre.layout == () and c.centre.axes != c.statistic.axes
+    folded = c.statistic.layout != () and c.statistic.rank != 1 and not c.layout_matches
+    return (
+        folded
+        and owner.intent in ("", "norm")
+        and c.centre is not None
+        and c.centre.layout == ()
+        and c.centre.axes != c.statistic.axes
+    )
 
 
 def _of_weights(c: Computation) -> bool:
@@ -108,7 +114,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
-    return not named or owner.intent == "norm"  # named for what it does to data
+    return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

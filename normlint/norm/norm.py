@@ -227,6 +227,7 @@ class Owner:
     filled_with_ones: bool = False  # and the weight of this class with ones
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
     alone: bool = False  # a method of one tensor, of a module that owns no other module
+    in_place: bool = False  # its name or a parameter says that the input is changed
     keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
     undone: bool = False  # mean and deviation are attributes afterwards, or given back: who has them undoes the norm
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
-from normlint.evaluate.monomial import Centred, Mono, Param, Scalar, Stat, stats_of
+from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat, stats_of
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
@@ -51,6 +51,7 @@ def owner_of(
         filled_with_ones=name in (reinitialised or ()),
         graph=_is_of_graphs(entry),
         alone=alone,
+        in_place=_is_in_place(entry),
     )
 
 
@@ -88,6 +89,13 @@ def _takes_one(entry: Entry) -> bool:
 def _is_module(value: Value) -> bool:
     instance = isinstance(value, Defined) and isinstance(value.ref, Instance)
     return instance or (isinstance(value, Opaque) and value.text.startswith("module "))
+
+
+def _is_in_place(entry: Entry) -> bool:
+    """By torch's conventions: `rms_norm_`, or a parameter `inplace`."""
+    params = entry.function.node.params if entry.function else ()
+    plain = entry.qualname.endswith("_") and not entry.qualname.endswith("__")
+    return plain or any("inplace" in p.name.replace("_", "") for p in params)
 
 
 def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
@@ -128,6 +136,12 @@ def can_be_undone(values: Iterable[Value]) -> bool:
     means = {f.atom.inner for f in sole if isinstance(f.atom, Stat) and f.power == 1}
     roots = (stat.inner.factors for f in sole if f.power > 0 for stat in stats_of(Mono(1.0, (f,))))
     return any(isinstance(g.atom, Centred) and g.atom.base in means for factors in roots for g in factors)
+
+
+def undoes(mono: Mono) -> bool:
+    """A deviation is multiplied with what a layer made of something: a norm of the way in is undone on the way out."""
+    deviations = [f for f in mono.factors if f.power > 0 and any(stats_of(Mono(1.0, (f,))))]
+    return bool(deviations) and any(isinstance(f.atom, Apply) and f.atom.data and f.power > 0 for f in mono.factors)
 
 
 def _open(cls: ClassRef) -> bool:
@@ -189,12 +203,14 @@ def _freezes(arg: s.Argument) -> bool:
 
 @lru_cache(maxsize=4)  # asked for each norm of the class
 def _handed_over(cls: ClassRef) -> frozenset[str]:
-    """Attributes of self that are an argument somewhere: `ones(self.weight)` with an imported `ones`."""
+    """Attributes of self that are an argument, or are filled: `ones(self.weight)`, `self.weight.data.fill_(1)`."""
     methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
     making = (f for f in methods if f.name.startswith(("__init__", "reset", "init", "_init", "_reset")))
-    calls = (n for f in making for n in walk(f.body) if isinstance(n, s.Call))
-    values = (a.value for call in calls if not _registers(call) for a in call.args)
-    return frozenset(v.name for v in values if isinstance(v, s.Attribute) and isinstance(v.base, s.Name))
+    calls = [n for f in making for n in walk(f.body) if isinstance(n, s.Call)]
+    values = [a.value for call in calls if not _registers(call) for a in call.args]
+    filled = [call.func.base for call in calls if isinstance(call.func, s.Attribute) and call.func.name.endswith("_")]
+    whole = [v.base if isinstance(v, s.Attribute) and v.name == "data" else v for v in (*values, *filled)]
+    return frozenset(v.name for v in whole if isinstance(v, s.Attribute) and isinstance(v.base, s.Name))
 
 
 def _registers(call: s.Call) -> bool:

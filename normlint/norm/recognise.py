@@ -63,8 +63,9 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
-    if found[0].statistic.span in context.wrapped and not flow.returned:
-        return None  # whose output another function takes
+    own = flow.returned and any(isinstance(f.atom, Input) for f in found[0].input.factors)
+    if found[0].statistic.span in context.wrapped and not own:
+        return None  # one step among others, of what other layers make or take
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 
@@ -342,6 +343,8 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
     assert isinstance(atom, Size)
     if all(isinstance(f.atom, Param) for f in atom.of.factors):
         return True  # the length of the gain
+    if any(isinstance(f.atom, Apply) for f in atom.of.factors) and atom.axis is None:
+        return None  # such as those that aren't zero
     if atom.axis is None:
         return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):

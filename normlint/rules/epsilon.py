@@ -248,11 +248,12 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    An eps that one path uses and another doesn't is reported where it is lost, without a fix.
+    An eps that one path uses and another doesn't is reported where it is lost.
 
-    Fix safety: safe, for whoever passes an eps gets it.
+    Fix safety: safe, for whoever passes an eps gets it; unsafe where just one path has a number of its own.
     """
-    if norm.owner.unused_eps is not None and (norm.meant or all(map(_written_out, norm.computations))):
+    own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
+    if norm.owner.unused_eps is not None and own:
         unused = norm.owner.unused_eps
         yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
         return
@@ -262,7 +263,8 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
         ignored = bool(given) and bool(c.eps) and all(e.value is not None and e.at not in given for e in c.eps)
         if ignored or (taken and c.returned and _written_out(c)):
             place = c.eps[0].at if c.eps[0].at != NOWHERE else c.statistic.span
-            yield Problem(place, f"on this path eps is {c.eps[0].value:g}, whatever was given")
+            message = f"on this path eps is {c.eps[0].value:g}, whatever was given"
+            yield Problem(place, message, partial(repair.taken_here, norm, place))
 
 
 def _written_out(c: Computation) -> bool:

@@ -72,17 +72,22 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
     """
+    last = all(c.over_last for c in norm.judged)  # else its axes must be told as well
     for gain in applied(norm) if norm.judged else ():
         param, init = gain.param, "zeros" if gain.offset else "ones"
-        shaped, filled = partial(parameters.of_features, param, init), partial(parameters.filled, param, init)
+        filled = partial(parameters.filled, param, init)
+        shaped = partial(parameters.of_features, param, init) if last else None
         if param.maker == "Tensor-list":
             yield Problem(param.span, "torch.Tensor([…]) is one number, not a gain for each feature", shaped)
         elif param.shape == (Mono(1.0),) and param.role == "parameter" and param.init == "ones" and not scales(norm):
             yield Problem(param.span, "one gain for all features", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
-            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
+            sole = {g.offset for c in norm.computations for g in c.gains if g.param.name == param.name} == {gain.offset}
+            message = f"`{param.name}` is never filled: it holds whatever was in memory"
+            yield Problem(param.span, message, filled if sole else None)
     for param in (p for p in shifts(norm) if norm.judged and p.role == "parameter"):
-        shaped, filled = partial(parameters.of_features, param, "zeros"), partial(parameters.filled, param, "zeros")
+        filled = partial(parameters.filled, param, "zeros")
+        shaped = partial(parameters.of_features, param, "zeros") if last else None
         if param.maker == "Tensor-list" or (param.shape == (Mono(1.0),) and _is_for_features(norm)):
             yield Problem(param.span, "one bias for all features", shaped)
         elif param.init == "empty" and not _filled_elsewhere(norm, param):

@@ -128,11 +128,12 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         return h.type_as(x).mul_(weight)
     ```
 
-    Fix safety: safe: what the norm gives back is the same. Nothing is offered where the name (`rms_norm_`) or a
-    parameter (`inplace`) says that it is meant, or where a caller drops the result.
+    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, nothing is reported.
+
+    Fix safety: safe: what the norm gives back is the same. Nothing is offered where a caller drops the result.
     """
     places: dict[str, dict[Span, None]] = {}
-    for c in norm.computations if norm.meant and not norm.helper else ():
+    for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
                 places.setdefault(note.detail, {})[note.span] = None

@@ -7,6 +7,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.norm.norm import Computation, Norm
+from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
 
@@ -65,12 +66,18 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe: what came out in fp32 stays the same, and halves no longer overflow.
     """
-    seeing = [c for c in norm.judged if c.sees_half and not c.fused]
+    seeing = [c for c in norm.judged if c.sees_half and not c.fused and not _promoted(c)]
     lacking = [c for c in seeing if _squares_in_half(c) and not _widened_later(c)]
     if seeing and len(lacking) == len(seeing):
         repair = partial(casts.upcast, tuple(lacking), norm.span)
         for c in lacking:
             yield Problem(_square_span(c), _overflow(c), repair)
+
+
+def _promoted(c: Computation) -> bool:
+    """In fp32 only because something else is that was met on the way, such as a gate."""
+    wide = any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in deep_steps(c.statistic.inner.factors))
+    return c.statistic.square.wide and len(c.input.factors) > 1 and not wide
 
 
 def _overflow(c: Computation) -> str:

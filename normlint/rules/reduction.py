@@ -68,7 +68,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. Nothing is offered where the gain lies along another axis than the last, or where the one number
     is made to fit by other means.
     """
-    for c in norm.computations:
+    for c in norm.computations if norm.meant else (c for c in norm.computations if not c.standardises):
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not _of_vector(t)), None)
         if stat is not None:
             how = "over the whole shape" if c.fused else "without a dim"

@@ -55,7 +55,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
     than give names to values is left alone.
     """
-    for c in norm.judged if norm.meant and not norm.owner.keeps else ():
+    for c in norm.judged if norm.meant and not (norm.owner.keeps or norm.owner.undone) else ():
         step = _detaching(c)
         if step is not None:
             yield Problem(step.span, "no gradient flows through the statistic", partial(gradient.attach, norm, c))
@@ -140,11 +140,14 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if _starts_inverted(g):
             message = f"`{g.param.name}` starts at D to the −1/2, where √D makes an RMS norm of an L2 norm"
             yield Problem(g.param.span, message)
-    for g in (g for c in norm.judged for g in c.gains):
+    applied = [g for c in norm.judged for g in c.gains]
+    wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
+    for g in applied:
         if norm.owner.filled_with_ones and g.offset == 1 and g.param.name == "weight":
             yield Problem(g.span, "1 + a weight that `_init_weights` fills with ones: the gain starts at 2")
-        elif not norm.owner.reinitialised and (message := _starts_wrong(g)) and not _starts_right(norm, g):
-            yield Problem(g.span if g.offset else g.param.span, message, partial(gains.start_at_one, norm, g))
+        elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
+            repair = partial(gains.start_at_one, norm, tuple(wrong.values()))
+            yield Problem(g.span if g.offset else g.param.span, message, repair)
 
 
 def _starts_inverted(g: Gain) -> bool:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from typing import Final
 
 # The sieve takes a text for one with a norm if it calls one of these,
-MEANS: Final = "mean sum nansum nanmean var var_mean einsum reduce average vecdot"
+PATTERNED: Final = "einsum vecdot"  # sums of products of their operands
+MEANS: Final = f"mean sum nansum nanmean var var_mean reduce average {PATTERNED}"
 LENGTHS: Final = "std std_mean norm vector_norm frobenius_norm normalize"  # with their root
 # or one of torch's own norms,
 FUSED: Final = "rms_norm layer_norm native_layer_norm"

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from normlint.evaluate.concrete import Program, trust
+from normlint.evaluate.concrete import trust
 from normlint.rules import analyse
 from normlint.text.source import Source, Unit
-from normlint.text.verdict import SKIPPED, Verdict
+from normlint.text.verdict import SKIPPED, WRONG, Verdict
 from normlint.verify.assembly import build
 from normlint.verify.assembly.config import Config
 from normlint.verify.assembly.instance import first_line, missing
-from normlint.verify.assembly.trial import ERRORS
 from normlint.verify.bench import judge
 from normlint.verify.job import Job, Meaning
+from normlint.verify.program.files import finder
 from normlint.verify.program.prepare import prepare
+from normlint.verify.program.stand_ins import Stood
 from normlint.verify.subject import CannotBuildError
 
 trust(Config)
-
-
-_CRASHES: Final = (MemoryError, RecursionError)
 
 
 def judge_text(
@@ -52,37 +51,46 @@ def judge_text(
     return judged(Job(qualname, meant, text, owner or name, name if owner else ""), device=device, seed=seed)
 
 
-def judged(job: Job, *, device: str = "cpu", seed: int = 0) -> Verdict:
-    """The job's verdict; that of its spare where it has none itself."""
-    first = _judged(job, device, seed)
+Names = Callable[[Job], dict[str, Any]]
+
+
+def interpreted(job: Job) -> dict[str, Any]:
+    """The name that the job's entry begins with, and what it means in the interpreted program."""
+    head = job.entry.partition(".")[0]
+    return {head: Stood(job.program, finder(job.path)).value(head)}
+
+
+def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
+    """The job's verdict; that of its spare where it has none itself. `names`: what makes the job's entry."""
+    first = _as_claimed(job, _judged(job, device, seed, names))
     if first.status != SKIPPED or job.spare is None:
         return first
-    second = judged(job.spare, device=device, seed=seed)
+    second = judged(job.spare, device=device, seed=seed, names=names)
     if second.status == SKIPPED:
         return first
     why = second.reason or f"the whole is skipped: {first.reason}"
     return replace(second, reason=f"its own lines: {why}")
 
 
-def _judged(job: Job, device: str, seed: int) -> Verdict:
+def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
     if job.needs:
         return _skipped(job.needs)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # an interpreted `print` says that there is one
-            subject = build.subject(job, _namespace(job), device)
-            return judge.judge(subject, device=device, seed=seed, draws=job.sweep)
+            return judge.judge(build.subject(job, names(job), device), device=device, seed=seed, draws=job.sweep)
     except CannotBuildError as error:
         return _skipped(str(error))
-    except _CRASHES as error:
+    except (MemoryError, RecursionError) as error:
         return _skipped(f"less of the machine ({type(error).__name__})")
-    except ERRORS as error:
+    except Exception as error:  # noqa: BLE001 - a text may raise exceptions of its own
         return _skipped(missing(error) or f"a norm that can be built ({first_line(error)})")
 
 
-def _namespace(job: Job) -> dict[str, Any]:
-    """The name that the entry begins with, interpreted."""
-    head = job.entry.partition(".")[0]
-    return {head: Program(job.program).value(head)}
+def _as_claimed(job: Job, verdict: Verdict) -> Verdict:
+    """What nobody calls a norm, and has no gain, promises nothing: it isn't called wrong."""
+    if verdict.status != WRONG or job.claims:
+        return verdict
+    return _skipped(f"a name or a gain that promises a norm ({verdict.reason})")
 
 
 def _skipped(needs: str) -> Verdict:

@@ -46,11 +46,15 @@ class Meaning:
 class Job:
     """A norm to verify.
 
-    `program` is executed as it stands, on its own; `entry` is the dotted name of the class or function in it, `method`
-    the method to call on an instance ("forward"), "" for a function. `input`: the parameter that takes the tensor to
-    normalise, "" for the first. `needs`: why it can't be built, in words that follow "needs"; then there is no program.
-    `spare`: what to verify where this can't be built (the norm's own lines instead of its class). `sweep`: besides the
-    verdict, measure what a report draws.
+    `program` stands on its own but for files of its package: `path` is where its imports count from, "" where it needs
+    none. `entry` is the dotted name of the class or function in it, `method` the method to call on an instance
+    ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
+    `axis`: the one that must be told the axis, since its default is all. `module`: the file to import and execute in
+    place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `more`: on some paths
+    the definition does more than the norm. `claims`: a name or a gain says that a norm is meant; else it isn't called
+    wrong. `needs`: why it can't be built, in words that follow "needs"; then there is no program. `spare`: what to
+    verify where this can't be built (the norm's own lines instead of its class). `sweep`: besides the verdict, measure
+    what a report draws.
     """
 
     qualname: str
@@ -59,6 +63,11 @@ class Job:
     entry: str = ""
     method: str = ""
     input: str = ""
+    axis: str = ""
+    path: str = ""
+    module: str = ""
+    more: bool = False
+    claims: bool = True
     needs: str = ""
     spare: Job | None = None
     sweep: bool = False
@@ -67,6 +76,10 @@ class Job:
     def swept(self) -> Job:
         """The same job with all that a report draws."""
         return replace(self, sweep=True, spare=self.spare and self.spare.swept)
+
+    def claiming(self, claims: bool) -> Job:
+        """The same, of a norm that claims to be one or doesn't."""
+        return replace(self, claims=claims, spare=self.spare and self.spare.claiming(claims))
 
     def meaning_as(self, meant: Meaning) -> Job:
         """The same norm, held to something else; where its gain and shift are, its own text tells."""

@@ -31,6 +31,7 @@ class Made:
     eps: float | None
     module: nn.Module | None
     offset: float = 0.0
+    born: torch.dtype | None = None  # the gain's, as the constructor makes it
 
 
 class Subject(Protocol):
@@ -45,4 +46,8 @@ class Subject(Protocol):
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
         """A new norm as its constructor leaves it, then cast and moved; CannotBuildError where that isn't possible."""
+        ...
+
+    def doubt(self, *, values: bool) -> str:
+        """What it would need if what it raises, or its shape, or its `values`, are our own doing; "" where not."""
         ...

@@ -138,4 +138,93 @@ class RMSNorm(nn.Module):
 rms_norm = lambda x, w, eps=1e-6: (x.float() * torch.rsqrt(x.float().pow(2).mean() + eps)).type_as(x) * w
 """,
     ),
+    "a layer norm of what isn't zero, without its root": (
+        ("NRM402",),
+        """
+def layer_norm_of_nonzero(x, weight, dim=-1, eps=1e-5):
+    h = x.float()
+    there = h.ne(0)
+    n = there.sum(dim, keepdim=True).clamp(min=1)
+    c = torch.where(there, h - h.sum(dim, keepdim=True) / n, torch.zeros_like(h))
+    var = c.pow(2).sum(dim, keepdim=True) / n
+    return (c / (var + eps)).type_as(x) * weight
+""",
+    ),
+    "a layer norm of what isn't zero, whose variance is a sum": (
+        ("NRM104",),
+        """
+def layer_norm_of_nonzero(x, weight, eps=1e-5):
+    h = x.float()
+    n = (h != 0).sum(-1, keepdim=True).clamp(min=1)
+    c = torch.where(h != 0, h - h.sum(-1, keepdim=True) / n, 0.0)
+    return (c * torch.rsqrt(c.pow(2).sum(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
+    ),
+    "a one-pass variance that subtracts the mean, not its square": (
+        ("NRM403",),
+        """
+def layer_norm(x, weight, bias, eps=1e-5):
+    h = x.float()
+    mean = h.mean(-1, keepdim=True)
+    var = h.pow(2).mean(-1, keepdim=True) - mean.abs()
+    return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+""",
+    ),
+    "a one-pass variance of the values, not of their squares": (
+        ("NRM403",),
+        """
+def layer_norm(x, weight, bias, eps=1e-5):
+    h = x.float()
+    mean = h.mean(-1, keepdim=True)
+    var = h.mean(-1, keepdim=True) - mean.pow(2)
+    return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+""",
+    ),
+    "centred along the channels, over the spread of everything": (
+        ("NRM101",),
+        """
+class Channels(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.g = nn.Parameter(torch.ones(1, dim, 1, 1))
+
+    def forward(self, x):
+        h = x.float()
+        var = h.reshape(-1).var(unbiased=False)
+        return ((h - h.mean(dim=1, keepdim=True)) * (var + self.eps).rsqrt()).type_as(x) * self.g
+""",
+    ),
+    "a gain that is made under a flag and never applied": (
+        ("NRM505",),
+        """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5, affine=True):
+        super().__init__()
+        self.eps = eps
+        self.affine = bool(affine)
+        if self.affine:
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.bias = nn.Parameter(torch.zeros(dim))
+        else:
+            self.weight, self.bias = None, None
+
+    def forward(self, x):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        y = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+        return y + self.bias if self.affine else y
+""",
+    ),
+    "squares of a half, unless a gate in fp32 came before": (
+        ("NRM201",),
+        """
+def rms_norm(x, weight, z=None, eps=1e-6, gate_first=True):
+    dtype = x.dtype
+    if z is not None and gate_first:
+        x = x * F.silu(z.float())
+    out = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight
+    return out.to(dtype)
+""",
+    ),
 }

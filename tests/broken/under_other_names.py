@@ -193,4 +193,19 @@ class Step(nn.Module):
         return F.normalize(q) * self.scale * self.g
 """,
     ),
+    "a forward that is another method by name": (
+        ("NRM201",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def _apply_norm(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+    forward = _apply_norm
+""",
+    ),
 }

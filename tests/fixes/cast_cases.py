@@ -57,6 +57,7 @@ ROOT: Final = "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
 
 RAISED: Final = "x = x.to(torch.promote_types(x.dtype, torch.float32))"
 CHECKED: Final = "\n\ndef check(norm, x):\n    torch.autograd.gradcheck(norm, x)\n"
+DOUBLE: Final = "\n\nDOUBLE = torch.float64\n"
 NORMED: Final = "h = h * torch.rsqrt(ms + self.eps) * self.weight"
 CENTRE: Final = (
     "mean = x.mean(-1, keepdim=True)",
@@ -138,8 +139,8 @@ UPCAST: Final = [
     Case(
         "beside the plain cast that the file has, fp64 or not",
         "NRM201",
-        forward("y = self.scale.float()", MEAN, Y) + CHECKED,
-        forward("y = self.scale.float()", WIDE, BACK) + CHECKED,
+        forward("y = self.scale.float()", MEAN, Y) + DOUBLE,
+        forward("y = self.scale.float()", WIDE, BACK) + DOUBLE,
     ),
     Case(
         "an output in fp32 is cast to a dtype that this cast has not changed",

@@ -289,8 +289,26 @@ return (h * (1 + self.weight.float())).type_as(x)""",
 }
 OFFSET = "return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * (1 + self.weight)"
 PLAIN = OFFSET.replace("(1 + self.weight)", "self.weight")
+TWO_GAINS = """import torch
+from torch import nn
+
+
+class QKNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.q = nn.Parameter(torch.{0}(dim))
+        self.k = nn.Parameter(torch.{0}(dim))
+
+    def _norm(self, x, g):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).type_as(x) * (1 + g)
+
+    def forward(self, q, k):
+        return self._norm(q, self.q), self._norm(k, self.k)
+"""
 RESET = "    def reset_parameters(self):\n        nn.init.{0}_(self.weight)\n\n"
 FIRST_VALUES = {
+    "two gains behind one helper": (TWO_GAINS.format("ones"), TWO_GAINS.format("zeros")),
     "zeros under 1 +": (norm(OFFSET), norm(OFFSET, init="zeros")),
     "ones without": (norm(PLAIN, init="zeros"), norm(PLAIN)),
     "where it is made and where it is filled": (

@@ -209,6 +209,14 @@ USED = [
         function(EPS, H, LITERAL.replace("self.weight", "weight")),
         (("1e-8", "eps"),),
     ),
+    Case(
+        "the eps that a base class keeps",
+        "NRM304",
+        "class TokenNorm(nn.LayerNorm):\n    def __init__(self, dim, eps=1e-6):\n"
+        "        super().__init__(dim, eps=eps)\n\n    def forward(self, x):\n"
+        "        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, 1e-5)\n",
+        (("1e-5", "self.eps"),),
+    ),
 ]
 
 

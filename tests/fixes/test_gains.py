@@ -7,6 +7,30 @@ import pytest
 from tests.fixes.module_cases import NORM, RETURN, SAFE, UNSAFE, Mended, forward, is_mended, made, stays
 
 STAYS = {
+    "one number beside a norm of channels, where one for each would have to lie along them": (
+        "NRM504",
+        made(
+            "self.weight = nn.Parameter(torch.ones(1))",
+            forward=("h = x.float()", NORM.replace("-1", "1"), RETURN),
+        ),
+    ),
+    "a gain that would come behind the bias of a base class": (
+        "NRM505",
+        "import torch.nn.functional as F\nfrom torch import nn\n\n\nclass LayerNorm(nn.LayerNorm):\n"
+        "    def forward(self, x):\n        return F.layer_norm(x, self.normalized_shape, eps=self.eps) + self.bias\n",
+    ),
+    "a gain that may not be there": (
+        "NRM505",
+        made(
+            "if dim > 1:",
+            "    self.weight = nn.Parameter(torch.ones(dim))",
+            forward=("h = x.float()", NORM, "return h.type_as(x)"),
+        ),
+    ),
+    "a gain for features that aren't last": (
+        "NRM505",
+        made(forward=("h = x.float()", NORM.replace("-1", "1"), "return h.type_as(x)")),
+    ),
     "a gain that is set anew, which torch refuses for a parameter": (
         "NRM501",
         made(
@@ -33,6 +57,16 @@ STAYS = {
 }
 
 MENDED = {
+    "one number where the bias has a shape": (
+        ("NRM504", UNSAFE),
+        made(
+            "shape = torch.Size([dim])",
+            "self.weight = nn.Parameter(torch.ones((1,)))",
+            "self.bias = nn.Parameter(torch.zeros(shape))",
+            forward=("h = x.float()", NORM, "return h.type_as(x) * self.weight + self.bias"),
+        ),
+        (("torch.ones((1,))", "torch.ones(shape)"),),
+    ),
     "a tensor is made a parameter": (
         ("NRM501", UNSAFE),
         made("self.weight = torch.ones(dim)"),

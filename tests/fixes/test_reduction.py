@@ -10,6 +10,14 @@ Y = "y = h * torch.rsqrt(ms + self.eps)"
 
 STAYS = [
     Case(
+        "no gain says where the features lie, and the axis may be the one that is taken",
+        "NRM101",
+        "import torch\nfrom torch import nn\n\n\nclass PixelRMSNorm(nn.Module):\n"
+        "    def __init__(self, dim=1, eps=1e-6):\n        super().__init__()\n"
+        "        self.dim = dim\n        self.eps = eps\n\n    def forward(self, x):\n"
+        "        h = x.float()\n        return (h * torch.rsqrt(h.pow(2).mean() + self.eps)).type_as(x)\n",
+    ),
+    Case(
         "channels lie first, and nothing says in how many axes",
         "NRM101",
         module("ms = h.pow(2).mean()", Y, gain="self.weight[:, None, None]"),
@@ -50,6 +58,30 @@ STAYS = [
 ]
 
 EVERYTHING = [
+    Case(
+        "a cast of what is reduced stays",
+        "NRM101",
+        module("ms = torch.mean((h * h).to(torch.float64))", Y),
+        (("torch.float64))", "torch.float64), dim=-1, keepdim=True)"),),
+    ),
+    Case(
+        "what was made one axis for it stays as it is",
+        "NRM101",
+        module("ms = torch.flatten(h * h).mean()", Y),
+        (("torch.flatten(h * h).mean()", "(h * h).mean(-1, keepdim=True)"),),
+    ),
+    Case(
+        "nor is it laid out otherwise",
+        "NRM101",
+        module("ms = torch.mean(h.pow(2).reshape(-1))", Y),
+        (("h.pow(2).reshape(-1)", "h.pow(2), dim=-1, keepdim=True"),),
+    ),
+    Case(
+        "every axis, counted",
+        "NRM101",
+        module("ms = h.pow(2).mean(tuple(range(h.ndim)), keepdim=True)", Y),
+        (("tuple(range(h.ndim))", "-1"),),
+    ),
     Case(
         "a method takes its axis by place",
         "NRM101",
@@ -143,6 +175,12 @@ EVERYTHING = [
 ]
 
 KEEPDIM = [
+    Case(
+        "an axis that is kept and taken away",
+        "NRM102",
+        module("ms = h.pow(2).mean(-1, keepdim=True).squeeze(-1)", Y),
+        ((".squeeze(-1)", ""),),
+    ),
     Case(
         "keepdim goes to the end",
         "NRM102",
@@ -247,13 +285,13 @@ AGAIN = [
         "the values are laid in a row before their mean",
         "NRM101",
         module("ms = h.pow(2).flatten().mean()", Y),
-        ((".flatten().mean()", ".mean(dim=-1, keepdim=True)"),),
+        ((".flatten().mean()", ".mean(-1, keepdim=True)"),),
     ),
     Case(
         "one number is spread over the input",
         "NRM101",
         module("y = h * torch.rsqrt(h.pow(2).mean().expand_as(h) + self.eps)"),
-        (("mean()", "mean(dim=-1, keepdim=True)"),),
+        (("mean()", "mean(-1, keepdim=True)"),),
     ),
     Case(
         "all axes are counted out",
@@ -265,13 +303,13 @@ AGAIN = [
         "a view as one row, and an L2 norm",
         "NRM101",
         module("n = h.reshape(-1).norm(2)", "y = h / (n * h.shape[-1] ** -0.5 + self.eps)"),
-        ((".reshape(-1).norm(2)", ".norm(2, dim=-1, keepdim=True)"),),
+        ((".reshape(-1).norm(2)", ".norm(2, -1, keepdim=True)"),),
     ),
     Case(
         "the kept axis is squeezed away",
         "NRM102",
         module("ms = h.pow(2).mean(-1, keepdim=True).squeeze(-1)", Y),
-        (("mean(-1, keepdim=True).squeeze(-1)", "mean(dim=-1, keepdim=True)"),),
+        (("mean(-1, keepdim=True).squeeze(-1)", "mean(-1, keepdim=True)"),),
     ),
     Case(
         "both statistics lose their axis by a function",
@@ -283,8 +321,8 @@ AGAIN = [
             name="LayerNorm",
         ),
         (
-            ("torch.squeeze(h.mean(-1, keepdim=True), -1)", "h.mean(dim=-1, keepdim=True)"),
-            ("torch.squeeze(h.var(-1, False, keepdim=True), -1)", "h.var(unbiased=False, dim=-1, keepdim=True)"),
+            ("torch.squeeze(h.mean(-1, keepdim=True), -1)", "h.mean(-1, keepdim=True)"),
+            ("torch.squeeze(h.var(-1, False, keepdim=True), -1)", "h.var(-1, False, keepdim=True)"),
         ),
     ),
 ]

@@ -159,4 +159,35 @@ class RMSNorm(nn.Module):
         s = x.float().pow(2).mean(-1, keepdim=True)
         return (x * torch.rsqrt(s + 1e-6)).to(x.dtype) * self.w
 """,
+    "a layer norm of what isn't zero": """
+def layer_norm_of_nonzero(x, weight, dim=-1, eps=1e-5):
+    h = x.float()
+    there = h.ne(0)
+    n = there.sum(dim, keepdim=True).clamp(min=1)
+    c = torch.where(there, h - h.sum(dim, keepdim=True) / n, torch.zeros_like(h))
+    var = c.pow(2).sum(dim, keepdim=True) / n
+    return (c * torch.rsqrt(var + eps)).type_as(x) * weight
+""",
+    "a gate in fp32 that widens what is squared": """
+def rms_norm(x, weight, z, eps=1e-6):
+    dtype = x.dtype
+    x = x * F.silu(z.float())
+    return (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight).to(dtype)
+""",
+    "the share of ones beside the deviation of zeros and ones": """
+def standardise(mask):
+    p = mask.mean(0, keepdim=True)
+    return (mask - p) / torch.sqrt(p - p ** 2 + 1e-8)
+""",
+    "centred by a way of twice the mean, half gone": """
+def layer_norm(x, weight, eps=1e-5):
+    h = x.float()
+    h = torch.lerp(h, h - 2 * h.mean(-1, keepdim=True), 0.5)
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
+    "a mean of other rows": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt((h * h.roll(1, 1)).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
 }

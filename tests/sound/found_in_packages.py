@@ -152,4 +152,99 @@ def quaternion(axis, angle):
     s = torch.sin(angle / 2)
     return torch.cat([c, axis * s], dim=-1)
 """,
+    "a series is normalized on its way in and brought back on its way out": """
+class Forecaster(nn.Module):
+    def __init__(self, channels, steps):
+        super().__init__()
+        self.affine_weight = nn.Parameter(torch.ones(1, 1, channels))
+        self.affine_bias = nn.Parameter(torch.zeros(1, 1, channels))
+        self.project = nn.Linear(steps, steps)
+
+    def forecast(self, series, marks):
+        level = series.float().mean(1, keepdim=True).detach()
+        series = series - level
+        spread = torch.sqrt(torch.var(series.float(), dim=1, keepdim=True, unbiased=False) + 1e-5).detach()
+        series = series / spread
+        series = (series * self.affine_weight + self.affine_bias).to(marks.dtype)
+        out = self.project(series.transpose(1, 2)).transpose(1, 2)
+        out = (out - self.affine_bias) / (self.affine_weight + 1e-10)
+        return out * spread + level
+""",
+    "parameters that a method fills, which whoever builds the model calls": """
+class LayerNorm(nn.Module):
+    def __init__(self, shape, eps=1e-6, scale=True):
+        super().__init__()
+        self.eps = eps
+        self.scale = scale
+        if self.scale:
+            self.weight = nn.Parameter(torch.empty(shape))
+
+    def reset_parameters(self):
+        if self.scale:
+            self.weight.data.fill_(1)
+
+    def forward(self, x):
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+        return self.weight * h if self.scale else h
+""",
+    "an eps of a model whose helper brings rows to unit length": """
+class Quantizer(nn.Module):
+    def __init__(self, dim, codes, norm_epsilon=1e-5):
+        super().__init__()
+        self.codes = nn.Parameter(torch.randn(codes, dim))
+        self.project = nn.Linear(dim, dim)
+
+    def nearest(self, xs, lengths):
+        xs = self.project(xs)
+        xs = xs / (xs.norm(dim=-1, p=2, keepdim=True) + 1e-8)
+        return torch.cdist(xs, self.codes).argmin(-1)
+""",
+    "importances in a class whose docstring speaks of an L2 norm": """
+class Importance:
+    '''The L2 norm of each group of weights.'''
+
+    def _normalize(self, importance, how):
+        if how == "gaussian":
+            return (importance - importance.mean()) / (importance.std() + 1e-8)
+        return importance
+
+    def __call__(self, groups):
+        return self._normalize(torch.stack([g.norm() for g in groups], dim=0), "gaussian")
+""",
+    "a layer norm that says that it works in place": """
+def layer_norm(x, dim, in_place=False):
+    if in_place:
+        x -= x.float().mean(dim=-1, keepdim=True)
+        x *= torch.rsqrt(x.float().var(dim=-1, keepdim=True, unbiased=False) + 1e-5)
+        return x
+    return F.layer_norm(x, (dim,))
+""",
+    "an encoder that prints, and ends in a norm": """
+class Encoder(nn.Module):
+    def __init__(self, dim, embed, layers):
+        super().__init__()
+        self.embed = embed
+        self.layers = layers
+        self.after_norm = nn.LayerNorm(dim, eps=1e-5)
+
+    def forward(self, xs, lengths):
+        xs, masks = self.embed(xs)
+        print(f"masks: {masks.shape}")
+        xs = self.layers(xs, masks)
+        return self.after_norm(xs)
+""",
+    "a cast where the dtype has changed": """
+class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        out = self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps))
+        return out if out.dtype == x.dtype else out.type_as(x)
+""",
 }

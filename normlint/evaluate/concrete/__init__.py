@@ -7,7 +7,7 @@ exactly raises `Unsupported`; everything else that is raised is what Python or t
 from __future__ import annotations
 
 from normlint.evaluate.concrete.program import Found, Program
-from normlint.evaluate.concrete.values import Budget, Unsupported
+from normlint.evaluate.concrete.values import Budget, Exhausted, Unsupported
 from normlint.evaluate.concrete.world import trust
 
-__all__ = ["Budget", "Found", "Program", "Unsupported", "trust"]
+__all__ = ["Budget", "Exhausted", "Found", "Program", "Unsupported", "trust"]

@@ -53,6 +53,7 @@ def owner_of(scope: Scope, name: str) -> Scope:
     """The scope in which an assignment to the name lands."""
     word = scope.declared.get(name)
     if word == "global":
+        scope.program.settle(name)
         return scope.program.scope
     here = scope
     if word == "nonlocal":

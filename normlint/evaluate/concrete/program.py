@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -16,8 +16,7 @@ from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
 from normlint.text.pieces import WORD, Piece
 
-_STAR: Final = re.compile(r"^\s*from\s[^\n]*\simport\s*\(?\s*\*", re.MULTILINE)
-_GLOBAL: Final = re.compile(r"^\s*global\s+([^\n#;]*)", re.MULTILINE)
+STAR: Final = re.compile(r"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*", re.MULTILINE)
 # A default or an attribute of a class that is no constant.
 _STATE: Final = re.compile(
     r"^[^#\n]*\bdef[^#\n]*=\s*[\[{A-Za-z]|^[ \t]+\w+(?::[^=\n]+)?\s*=\s*[\[{A-Za-z]", re.MULTILINE
@@ -62,8 +61,7 @@ class Program:
         self._others: dict[str, Program | None] = {}
         self._done: set[Piece] = set()
         self._running: list[int] = []  # where the statements start that are being run
-        self._starred = _STAR.search(text) is not None
-        self._changing = {name for found in _GLOBAL.findall(text) for name in WORD.findall(found)}
+        self._stars: list[str] = STAR.findall(text)
         self._whole = False
         self._bound: dict[Piece, set[str]] = {}
         self._wanted: dict[str, list[Piece]] = {}
@@ -80,14 +78,28 @@ class Program:
 
     def value(self, name: str) -> Any:
         """A name of the module, else one of Python's own."""
-        if not self._whole:
-            self._advance(name, self._running[-1] if self._running else None)
+        self.settle(name)
         if name in self.scope.names:
             found = self.scope.names[name]
             return self.settled(found)
-        if self._starred:
-            raise Unsupported("a star import")
+        return self._starred(name)
+
+    def _starred(self, name: str) -> Any:
+        """A name that the text itself doesn't bind: out of a star import, else one of Python's own."""
+        for path in self._stars:
+            other = self._other(path) if path.partition(".")[0] not in world.PACKAGES else None
+            if other is None:
+                raise Unsupported("a star import")
+            try:
+                return other.value(name)
+            except NameError:
+                continue
         return world.builtin(name)
+
+    def settle(self, name: str) -> None:
+        """Have the text bind the name, before somebody reads it or a function binds it anew."""
+        if not self._whole:
+            self._advance(name, self._running[-1] if self._running else None)
 
     def settled(self, value: Any) -> Any:
         """What an import from another file stands for."""
@@ -96,8 +108,6 @@ class Program:
     def _advance(self, name: str, until: int | None) -> None:
         """Run the statements that bind or change the name, as far as `until`, which haven't been run yet."""
         pieces = self._pieces(name)
-        if pieces and name in self._changing:
-            raise Unsupported("a global that functions change")
         for piece in pieces:
             if until is not None and piece.span.start >= until:
                 if piece in self._done and piece.span.start not in self._running and piece in self._direct(name):
@@ -113,7 +123,7 @@ class Program:
         self._running.append(piece.span.start)
         guarded, self.guarded = self.guarded, 0
         try:
-            for name in self._binds(piece):
+            for name in self.binds(piece):
                 self._advance(name, piece.span.start)
             with self.budget.deeper():
                 statements.execute(self.scope, self.module.block(piece))
@@ -157,7 +167,7 @@ class Program:
     def _variables(self) -> set[str]:
         """The names that other statements than imports and definitions bind."""
         plain = [p for p in self.module.pieces if not _defines(p) and p.kind != "import"]
-        return {name for piece in plain for name in self._binds(piece)}
+        return {name for piece in plain for name in self.binds(piece)}
 
     @cached_property
     def _calling(self) -> dict[str, list[Piece]]:
@@ -195,15 +205,47 @@ class Program:
             for node in walk(self.module.block(piece), own=True)
         )
 
-    def _binds(self, piece: Piece) -> set[str]:
+    def binds(self, piece: Piece) -> set[str]:
+        """The names that a statement binds."""
         if piece not in self._bound:
             self._bound[piece] = bound_names(self.module.block(piece))
         return self._bound[piece]
 
     def _touches(self, piece: Piece) -> set[str]:
         """The names that a statement binds, or whose value it may change."""
-        changed = {name for node in walk(self.module.block(piece), own=True) for name in _changed_by(node)}
-        return self._binds(piece) | changed
+        nodes = list(walk(self.module.block(piece), own=True))
+        called = {
+            _root(node.func.base) for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Attribute)
+        }
+        changed = {name for node in nodes for name in _changed_by(node)}
+        return self.binds(piece) | changed | (called - self._modules)
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        """The names of modules that can be asked for things, and are none the other for it."""
+        return frozenset(name for name, path in self.module.imports.items() if world.is_module(path)) - self._variables
+
+    def bound(self, name: str) -> bool:
+        """Whether a statement at the top binds the name, as far as star imports let it be known."""
+        return bool(self._stars) or bool(self._direct(name))
+
+    def reached(self, names: Iterable[str]) -> tuple[Piece, ...]:
+        """The statements at the top that bind or change these names, and those that they name in turn, in order."""
+        starred = (p for p in self.module.pieces if not _defines(p) and STAR.search(self.module.source(p.span)))
+        found, seen, waiting = set(starred), set[str](), list(names)
+        while waiting:
+            name = waiting.pop()
+            more = set[Piece]() if name in seen else {*self._direct(name)} - found
+            seen.add(name)
+            found |= more
+            waiting.extend(word for piece in more if piece.kind != "import" for word in self.named(piece))
+        return tuple(sorted(found, key=lambda piece: piece.span.start))
+
+    def named(self, piece: Piece) -> set[str]:
+        """The names in a statement, without those in its strings."""
+        below = list(walk(self.module.block(piece)))
+        below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
+        return {node.id for node in below if isinstance(node, s.Name)} | self.binds(piece)
 
     def imported(self, path: str) -> Any:
         """What an import binds. Inside a `try` that handles it, what isn't installed raises ImportError."""
@@ -231,7 +273,7 @@ class Program:
         if path not in self._others:
             found = self.find(path) if self.find is not None else None
             if found is not None and found.key not in self.family:
-                self.family[found.key] = Program(found.text, found.find, self.budget, self.family)
+                self.family[found.key] = type(self)(found.text, found.find, self.budget, self.family)
             self._others[path] = self.family[found.key] if found is not None else None
         return self._others[path]
 
@@ -245,7 +287,7 @@ class Program:
 
 
 def _changed_by(node: s.Node) -> set[str]:
-    """The names whose value a statement changes in place: `a.b = 1`, `a[0] = 1`, `a.append(1)`, `setattr(a, …)`."""
+    """The names whose value a statement changes in place: `a.b = 1`, `a[0] = 1`, `del a[0]`, `setattr(a, …)`."""
     match node:
         case s.Assign(targets=targets):
             return {_root(target) for target in targets}
@@ -257,8 +299,6 @@ def _changed_by(node: s.Node) -> set[str]:
             return {_root(target)}
         case s.Call(func=s.Name(id="setattr" | "delattr"), args=(first, *_)):
             return {_root(first.value)}
-        case s.Call(func=s.Attribute(base=base)):
-            return {_root(base)}
     return set()
 
 

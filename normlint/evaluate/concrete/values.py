@@ -22,6 +22,10 @@ class Unsupported(Exception):  # noqa: N818  (it is an answer, no error)
     """Something that the interpreter can't do exactly; the message says what."""
 
 
+class Exhausted(Unsupported):
+    """The budget is spent: trying again won't help."""
+
+
 @dataclass
 class Budget:
     """What the programs of one family may still do. Each call from outside begins with all steps."""
@@ -32,7 +36,7 @@ class Budget:
     def step(self) -> None:
         self.steps -= 1
         if self.steps < 0:
-            raise Unsupported("too many steps")
+            raise Exhausted("too many steps")
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
@@ -45,7 +49,7 @@ class Budget:
         try:
             yield
         except RecursionError:
-            raise Unsupported("calls nested too deeply") from None
+            raise Exhausted("calls nested too deeply") from None
         finally:
             self.depth += 1
 

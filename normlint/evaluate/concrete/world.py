@@ -60,6 +60,7 @@ _FALSE: Final = (
     "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
 ).split()
 _NOTHING: Final = "warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info".split()
+_LOGGERS: Final = ("get_logger", "getLogger", "init_logger")
 # Such decorators of other packages.
 _ELSEWHERE: Final = frozenset(
     (
@@ -105,7 +106,7 @@ def imported(path: str) -> Any:
         return member(Space(owner), name, importing=True)
     if name in _ELSEWHERE:
         return _same(path)
-    if name in ("get_logger", "getLogger", "init_logger"):
+    if name in _LOGGERS:
         return _always(path, Silent())
     return Unknown(f"import of {path}")
 
@@ -113,6 +114,11 @@ def imported(path: str) -> Any:
 def is_same(path: str) -> bool:
     """Whether it is a decorator that changes nothing that is computed."""
     return path.rpartition(".")[2] in _ELSEWHERE
+
+
+def is_module(path: str) -> bool:
+    """Whether it is a module of the table."""
+    return path in _SPACES
 
 
 def is_installed(path: str) -> bool:
@@ -172,6 +178,8 @@ def _stand_in(path: str, name: str) -> Any:
         return _same(path)
     if path in _ANSWERS:
         return _always(path, _ANSWERS[path])
+    if name in _LOGGERS:
+        return _always(path, Silent())
     if path == "dataclasses.dataclass":
         return Native(path, _dataclass)
     if path == "torch.__version__":
@@ -189,7 +197,6 @@ _UNCHANGED: Final = Native("a decorator", lambda value: value)
 # What is always answered, whatever is asked.
 _ANSWERS: Final = {
     **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NOTHING), "functools.wraps": _UNCHANGED,
-    "logging.getLogger": Silent(),
 }  # fmt: skip
 
 
@@ -295,7 +302,7 @@ def builtin(name: str) -> Any:
         return found if _is_value(found) or not callable(found) else Native(name, found)
     if hasattr(builtins, name):
         raise Unsupported(f"{name}()")
-    raise NameError(f"name {name!r} is not defined")
+    raise NameError(f"name {name!r} is not defined", name=name)
 
 
 # --- types -----------------------------------------------------------------------------------------------------------

@@ -62,14 +62,14 @@ def _summed(ctx: Context, call: Bound, x: Product, axes: Sequence[int], *, keepd
 
 
 def _summed_alone(ctx: Context, call: Bound, x: Product, letters: str, others: str) -> Lettered:
-    """Summed over the axes that no other operand and no result has."""
+    """The operand, summed over the axes that no other operand and no result has, and the letters that are left."""
     alone = set(letters) - set(others) - {"."}
     left = "".join(letter for letter in letters if letter not in alone)
     return (_summed(ctx, call, x, _places(letters, alone)), left) if alone else (x, letters)
 
 
 def _fits(x: Product, letters: str, whole: str) -> bool:
-    """Its axes come in the order of the longest; only a gain has fewer in front."""
+    """Whether the axes come in the order of the longest operand; only a gain may have fewer in front."""
     rest = iter(whole)
     ordered = all(letter in rest for letter in letters)
     return ordered and ((letters[:1] == ".") == (whole[:1] == ".") or _is_param(x))
@@ -80,7 +80,7 @@ def _is_param(x: Product) -> bool:
 
 
 def _aligned(x: Product, letters: str, whole: str) -> Product:
-    """A statistic has the axes again that its letters leave out."""
+    """The operand, with an axis of length 1 for each letter that a statistic lacks."""
     missing = set(whole) - set(letters) if algebra.is_statistic(x) else set()
     for place in _places(whole, missing):
         x = with_axis(x, place)
@@ -88,7 +88,7 @@ def _aligned(x: Product, letters: str, whole: str) -> Product:
 
 
 def _over(ctx: Context, call: Bound, product: Product, whole: str, out: str) -> Product | None:
-    """Summed over the letters that aren't asked for; a new letter, which a constant has, keeps the axis."""
+    """The product, summed over the letters that the result lacks; a letter that only a constant has keeps the axis."""
     gone, new = set(whole) - set(out), set(out) - set(whole)
     left = "".join(letter for letter in whole if letter in out)
     if "." in gone or (left != out and not new):
@@ -169,21 +169,21 @@ def dot(ctx: Context, call: Bound) -> Value | None:
 
 @op("matmul mm bmm mv linear")
 def matmul(ctx: Context, call: Bound) -> Value | None:
-    """A row of x times a column of x is its sum of squares; a diagonal matrix scales the last axis."""
+    """The matrix product: the sum of squares for a row of x times a column of x, a scaled x for a diagonal matrix."""
     pair = _operands(call)
     return None if pair is None or call.get("bias") is not None else contract(ctx, *pair, call)
 
 
 @op("tensordot")
 def tensordot(ctx: Context, call: Bound) -> Value | None:
-    """Over one axis, the last of the one and the first of the other."""
+    """The product with a constant, summed over the last axis of the one and the first of the other."""
     pair, dims = _operands(call), call.product("dims")
     return _with_constant(ctx, call, *pair) if pair and dims and dims.number == 1 else None
 
 
 @op("addmm addmv addbmm baddbmm")
 def added(ctx: Context, call: Bound) -> Value | None:
-    """Something, and a product of matrices."""
+    """The first operand plus the matrix product of the other two."""
     base, one, two = call.product("input", "self"), call.product("mat1", "mat", "batch1"), call.product(*_SECOND)
     if base is None or one is None or two is None or call.get("beta", "alpha") is not None or call.name == "addbmm":
         return None
@@ -192,7 +192,7 @@ def added(ctx: Context, call: Bound) -> Value | None:
 
 
 def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | None:
-    """X @ y, as far as it is followed."""
+    """The matrix product of two operands; None where it isn't followed."""
     scale = _diagonal_of(y)
     if scale is not None:
         return algebra.multiply(x, scale, call.span)
@@ -215,7 +215,7 @@ def _with_constant(ctx: Context, call: Bound, x: Product, y: Product) -> Product
 
 
 def _row_and_column(ctx: Context, row: Product, column: Product) -> Product | None:
-    """What one operand is a row of and the other a column: they have an axis of length 1 in turn."""
+    """The tensor of which one operand holds the rows and the other the columns; None if there is none."""
     ends = [x.layout[-1] if x.layout else () for x in (row, column)]
     if row.layout[:-1] == column.layout[:-1] and _side_by_side(*ends):
         return replace(row, layout=row.layout[:-1], shape=None)
@@ -234,14 +234,14 @@ def _unviewed(layout: Layout) -> Layout:
 
 
 def _side_by_side(row: tuple[object, ...], column: tuple[object, ...]) -> bool:
-    """An axis of length 1 before the last of the one, and behind the last of the other."""
+    """Whether the one has an added axis before its last, and the other one behind it."""
     if row[:1] != ("axis",) or column[:1] != ("axis",) or not isinstance(row[1], int) or not isinstance(column[1], int):
         return False
     return column[1] == row[1] + 1 and column[1] in (-1, 2, 3)
 
 
 def _diagonal_of(y: Product) -> Product | None:
-    """W of diag(w)."""
+    """The vector w of a matrix diag(w); None for any other matrix."""
     sole = y.sole
     if sole is None or not isinstance(sole.atom, Apply) or sole.atom.name not in ("diag", "diag_embed"):
         return None
@@ -250,7 +250,7 @@ def _diagonal_of(y: Product) -> Product | None:
 
 
 def at_sign(ctx: Context, x: Product, y: Product, span: Span) -> Product:
-    """`x @ y`."""
+    """The value of `x @ y`."""
     found = contract(ctx, x, y, Bound("matmul", span, {})) if x.tensor and y.tensor else None
     return found or algebra.apply("@", (x, y), span)
 

@@ -57,7 +57,7 @@ def taken_apart(ctx: Context, call: Bound) -> Value | None:
 
 
 def each(ctx: Context, value: Value, span: Span) -> Value | None:
-    """What stands for each of the things that one goes through: the parts of a tensor, or a tensor's first axis."""
+    """One item of a loop over a value: a part of a tensor that was taken apart, or an element along its first axis."""
     if isinstance(value, Pieces):
         return value.item
     if not isinstance(value, Product) or not value.tensor:
@@ -74,7 +74,7 @@ def each(ctx: Context, value: Value, span: Span) -> Value | None:
 
 @op("cat concat concatenate stack")
 def joined(ctx: Context, call: Bound) -> Value | None:
-    """All parts of a tensor, be it after an operation on each of them, or several tensors, which are remembered."""
+    """The whole tensor where its parts come together; else a tensor that remembers what it was put together from."""
     tensors, dim = call.get("tensors"), call.product("dim") or number(0.0)
     if tensors is None or dim.number is None:
         return None
@@ -97,7 +97,7 @@ def _held(items: Sequence[Product], axis: int, call: Bound) -> Product:
 
 
 def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
-    """What was done to each part, done to the whole."""
+    """The whole tensor after the operation that each part has seen; None where that isn't the same."""
     cuts = set(_cuts(one.mono))
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or cut.gone is not stacked or one.layout != cut.layout or (axis != cut.axis and not stacked):
@@ -111,7 +111,7 @@ def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
 
 
 def summed(ctx: Context, one: Product, span: Span) -> Product | None:
-    """The sum of all parts, or of what was summed in each of them."""
+    """The sum over the axis along which a tensor was taken apart; None where the parts don't tell."""
     cuts = set(_cuts(one.mono))
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or one.layout != cut.layout:
@@ -146,7 +146,7 @@ def _cut(atom: Atom | None) -> Cut | None:
 
 
 def _atoms(mono: Mono) -> Iterator[Atom]:
-    """Its atoms, and those in them."""
+    """The atoms of a product, and the atoms inside of these."""
     for f in mono.factors:
         yield f.atom
         for field in fields(f.atom):
@@ -175,7 +175,7 @@ def _healed(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
 
 
 def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
-    """A factor that is no piece, but may be made of some."""
+    """A factor that is made of pieces, with the whole in their place; None where that isn't the same."""
     if isinstance(f.atom, Stat) and cut.gone and cut.axis < 0:
         fits = f.atom.axes == (cut.axis,) and not f.atom.keepdim  # it has no such axis, as the pieces have none
         return Mono(1.0, (replace(f, atom=replace(f.atom, keepdim=True)),)) if fits else None
@@ -191,7 +191,7 @@ def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
 
 
 def _apart(atom: Atom, cut: Cut) -> bool:
-    """A statistic of a piece is one of the whole, if it is taken over other axes."""
+    """Whether an atom is no statistic, or one over other axes than the cut, so that it is that of the whole."""
     if not isinstance(atom, Stat):
         return True
     axes = atom.axes if isinstance(atom.axes, tuple) else (cut.axis,)
@@ -215,7 +215,7 @@ def _whole_of(items: Sequence[Product], axis: int, *, stacked: bool) -> Product 
 
 
 def _cut_out_of(atom: Atom) -> Mono | None:
-    """What a slice or an unpacked part is of."""
+    """The tensor that a slice or an unpacked part was cut out of."""
     args = atom.args if isinstance(atom, Apply) and atom.name in ("index", "item") else ()
     parts = args[0].factors if args and isinstance(args[0], Mono) else ()
     if not isinstance(atom, Apply) or not parts or _place(atom, None) is None:
@@ -225,7 +225,7 @@ def _cut_out_of(atom: Atom) -> Mono | None:
 
 
 def _place(atom: Atom, at: int | None) -> tuple[int, bool, object, object] | None:
-    """Which part it is: along which axis, whether that is gone, from where and to where."""
+    """The place of a part: (axis, whether that is gone, start, end)."""
     if not isinstance(atom, Apply) or atom.name not in ("index", "item") or len(atom.args) != 2:
         return None
     whole, key = atom.args

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.monomial import Apply, Atom, Mono, Through
+from normlint.evaluate.monomial import Apply, Atom, Centred, Mono, Size, Through
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Product, Value
 
@@ -115,6 +115,8 @@ def clamp(ctx: Context, call: Bound) -> Value | None:
         return value  # a norm that is cut off where it is too large for a half, say
     if value is None or floor is None or not value.tensor:
         return None
+    if floor.number == 1 and value.sole and isinstance(value.sole.atom, Size):
+        return value  # a number of elements by which nothing is divided if there are none
     if algebra.is_normlike(value) and call.product("max") and (floor.number is None or floor.number < 0):
         return value  # a norm that is held within what a half can hold
     return algebra.clamp(value, floor, call.span)
@@ -161,7 +163,16 @@ def where(ctx: Context, call: Bound) -> Value | None:
     one, two = call.product("input"), call.product("other")
     if one is None or two is None:
         return None
+    condition = call.product("condition")
+    if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, algebra.nonzero(condition)):
+        return replace(one, span=call.span)  # and a zero stays one
     return one if one.mono == two.mono else algebra.apply("where", (one, two), call.span)
+
+
+def _is_of(value: Product, base: Mono | None) -> bool:
+    """The tensor, or its deviation from a mean."""
+    atom = value.sole.atom if value.sole else None
+    return value.mono == base or (isinstance(atom, Centred) and atom.base == base)
 
 
 _INVERSE = {"exp": "log", "exp2": "log2"}
@@ -195,6 +206,14 @@ def rectified(ctx: Context, call: Bound) -> Value | None:
     value, limit = call.product("input"), call.product("threshold")
     above = "threshold" not in call.values or (limit is not None and limit.number is not None and limit.number <= 0)
     return value if value and algebra.is_positive(value) and above else _unfollowed(call)
+
+
+@op("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout")
+def dropped(ctx: Context, call: Bound) -> Value | None:
+    """With a probability of 0, or outside of training, the tensor itself."""
+    x, p = call.product("input"), call.product("p")
+    idle = (p is not None and p.number == 0) or call.flag("training", True) is False
+    return replace(x, span=call.span) if x and idle else _unfollowed(call)
 
 
 @op("nan_to_num")

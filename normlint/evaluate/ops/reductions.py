@@ -12,6 +12,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
+    ONCE,
     TRAILING,
     Apply,
     Axes,
@@ -93,6 +94,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
     axes = ALL if given and _is_every(given.value, x) else axes_of(given.value if given else None, axes_rank)
+    x = replace(x, mono=_in_order(x.mono, axes))
     whole = None if changes else folded(x, axes, kind, call.span)
     if whole is not None or (not changes and is_reduced(x, axes)):
         return replace(whole or x, span=call.span)
@@ -145,6 +147,40 @@ def multiplied(ctx: Context, call: Bound) -> Value | None:
     """Of tensors that were stacked, their product."""
     x = call.product("input")
     return folded(x, axes_of(call.get("dim"), None), "prod", call.span) if x else None
+
+
+@op("roll flip")
+def permuted(ctx: Context, call: Bound) -> Value | None:
+    """The same elements along some axes, in another order."""
+    x = call.product("input")
+    dims = call.get("dims") or Tup(tuple(given.value for given in call.rest))
+    axes = axes_of(dims, ctx.rank(x)) if x else None
+    if x is None or not isinstance(axes, tuple):
+        return None
+    how = call.product("shifts")
+    moved = Apply("permuted", (x.mono, axes, how.mono if how else call.name), data=x.mono.has_data)
+    return replace(x, mono=Mono(1.0, (Factor(moved, ONCE, span=call.span),)), span=call.span)
+
+
+def _in_order(mono: Mono, axes: Axes) -> Mono:
+    """What is reduced, without what only gave its elements another order along the axes."""
+    atom = mono.factors[0].atom if len(mono.factors) == 1 else None
+    if not isinstance(atom, Apply) or atom.name != "permuted" or not isinstance(axes, tuple):
+        return mono
+    whole, along = atom.args[:2]
+    assert isinstance(whole, Mono)
+    inner = raised(whole, mono.factors[0].power, mono.factors[0].steps)
+    kept = inner is None or not isinstance(along, tuple) or not set(along) <= set(axes)
+    return mono if kept or inner is None else Mono(mono.coef).times(inner)
+
+
+@op("cosine_similarity")
+def cosine(ctx: Context, call: Bound) -> Value | None:
+    """Of a tensor with itself 1, but for rows of zeros; else not followed."""
+    one, two = call.product("input", "x1"), call.product("other", "x2")
+    if one is None or two is None or one.mono != two.mono:
+        return None
+    return Product(Mono(1.0), one.dtype, tensor=True, span=call.span)
 
 
 def _is_row(x: Product) -> bool:
@@ -219,7 +255,19 @@ def _without(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 @op("sum nansum")
 def total(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    return _counted(ctx, call, x) or reduce(ctx, call, x, "sum") if x and x.tensor else None
+    if x is None or not x.tensor:
+        return None
+    return _counted(ctx, call, x) or _nonzero(ctx, call, x) or reduce(ctx, call, x, "sum")
+
+
+def _nonzero(ctx: Context, call: Bound, x: Product) -> Product | None:
+    """How many elements along the axes aren't zero."""
+    base = algebra.nonzero(x)
+    if base is None:
+        return None
+    axes = axes_of(call.get("dim"), ctx.rank(x))
+    counted = Apply("nonzero", (base, axes, call.flag("keepdim", False) is not False, x.layout))
+    return of_atom(Size(Mono(1.0, (Factor(counted, ONCE),)), None), DType.INT, call.span)
 
 
 def _counted(ctx: Context, call: Bound, x: Product) -> Product | None:

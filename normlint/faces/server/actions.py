@@ -114,7 +114,7 @@ def _runs(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
         line = norm.place.line - 1
         in_line = norm.place.cell == cell and asked.range.start.line <= line <= asked.range.end.line
         if in_line or norm.number in blamed:
-            title = f"Verify {norm.qualname} (runs its code)"
+            title = f"Verify {norm.qualname}"
             yield types.CodeAction(title, kind=VERIFY_KIND, command=verify_command(title, checked, norm))
 
 

@@ -170,7 +170,7 @@ async def code_lens(ls: NormlintServer, params: types.CodeLensParams) -> list[ty
 
 @server.command(VERIFY)
 async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | None:
-    """Run one norm of a document: its number, or `{"line": N}`. This executes code from the document."""
+    """Run one norm of a document: its number, or `{"line": N}`. It is interpreted."""
     found = await ls.desk.current(uri)
     norm = runs.norm_at(found[1], uri, where) if found else None
     if found is None or norm is None:

@@ -65,7 +65,7 @@ def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
 
 
 def run(report: Report, options: Options) -> Ran:
-    """Run it, in a process of its own. This executes code from the document."""
+    """Interpret it, in a process of its own."""
     done = attempt(report.norms[0].path, lambda: _run(report, options))
     return Ran(done.message) if isinstance(done, Failure) else done
 

@@ -20,7 +20,7 @@ PARAMETERS: Final = {
 }
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "p": "ord", "self": "input", "A": "input", "x": "input"}
 _MODULES: Final = frozenset(("torch", "F", "nn", "np", "math", "einops"))
-_RESHAPES: Final = frozenset(
+RESHAPES: Final = frozenset(
     "unsqueeze squeeze view reshape expand expand_as flatten item rearrange repeat tolist".split()
 )
 _MEETINGS: Final = frozenset("add sub mul div add_ sub_ mul_ div_ subtract multiply divide".split())
@@ -100,7 +100,7 @@ class Reduction:
         here, there = self.tree.function(self.node), self.tree.function(other.node)
         return other.method == self.method, here is there, other.name == self.name
 
-    def _dim_by_place(self) -> bool:
+    def dim_by_place(self) -> bool:
         """An axis may come without its name here, and that is how the file has it."""
         before = PARAMETERS[self.name][1 if self.method else 0 : PARAMETERS[self.name].index("dim")]
         if any(n not in self.given or self.given[n].keyword for n in before) or self.name == "normalize":
@@ -138,7 +138,7 @@ class Reduction:
         if dim is not None:
             start, end = self.tree.with_parentheses(dim.value)
             return (Edit(Span(start, end), axis), *(self.kept() if keep else ()))
-        by_place = self._dim_by_place()
+        by_place = self.dim_by_place()
         numpy = self.numpy or (self.model is not None and self.model.given["dim"].keyword == "axis")
         new = [axis if by_place else f"{'axis' if numpy else 'dim'}={axis}"]
         if keep and "keepdim" not in self.given:
@@ -211,7 +211,7 @@ def _rearranged(tree: Tree, node: ast.AST) -> tuple[bool, ast.stmt | None]:
             return isinstance(holder, ast.Return) and isinstance(holder.value, ast.Tuple), holder
         if isinstance(holder, ast.Subscript) and node is holder.value:
             return True, None
-        if isinstance(holder, ast.Attribute | ast.Call) and called(holder) in _RESHAPES:
+        if isinstance(holder, ast.Attribute | ast.Call) and called(holder) in RESHAPES:
             return True, None
         if any(not _number(other) for other in _beside(holder, node)):
             return False, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from normlint.norm.norm import Computation
+from normlint.rules.repair.calls import Reduction
 from normlint.rules.repair.casts_back import cast_back, lacks, names_of, shared_casts
 from normlint.rules.repair.casts_caller import at_the_call
 from normlint.rules.repair.casts_edits import (
@@ -24,14 +25,19 @@ from normlint.text.finding import Applicability, Edit, Fix, Span
 
 def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
-    if any(c.statistic.spelled == "one-pass" for c in several):
-        return None  # first it must be centred
+    if any(c.statistic.spelled == "one-pass" or _in_its_own(tree, c) for c in several):
+        return None  # first it must be centred; and what says its dtype takes that, whatever comes in
     up = upwards(tree)
     entry = entry_of(tree, several)
     edits = _entered(tree, several, made, entry, up) if entry else None
     if entry is None or not edits:
         return None
     return _upcast(tree, entry, up, edits)
+
+
+def _in_its_own(tree: Tree, c: Computation) -> bool:
+    call = Reduction.at(tree, c.statistic.span)
+    return call is not None and "dtype" in call.given
 
 
 def _upcast(tree: Tree, entry: Entry, up: str, edits: tuple[Edit, ...]) -> Fix:

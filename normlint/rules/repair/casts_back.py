@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Input, Param, Step
 from normlint.norm.norm import Computation
-from normlint.rules.repair.casts_edits import asks, behind, lines_above, receiver, scope
+from normlint.rules.repair.casts_edits import asks, behind, lines_above, receiver, scope, stores
 from normlint.rules.repair.casts_entry import Entry, Top
 from normlint.rules.repair.casts_words import Back, back
 from normlint.rules.repair.tree import Tree, called
@@ -75,12 +76,23 @@ def cast_back(
         node, found = _backwards(tree, c, entry, top) or (None, None)
         if found is None or node is None:
             return None
-        wrapped |= {one: behind(tree, one, found.suffix) for one in _tensors(node)}
+        wrapped |= {one: _cast(tree, c, one, found.suffix) for one in _tensors(node)}
         lines |= {(found.line_at, found.line): None} if found.line_at else {}
     lines |= {(top.stmt, top.line): None} if top else {}
     places = dict.fromkeys(stmt for stmt, _ in lines)
     put = [lines_above(tree, place, *(line for stmt, line in lines if stmt is place)) for place in places]
     return (*put, *(edit for edits in wrapped.values() for edit in edits))
+
+
+def _cast(tree: Tree, c: Computation, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
+    """The node cast back; in place of a cast to fp32 that is its last step."""
+    dtypes = {step.span: step.dtype for step in shared_casts(c)}
+    dtype = dtypes.get(tree.span(node))
+    operand = receiver(tree, node) if isinstance(node, ast.Call) and dtype is not None and dtype.wide else None
+    if operand is None:
+        return behind(tree, node, suffix)
+    there = dtypes.get(tree.span(operand)) is DType.INPUT
+    return (Edit(Span(tree.with_parentheses(operand).end, tree.span(node).end), "" if there else suffix),)
 
 
 def _tensors(node: ast.expr) -> list[ast.expr]:
@@ -103,7 +115,7 @@ def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None)
     if mixed or any(not isinstance(a, Param) for a in joined):
         given = None  # another tensor or a residual joined: whose dtype counts isn't clear
     ways = [
-        (_but_for_gain(c, node), found)
+        (_but_for_gain(tree, c, node), found)
         for node in ((made, given) if helper else (given, made))
         if node is not None and (found := _to_input(tree, c, node, entry, top)) is not None
     ]
@@ -111,19 +123,22 @@ def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None)
 
 
 def _half_there(tree: Tree, c: Computation, made: ast.expr, entry: Entry | None) -> bool:
-    """What comes in where the product is made has the dtype that the caller's input has."""
+    """What comes in where the product is made has the dtype that the caller's input has, unlike the statistic."""
     if entry is not None:
         return any(scope(tree, n) is scope(tree, made) for n in entry.nodes)
-    return not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
+    wide = c.widened is not None or c.statistic.square.wide or c.statistic.accumulate.wide
+    return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
 
 
-def _but_for_gain(c: Computation, node: ast.expr) -> ast.expr:
+def _but_for_gain(tree: Tree, c: Computation, node: ast.expr) -> ast.expr:
     """Of `weight * y` only y: a gain in fp32 may promote it, as in LLaMA."""
+    function = scope(tree, node)
+    bound = stores(tree, function) if function is not None else {}
     gains = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
     gains |= {a.name for a in c.others if isinstance(a, Input)}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            if called(one) in gains:
+            if called(one) in gains and not (isinstance(one, ast.Name) and one.id in bound):
                 return other
     return node
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from normlint.evaluate.monomial import Centred, Stat
+from normlint.evaluate.monomial import ALL, Centred, Stat
 from normlint.rules.repair.casts_edits import (
     Scope,
     Square,
@@ -15,6 +15,7 @@ from normlint.rules.repair.casts_edits import (
     stores,
     without_statement,
 )
+from normlint.rules.repair.casts_words import arguments
 from normlint.rules.repair.tree import ATOM, SUM, Tree, binding, called
 from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
@@ -145,6 +146,8 @@ def _centred(found: _OnePass, stat: Stat) -> str | None:
             if tree.span(node).end <= place and len(stores(tree, found.function)[name]) == 1:
                 return name
     means = [f.atom.stat for f in stat.inner.factors if isinstance(f.atom, Centred)]
+    if any((m.axes == ALL) != (stat.axes == ALL) for m in means):
+        return None
     if any(m.keepdim for m in means):
         back = tree.source(mean) if binding(mean) > SUM else f"({tree.source(mean)})"
     elif means and means[0].axes == (-1,):
@@ -203,7 +206,7 @@ def _known_before(found: _OnePass) -> bool:
     tree, place = found.tree, found.tree.span(found.squared.node).start
     bound = stores(tree, found.function)
     names = [n.id for n in walk(found.mean) if isinstance(n, ast.Name)]
-    return all(bound[name][0] < place for name in names if name in bound)
+    return all(bound[name][0] < place for name in names if name in bound and name not in arguments(found.function))
 
 
 def _inlined(found: _OnePass, centred: str) -> tuple[Edit, ...] | None:

@@ -16,7 +16,8 @@ from normlint.rules.repair.work import CALL, took, walk
 from normlint.text.frozen import dataclass
 
 _NAME = "\0"  # in a cast that asks for the dtype of what it casts
-_DOUBLES = frozenset(("float64", "double", "gradcheck", "gradgradcheck"))
+_DOUBLES = frozenset(("float64", "double"))
+_CHECKS = frozenset(("gradcheck", "gradgradcheck"))  # of gradients, in fp64
 _UP = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
 _BACK = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")
 _SAVED = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
@@ -24,7 +25,7 @@ _BY_NAME = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\)")
 
 
 def upwards(tree: Tree) -> str:
-    """The cast to fp32 that the text uses most, else `.float()`; see `raising` for one that leaves doubles alone."""
+    """The cast to fp32 that the text uses most, else `.float()`; where it speaks of fp64, one for `raising`."""
     return tree.once(upwards, lambda: _upwards(tree))
 
 
@@ -32,15 +33,15 @@ def _upwards(tree: Tree) -> str:
     bound = {alias.asname or alias.name for node in tree.root.body for alias in _aliases(node)}
     found = Counter(m[0] for m in _UP.finditer(tree.text) if "(" in m[0] and _resolves(m, bound))
     promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
-    if not found and promote and single and any(_speaks_of_doubles(node) for node in walk(tree.root)):
+    said = {word for node in walk(tree.root) for word in _words(node)}
+    if promote and single and (_CHECKS & said or (_DOUBLES & said and not found)):
         return f".to({promote}({_NAME}.dtype, {single}))"
     return max(found, key=lambda cast: found[cast], default=".float()")
 
 
-def _speaks_of_doubles(node: ast.AST) -> bool:
-    """Tensors of fp64 come in here, or the gradients are checked in it."""
-    said = {getattr(node, field, None) for field in ("id", "attr", "name")}
-    return isinstance(node, ast.Name | ast.Attribute | ast.alias) and not _DOUBLES.isdisjoint(said)
+def _words(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name | ast.Attribute | ast.alias):
+        yield from (getattr(node, field) for field in ("id", "attr", "name") if hasattr(node, field))
 
 
 def raising(tree: Tree, node: ast.expr, up: str) -> str:

@@ -132,9 +132,18 @@ def _used(norm: Norm, tree: Tree, source: Source, edits: list[Edit]) -> Fix | No
             return None
         text = text or found.text
         edits += found.edits
-    trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps)
+    trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
     fix = _tried(trial, f"Use `{text}`", edits, SAFE)
     return fix or _tried(trial, f"Use `{text}`", [*edits, *_in_range(tree, norm, source)], UNSAFE)
+
+
+def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
+    """The eps that other paths use, or that is kept, in place of a number."""
+    node = tree.at(place)
+    text = known(tree, node) if node is not None and number(node) is not None else None
+    if node is None or text is None:
+        return None
+    return _tried(Trial(tree, norm, "NRM304"), f"Use `{text}`", [tree.replace(node, text)], UNSAFE)
 
 
 def _may_be_none(source: Source) -> bool:

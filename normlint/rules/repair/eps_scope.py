@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from normlint.norm.owner import is_eps
 from normlint.rules.repair.eps_syntax import number
-from normlint.rules.repair.tree import Function, Tree
+from normlint.rules.repair.tree import Function, Tree, called
 from normlint.rules.repair.work import walk
 from normlint.text.frozen import dataclass
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _DEEP = 6
+_KEEP_EPS = {"LayerNorm", "RMSNorm", "GroupNorm"}  # as an attribute, in torch.nn
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,16 @@ def stores(tree: Tree, cls: ast.ClassDef, name: str) -> list[ast.expr | None]:
     for one in lineage(tree, cls):
         nodes = (n for n in walk(one) if isinstance(n, ast.Attribute) and n.attr == name)
         found += [_given(tree, n) for n in nodes if not isinstance(n.ctx, ast.Load)]
-        found += [getattr(s, "value", None) for s in one.body if getattr(_target(s), "id", None) == name]
-    return found
+        own = (s for s in one.body if not isinstance(s, ast.AnnAssign) or s.value is not None)  # else only declared
+        found += [getattr(s, "value", None) for s in own if getattr(_target(s), "id", None) == name]
+    return found or [k.value for k in _handed_up(cls) if k.arg == name]
+
+
+def _handed_up(cls: ast.ClassDef) -> list[ast.keyword]:
+    """What a base class is given by name, and keeps by that name, as torch's do: `super().__init__(d, eps=eps)`."""
+    init = constructor(cls)
+    calls = [n for n in walk(init) if isinstance(n, ast.Call) and called(n) == "__init__"] if init else []
+    return calls[0].keywords if len(calls) == 1 else []
 
 
 def _given(tree: Tree, target: ast.expr) -> ast.expr | None:
@@ -153,10 +162,16 @@ def _given_a_number(tree: Tree, scope: Scope, name: str) -> bool:
 
 
 def _attributes(tree: Tree, cls: ast.ClassDef) -> set[str]:
-    nodes = [n for one in lineage(tree, cls) for n in walk(one)]
+    family = lineage(tree, cls)
+    nodes = [n for one in family for n in walk(one)]
     stored = {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    stored |= {k.arg for k in _handed_up(cls) if k.arg}
     names = stored | {t.id for one in lineage(tree, cls) for s in one.body if isinstance(t := _target(s), ast.Name)}
-    return {n for n in names if is_eps(n) and all(v is not None and _usable(tree, v) for v in stores(tree, cls, n))}
+    bases = {called(base) for one in lineage(tree, cls) for base in one.bases} - {
+        one.name for one in lineage(tree, cls)
+    }
+    own = {n for n in names if is_eps(n) and all(v is not None and _usable(tree, v) for v in stores(tree, cls, n))}
+    return own | ({"eps"} if bases & _KEEP_EPS else set())
 
 
 def _constants(tree: Tree) -> dict[str, list[ast.expr]]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from normlint.evaluate.monomial import Step
 from normlint.rules.repair.calls import is_module
+from normlint.rules.repair.casts_edits import first_operand
 from normlint.rules.repair.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding, called
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
@@ -16,7 +17,6 @@ from normlint.text.frozen import dataclass
 ONE, HALF = Fraction(1), Fraction(1, 2)
 _POWERS: Final = {"norm": HALF, "std": HALF, "sqrt": HALF, "rsqrt": -HALF, "recip": -ONE, "square": Fraction(2)}
 _DIVISIONS = ("div", "div_", "divide", "divide_", "true_divide", "true_divide_")
-_POWS = ("pow", "pow_", "float_power")
 _NEEDED: Final = {ast.Add: SUM, ast.Sub: SUM, ast.Pow: POWER}
 
 
@@ -89,22 +89,16 @@ def operand(tree: Tree, step: Step) -> ast.expr | None:
         if isinstance(node.op, ast.Pow):
             return node.left
         return node.right if isinstance(node.op, ast.Div) else None
-    return _argument(node) if isinstance(node, ast.Call) else None
+    return _argument(tree, node) if isinstance(node, ast.Call) else None
 
 
-def _argument(call: ast.Call) -> ast.expr | None:
-    name = called(call)
-    given = {k.arg: k.value for k in call.keywords}
-    if any(isinstance(a, ast.Starred) for a in call.args) or None in given:
+def _argument(tree: Tree, call: ast.Call) -> ast.expr | None:
+    if any(isinstance(a, ast.Starred) for a in call.args):
         return None
-    if name in _DIVISIONS:
-        return given["other"] if "other" in given else (call.args[-1] if call.args else None)
-    if "input" in given:
-        return given["input"]
-    operands = len(call.args) + ("exponent" in given)
-    if operands == (2 if name in _POWS else 1):
-        return call.args[0] if call.args else None
-    return call.func.value if operands == (name in _POWS) and isinstance(call.func, ast.Attribute) else None
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "other")]
+    if called(call) in _DIVISIONS:
+        return given[-1] if given else None
+    return first_operand(tree, call)
 
 
 # --- eps joins -------------------------------------------------------------------------------------------------------

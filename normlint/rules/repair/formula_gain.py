@@ -24,10 +24,12 @@ _FILLED: Final = ("full", "full_like", "fill_", "constant_")
 _NUMBERS: Final = {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0", "1.": "0.", "0.": "1."}
 
 
-def start_at_one(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
-    """A weight of zeros under `1 +`, of ones without: its first value changes, and checkpoints mean what they meant."""
-    changes = _candidates(norm, gain, tree.document, Style(tree.text))
-    return tried(Trial(tree, norm, "NRM406"), changes, Applicability.UNSAFE)
+def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
+    """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
+    document, style = tree.document, Style(tree.text)
+    several = zip(*(_candidates(norm, gain, document, style) for gain in gains), strict=False)
+    together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
+    return tried(Trial(tree, norm, "NRM406"), together, Applicability.UNSAFE)
 
 
 def _candidates(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:
@@ -45,7 +47,8 @@ def _candidates(norm: Norm, gain: Gain, document: Document, style: Style) -> Ite
 
 def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
-    calls = [n for n in document.everywhere(cst.Call) if called(n).endswith("_norm")]
+    own = {n.name.value for n in document.everywhere(cst.FunctionDef)}
+    calls = [n for n in document.everywhere(cst.Call) if called(n).endswith("_norm") and called(n) not in own]
     given = [a.value for call in calls for a in call.args]
     return any(isinstance(v, cst.Attribute) and v.attr.value == gain.param.name for v in given)
 

@@ -12,6 +12,7 @@ from normlint.rules.registry import Repair
 from normlint.rules.repair.callers import beside
 from normlint.rules.repair.together import Part, together
 from normlint.rules.repair.tree import Tree
+from normlint.rules.repair.trial import Trial
 from normlint.rules.repair.twins import with_twins
 from normlint.rules.repair.work import NOW, Spent, Work
 from normlint.text.finding import Applicability, Finding, Fix, Span
@@ -47,22 +48,33 @@ class Mender:
         self._tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
         before = NOW.set(self._work)
         try:
-            fixes = {repair(self._tree) if repair else None for repair in repairs}
+            fix = self._made(self._tree, finding, repairs)
+            if fix is None or not fix.edits or not self._helps(self._tree, finding, fix):
+                return None
         except Spent:
             return None
         finally:
             NOW.reset(before)
+        other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
+        if not other:
+            return fix
+        return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
+
+    def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+        """The one fix that all repairs are agreed on, also where the same lines stand again."""
+        fixes = {repair(tree) if repair else None for repair in repairs}
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None
         places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
-        fix = replace(fix, edits=with_twins(self._tree, fix.edits, places))
-        other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
-        if not other:
-            return fix
-        return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
+        return replace(fix, edits=with_twins(tree, fix.edits, places))
+
+    def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
+        """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
+        norms = [self._norms[number] for number in finding.norms]
+        return all(Trial(tree, norm, finding.code).helps(fix.edits, finding.message) for norm in norms)
 
     def _disagrees(self, finding: Finding) -> str:
         """A norm that runs through the same statistic and has no such finding."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
+from normlint.rules.repair.casts_edits import without_keyword
 from normlint.rules.repair.eps_scope import parameters
 from normlint.rules.repair.spelled import spelled
 from normlint.rules.repair.tree import Tree, called
@@ -47,7 +48,7 @@ def _assigned(tree: Tree, made: ast.expr, name: str) -> ast.expr | None:
     if not isinstance(value, ast.expr) or not isinstance(above, ast.Assign | ast.AnnAssign):
         return None
     targets = above.targets if isinstance(above, ast.Assign) else [above.target]
-    if len(targets) == 1 and _is_own(targets[0], name):
+    if len(targets) == 1 and is_own(targets[0], name):
         return value
     return _carried(tree, above, name) if isinstance(above, ast.Assign) else None
 
@@ -59,13 +60,14 @@ def _carried(tree: Tree, first: ast.Assign, name: str) -> ast.expr | None:
     if not isinstance(local, ast.Name) or function is None:
         return None
     for node in walk(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_own(node.targets[0], name):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and is_own(node.targets[0], name):
             given = node.value
             return given if isinstance(given, ast.Name) and given.id == local.id else None
     return None
 
 
-def _is_own(target: ast.AST, name: str) -> bool:
+def is_own(target: ast.AST, name: str) -> bool:
+    """`self.name`."""
     own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
     return own and isinstance(target, ast.Attribute) and target.attr == name
 
@@ -73,12 +75,12 @@ def _is_own(target: ast.AST, name: str) -> bool:
 def _set_again(tree: Tree, owner: ast.ClassDef, name: str, assigned: ast.expr) -> bool:
     """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
     for node in walk(owner):
-        if isinstance(node, ast.AugAssign) and _is_own(node.target, name):
+        if isinstance(node, ast.AugAssign) and is_own(node.target, name):
             return True
         if isinstance(node, ast.Assign | ast.AnnAssign) and node is not tree.statement(assigned):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             empty = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
-            if any(_is_own(target, name) for target in targets) and not empty:
+            if any(is_own(target, name) for target in targets) and not empty:
                 return True
     return False
 
@@ -91,30 +93,17 @@ def _without_grad(tree: Tree, value: ast.expr) -> tuple[tuple[Edit, ...], bool]:
     for node in walk(value):
         if isinstance(node, ast.keyword) and node.arg == "requires_grad":
             grad = not (isinstance(node.value, ast.Constant) and node.value.value is False)
-            return (_without_keyword(tree, node),), grad
+            call = tree.parent(node)
+            return (without_keyword(tree, call, "requires_grad") if isinstance(call, ast.Call) else None) or (), grad
     return (), True
 
 
-def _without_keyword(tree: Tree, keyword: ast.keyword) -> Edit:
-    """The keyword with the comma in front of it, or behind it where it is the first."""
-    start, end = tree.span(keyword)
-    before = len(tree.text[:start].rstrip())
-    if tree.text[before - 1] == ",":
-        return Edit(Span(before - 1, end), "")
-    comma = tree.text.find(",", end)
-    return Edit(Span(start, comma + 1 if comma >= 0 and not tree.text[end:comma].strip() else end), "")
-
-
 def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
-    """How the text calls nn.Parameter: as it does elsewhere, by its imports, or by the base class's name."""
-    for scope in (owner, tree.root):
-        for node in walk(scope):
-            if isinstance(node, ast.Call) and tree.source(node.func).rpartition(".")[2] == "Parameter":
-                return tree.source(node.func)
-    for base in owner.bases:
-        if isinstance(base, ast.Attribute) and base.attr == "Module":
-            return f"{tree.source(base.value)}.Parameter"
-    return spelled(tree, "torch.nn.Parameter")
+    """How the text calls nn.Parameter: by its imports, or by the base class's name."""
+    modules = (
+        tree.source(base.value) for base in owner.bases if isinstance(base, ast.Attribute) and base.attr == "Module"
+    )
+    return spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), None)
 
 
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
@@ -141,17 +130,16 @@ def of_features(param: Param, init: str, tree: Tree) -> Fix | None:
 
 def _shaped(tree: Tree, maker: ast.Call, init: str) -> tuple[Edit, ...]:
     """The call's name and its size, edited as little as may be."""
-    sole = _sole(maker.args[0])
+    sole, size, beside = _sole(maker.args[0]), maker.args[0], _beside(tree, maker)
     written = sole is not None and called(maker) in ("Tensor", "FloatTensor") and not isinstance(sole, ast.Constant)
-    length = tree.source(sole) if written and sole is not None else _length(tree, maker)
-    if sole is None or length is None:
+    length = tree.source(sole) if written and sole is not None else next(iter(beside), None) or _length(tree, maker)
+    if sole is None or length is None or (len(beside) > 1 and not written):
         return ()
-    if called(maker) == "full":
-        return (tree.replace(sole, length),)
-    if called(maker) == init:
-        return (tree.replace(sole, length),) if len(maker.args) == 1 else ()
+    if called(maker) in ("full", init):
+        several = called(maker) == init and len(maker.args) > 1
+        return () if several else (tree.replace(size if beside else sole, length),)
     func = _renamed(tree, maker, init)
-    return (func, tree.replace(maker.args[0], length)) if func and len(maker.args) == 1 else ()
+    return (func, tree.replace(size, length)) if func and len(maker.args) == 1 else ()
 
 
 def _sole(size: ast.expr) -> ast.expr | None:
@@ -181,16 +169,14 @@ def _made_by(tree: Tree, span: Span, makers: tuple[str, ...]) -> Iterator[ast.Ca
 
 
 def _length(tree: Tree, maker: ast.Call) -> str | None:
-    """What the class calls its number of features: as for another parameter, by its name, or what it must be told."""
+    """What the class calls its number of features: by its name, or what it must be told."""
     init, owner = tree.function(maker), tree.enclosing_class(maker)
     if init is None or owner is None:
         return None
     arguments = parameters(init)
-    calls = (n for n in walk(init) if isinstance(n, ast.Call))
-    beside = {tree.source(sole) for n in calls if (sole := _long(n)) is not None}
     named = [a.arg for a in arguments if a.arg.lower() in SIZES]
-    if beside or named:
-        return next(iter(beside or named)) if len(beside or named) == 1 else None
+    if named:
+        return named[0] if len(named) == 1 else None
     own = {a.arg for a in arguments}
     for scope in (owner, tree.root):
         sizes = dict.fromkeys(tree.source(n) for n in walk(scope) if _is_size(n, own))
@@ -201,11 +187,12 @@ def _length(tree: Tree, maker: ast.Call) -> str | None:
     return whole[0] if len(whole) == len(needed) == 1 else None
 
 
-def _long(call: ast.Call) -> ast.expr | None:
-    """The size of a tensor of ones, zeros or nothing, where it isn't known to be one number."""
-    plain = called(call) in ("ones", "zeros", "empty") and len(call.args) == 1
-    sole = _sole(call.args[0]) if plain else None
-    return None if isinstance(sole, ast.Constant | ast.Starred) else sole
+def _beside(tree: Tree, maker: ast.Call) -> set[str]:
+    """The sizes of other tensors of ones, zeros or nothing that aren't known to be one number."""
+    init = tree.function(maker)
+    calls = [n for n in walk(init) if isinstance(n, ast.Call) and n is not maker] if init else []
+    sizes = [n.args[0] for n in calls if called(n) in ("ones", "zeros", "empty") and len(n.args) == 1]
+    return {tree.source(size) for size in sizes if not isinstance(_sole(size), ast.Constant | ast.Starred | None)}
 
 
 def _is_size(node: ast.AST, owners: set[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 
 from normlint.evaluate.monomial import Param
 from normlint.norm.norm import Norm
+from normlint.rules.repair.parameters import is_own
 from normlint.rules.repair.tree import PRODUCT, SUM, Function, Tree, binding
 from normlint.rules.repair.trial import Candidate, Trial
 from normlint.rules.repair.work import walk
@@ -75,8 +76,10 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
     gains = [p for p in unused if p.name not in _BIASES]
     biases = [p for p in unused if p.name in _BIASES]
     forward = _forward(tree, norm)
-    if len(gains) > 1 or len(biases) > 1 or forward is None:
+    if len(gains) > 1 or len(biases) > 1 or forward is None or any(_made_under_a_test(tree, p) for p in unused):
         return None
+    if not all(c.over_last for c in norm.computations if c.returned):
+        return None  # it must be laid along the features, wherever they are
     new = _Unused(gains[0] if gains else None, biases[0] if biases else None, tree)
     trial = Trial(tree, norm, "NRM505", frozenset(p.name for p in gains))
     return trial.first(_candidates(new, norm, forward), new.applicability)
@@ -94,10 +97,11 @@ def _candidates(new: _Unused, norm: Norm, forward: Function) -> Iterator[Candida
     named = " and ".join(f"`self.{p.name}`" for p in (new.gain, new.bias) if p)
     message = f"Apply {named}"
     returns = [(node, node.value) for node in _own_returns(tree, forward) if node.value is not None]
+    biased = new.gain is not None and new.bias is None and norm.main.shift is not None
     if new.optional:
-        yield from _guarded(new, message, returns)
+        yield from _guarded(new, message, returns if not biased else [])
         return
-    if new.gain is not None and new.bias is None and norm.main.shift is not None:
+    if biased:
         yield from ((message, edits) for edits in _in_front_of_bias(new, norm, forward))
         return
     spans = {c.span for c in norm.computations if c.returned}
@@ -165,10 +169,20 @@ def _on(new: _Unused, node: ast.expr, holder: ast.AST | None) -> tuple[Edit, ...
 # --- parameters that may be None -------------------------------------------------------------------------------------
 
 
+def _made_under_a_test(tree: Tree, param: Param) -> bool:
+    """There may be no such attribute at all."""
+    made = tree.at(param.span)
+    branch = next((n for n in tree.above(made) if isinstance(n, ast.If | ast.FunctionDef)), None) if made else None
+    return isinstance(branch, ast.If) and not _optional(tree, param.name)
+
+
 def _optional(tree: Tree, name: str) -> bool:
-    """`self.weight = … if affine else None`, or None in another branch."""
+    """`self.weight = … if affine else None`, or None in another branch; what a base class outside the text makes."""
+    stored = (n for n in walk(tree.root) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    if not any(node.attr == name for node in stored):
+        return True
     for node in walk(tree.root):
-        if isinstance(node, ast.Assign) and any(_own(target, name) for target in node.targets):
+        if isinstance(node, ast.Assign) and any(is_own(target, name) for target in node.targets):
             parts = [node.value, getattr(node.value, "body", None), getattr(node.value, "orelse", None)]
             if any(isinstance(part, ast.Constant) and part.value is None for part in parts):
                 return True
@@ -178,10 +192,6 @@ def _optional(tree: Tree, name: str) -> bool:
             if none and isinstance(first, ast.Constant) and first.value == name:
                 return True
     return False
-
-
-def _own(target: ast.AST, name: str) -> bool:
-    return isinstance(target, ast.Attribute) and target.attr == name
 
 
 def _guarded(new: _Unused, message: str, returns: list[tuple[ast.Return, ast.expr]]) -> Iterator[Candidate]:
@@ -199,7 +209,8 @@ def _guarded(new: _Unused, message: str, returns: list[tuple[ast.Return, ast.exp
                 kept = param.name in new.optional
                 lines += [f"if self.{param.name} is not None:", f"    {act}"] if kept else [act]
         edits.append(tree.line_before(node, *lines))
-    yield message, tuple(edits)
+    if edits:
+        yield message, tuple(edits)
 
 
 def _gain_first(tree: Tree) -> bool:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from normlint.evaluate.monomial import Centred, Stat
+from normlint.evaluate.monomial import Centred, Input, Stat
 from normlint.norm.norm import Count, Norm
-from normlint.rules.repair.calls import Reduction, reductions, reshaped
+from normlint.rules.repair.calls import RESHAPES, Reduction, reductions, reshaped
+from normlint.rules.repair.eps_scope import constructor, default, parameters
 from normlint.rules.repair.lengths import bindings, number, to_last, uses
 from normlint.rules.repair.tree import Tree, called
+from normlint.rules.repair.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 
 
 def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction over everything: over the last axis, which is kept."""
     call = Reduction.at(tree, stat.span)
-    if stat.layout or not features_last(norm):
+    if not features_last(norm):
         return None
     if call is None:
         return _pattern(tree, stat)
-    if call.source("dim") not in (None, "None", "()"):
+    if stat.layout or call.source("dim") not in (None, "None", "()"):
         return None
-    axis = _axis_of_other(norm, stat, call) or "-1"
+    axis = _axis_of_other(norm, stat, call) or ("" if takes_axis(norm, call) else "-1")
+    if not axis:
+        return None
     again = _put_back(tree, call.node)
     if not again and reshaped(tree, call.node):
         return None
@@ -31,6 +35,27 @@ def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
         return None
     edits = call.over(axis, keep=not again)
     return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths))
+
+
+def takes_axis(norm: Norm, call: Reduction) -> bool:
+    """No gain says where the features lie, and the axis may be what a parameter was meant for."""
+    if norm.main.gains:
+        return False
+    function, cls = call.tree.function(call.node), call.tree.enclosing_class(call.node)
+    several = [one for one in (function, constructor(cls) if cls else None) if one is not None]
+    given = [(arg.arg, default(one, arg.arg)) for one in several for arg in parameters(one)]
+    axes = [number(value) for _, value in given if value is not None]
+    others = {other.name for c in norm.computations for other in c.others if isinstance(other, Input)}
+    if function is not None and any(_laid_out(node, others) for node in walk(function)):
+        return True
+    named = any(name in ("dim", "axis", "dims") for name, value in given if value is not None)
+    return named or any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
+
+
+def _laid_out(node: ast.AST, names: set[str]) -> bool:
+    """One of these tensors is given other axes, to be multiplied with."""
+    shaped = isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in RESHAPES)
+    return shaped and isinstance(node.value, ast.Name) and node.value.id in names  # type: ignore[attr-defined]
 
 
 def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:

@@ -14,7 +14,7 @@ from normlint.rules.repair.calls import PARAMETERS, Reduction
 from normlint.rules.repair.document import Document
 from normlint.rules.repair.flow import carried
 from normlint.rules.repair.formula import Change, tried
-from normlint.rules.repair.spelling import argument, called, expression, tight
+from normlint.rules.repair.spelling import argument, called, tight
 from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.trial import Trial
 from normlint.text.finding import Fix
@@ -26,7 +26,8 @@ _LAYOUTS: Final = frozenset(CLASSES["layout"].split())
 def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     """A reduction over everything, over the last axis: by its arguments, or written again without views."""
     fix = reduction.over_last_axis(norm, stat, tree)
-    if fix is not None or not reduction.features_last(norm):
+    call = Reduction.at(tree, stat.span)
+    if fix is not None or call is None or not reduction.features_last(norm) or reduction.takes_axis(norm, call):
         return fix
     return _written_again(norm, "NRM101", [t for t in _both(c) if t.axes == ALL], tree, -1)
 
@@ -84,17 +85,20 @@ def _reduced(tree: Tree, node: cst.CSTNode | None, axis: int) -> cst.Call | None
     values = call.input if call is not None else None
     if call is None or values is None or "keepdim" not in PARAMETERS[call.name] or not isinstance(node, cst.Call):
         return None
-    x = _seen_plainly(tree.document.at(tree.span(values)))
-    args = [] if call.method else [cst.Arg(x)]
-    for name, given in call.given.items():
-        if name not in ("input", "dim", "keepdim"):
-            keyword = given.keyword or ("" if name == "ord" else name)
-            value = tree.document.at(tree.span(given.value))
-            args.append(argument(value, keyword))
-    words = ("axis", "keepdims") if call.numpy else ("dim", "keepdim")
-    over = cst.ensure_type(expression(f"f({words[0]}={axis}, {words[1]}=True)"), cst.Call)
-    func = node.func.with_changes(value=tight(x)) if call.method else node.func
-    return node.with_changes(func=func, args=[*args, *over.args])
+    new: dict[cst.BaseExpression, cst.BaseExpression] = {}
+    words = {"dim": str(axis), "keepdim": "True"}
+    for name, word in words.items():
+        if name in call.given:
+            new[tree.document.at(tree.span(call.given[name].value))] = cst.parse_expression(word)
+    x = tree.document.at(tree.span(values))
+    new[x] = _seen_plainly(x)
+    args = [a.with_changes(value=new.get(a.value, a.value), comma=cst.MaybeSentinel.DEFAULT) for a in node.args]
+    more = [name for name in words if name not in call.given]
+    spelled = {"dim": "axis", "keepdim": "keepdims"} if call.numpy else {}
+    keywords = ["" if name == "dim" and call.dim_by_place() else spelled.get(name, name) for name in more]
+    args += [argument(cst.parse_expression(words[name]), word) for name, word in zip(more, keywords, strict=True)]
+    func = node.func.with_changes(value=tight(new[x])) if call.method else node.func
+    return node.with_changes(func=func, args=sorted(args, key=lambda a: a.keyword is not None))
 
 
 def _seen_plainly(value: cst.BaseExpression) -> cst.BaseExpression:

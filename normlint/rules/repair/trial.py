@@ -92,6 +92,20 @@ class Trial:
             return False
         return not self._read(edits).new
 
+    def helps(self, edits: tuple[Edit, ...], message: str) -> bool:
+        """Is this said of the norm less often, or is it no norm of the text's own any more?
+
+        Of its own it may show what the finding hid; of other norms nothing new may be said.
+        """
+        read = self._read(edits)
+        mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
+        fewer = mended is None or self._times(mended, message) < self._times(self.norm, message)
+        return fewer and all(name in owners or name == self.norm.qualname for name, _ in read.new)
+
+    def _times(self, norm: Norm, message: str) -> int:
+        check = RULES[self.code].check
+        return sum(problem.message == message for problem in check(norm)) if check is not None else 0
+
     def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
         """The norm as it is after the edits."""
         read = self._read(edits)
@@ -180,10 +194,12 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
     if not counted and mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
     was, now = norm.main, mended.main
-    named = {g.param.name for g in was.gains} | trial.applied == {g.param.name for g in now.gains if g.power == 1}
-    kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others)
+    gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
+    told = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
+    factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
+    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (told or gains == wanted)
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
-    return named and kept and joined and len(norm.computations) <= len(mended.computations)
+    return kept and joined and (told or len(norm.computations) <= len(mended.computations))
 
 
 def _said(found: _Norms) -> Counter[tuple[str, str]]:

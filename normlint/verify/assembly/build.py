@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -15,10 +17,12 @@ from normlint.verify.assembly.call import Extras
 from normlint.verify.assembly.construct import Construction, constructions
 from normlint.verify.assembly.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
 from normlint.verify.assembly.layout import Layout
-from normlint.verify.assembly.names import GAINS
 from normlint.verify.assembly.trial import ERRORS, WIDTH, Make, Plan, Search
 from normlint.verify.job import Job, Meaning
+from normlint.verify.names import GAINS
 from normlint.verify.subject import CannotBuildError, Made
+
+AXES: Final = (-1, 1, -2, -3)
 
 
 @dataclass(slots=True)
@@ -30,6 +34,19 @@ class Built:
     sizes: tuple[int, ...] | None
     ranks: tuple[int, ...]
     takes_eps: bool
+    agrees: bool  # it computes what was meant, where all of several axes are of one length
+    more: bool  # on some paths the definition does more than the norm
+    elsewhere: Callable[[], bool]  # whether it does so along another axis
+
+    def doubt(self, *, values: bool) -> str:
+        """What it would need if what it raises, or its shape or `values`, were our own doing."""
+        if self.more and not self.agrees:
+            return "the norm alone: on some paths more is done with it"
+        if values:
+            return ""
+        if self.agrees:
+            return "an input of another shape"
+        return "the axis that its features lie on" if self.elsewhere() else ""
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
@@ -49,11 +66,13 @@ class Built:
 
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        return Made(run, live.gain, live.shift, given, module, self.meaning.offset)
+        return Made(run, live.gain, live.shift, given, module, self.meaning.offset, live.born)
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
     """The norm that the job's program defines; CannotBuildError where it can't be built or called."""
+    if math.isnan(job.meaning.offset):
+        return _with_an_offset(job, namespace, device)
     try:
         found = resolved(namespace, job.entry)
         if not inspect.isclass(found):
@@ -64,15 +83,27 @@ def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
         raise CannotBuildError(missing(error) or first_line(error)) from error
 
 
+def _with_an_offset(job: Job, namespace: dict[str, Any], device: str) -> Built:
+    """With the offset of the gain that shows, where the text doesn't say it."""
+    for offset in (0.0, 1.0):
+        found = subject(replace(job, meaning=replace(job.meaning, offset=offset)), namespace, device)
+        if found.agrees:
+            return found
+    raise CannotBuildError("an offset of its gain that is a number")
+
+
 def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
     live = of_function(job, function)
-    search = Search(job, device)
 
     def make(layout: Layout, d: int, dtype: torch.dtype, where: str, eps: float | None) -> Live:  # noqa: ARG001
         return replace(live, dtype=dtype, device=where)
 
-    search.over(iter([make]))
-    return _built(job, search, None)
+    def searched(job: Job) -> Search:
+        search = Search(job, device)
+        search.over(iter([make]))
+        return search
+
+    return _built(job, searched(job), None, searched)
 
 
 def _of_class(job: Job, cls: type, device: str) -> Built:
@@ -85,7 +116,7 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
         other = _searched(job, cls, device, **({"headed": True} if search.best is None else {"groups": 2}))
         search = other if other.done else search
-    built = _built(job, search, sizes)
+    built = _built(job, search, sizes, lambda other: _searched(other, cls, device))
     if unused := _unused_gain(built, job, device):
         return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)
     return built
@@ -133,8 +164,18 @@ def _fixed_width(search: Search, job: Job, device: str) -> int | None:
     return None if gain is None or gain.numel() in (1, WIDTH) else gain.numel()
 
 
-def _built(job: Job, search: Search, sizes: tuple[int, ...] | None) -> Built:
+def _along_another(job: Job, searched: Callable[[Job], Search]) -> bool:
+    """Whether it is the norm that is meant, but along another axis than was read."""
+    axes = [(axis,) for axis in AXES if (axis,) != job.meaning.axes]
+    meanings = (replace(job.meaning, axes=one, rank=None) for one in axes)
+    return any(searched(replace(job, meaning=meant)).done for meant in meanings)
+
+
+def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Callable[[Job], Search]) -> Built:
     plan = search.plan()
     width = WIDTH if sizes is None else sizes[0]
     live = plan.make(plan.call.layout, width, torch.float32, search.device, None)
-    return Built(job.meaning, plan, sizes, plan.ranks, live.takes_eps or plan.call.takes("eps"))
+    takes_eps = live.takes_eps or plan.call.takes("eps")
+    agrees = search.done and search.rank > 1
+    elsewhere = partial(_along_another, job, searched)
+    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, job.more, elsewhere)

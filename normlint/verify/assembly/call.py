@@ -11,7 +11,7 @@ from typing import Any, Final
 from torch import Tensor
 
 from normlint.verify.assembly.layout import Layout
-from normlint.verify.assembly.names import SURE_GAINS, input_role
+from normlint.verify.names import SURE_GAINS, input_role
 from normlint.verify.subject import CannotBuildError
 
 LARGE: Final = 64.0  # silu, gelu, relu of it are 64 itself, and sigmoid is 1, exactly and in every dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from normlint.verify.assembly.names import COUNTS, is_eps, is_rate
+from normlint.verify.names import COUNTS, is_eps, is_rate
 
 USUAL_EPS = 1e-6
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from torch import nn
 
 from normlint.verify.assembly.config import USUAL_EPS, Config, Size
-from normlint.verify.assembly.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
+from normlint.verify.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
 from normlint.verify.subject import CannotBuildError
 
 Given = Callable[[Size], Any]
@@ -163,7 +163,7 @@ def _optional(
         return [_constant(last == name.endswith("last")), None]
     if name in CONFIGS and default is None:
         return [_config]
-    if "drop" in name and isinstance(default, float):
+    if is_rate(name) and isinstance(default, float):
         return [_constant(0.0), None]
     if not sized and _sizes(p):
         return [_channels, _shape, None]

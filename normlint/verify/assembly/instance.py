@@ -15,8 +15,8 @@ from torch.nn.modules.dropout import _DropoutNd
 from normlint.evaluate.concrete import Unsupported
 from normlint.verify.assembly.config import USUAL_EPS, Size
 from normlint.verify.assembly.construct import Construction
-from normlint.verify.assembly.names import EPS_ATTRIBUTES, is_eps
 from normlint.verify.job import Job, Meaning
+from normlint.verify.names import EPS_ATTRIBUTES, is_eps
 from normlint.verify.subject import CannotBuildError
 
 
@@ -32,6 +32,7 @@ class Live:
     module: nn.Module | None = None
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
+    born: torch.dtype | None = None  # the gain's, before it is cast
 
 
 def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtype, device: str) -> Live:
@@ -40,6 +41,8 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
         torch.manual_seed(0)
         instance, eps, takes_eps = construction.build(size)
     module = instance if isinstance(instance, nn.Module) else None
+    gain = _tensor(instance, job.meaning.gain)
+    born = None if gain is None else gain.dtype
     if module is not None:
         module.to(device=device, dtype=dtype)
         _drop_nothing(module)
@@ -54,6 +57,7 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
         module=module,
         dtype=dtype,
         device=device,
+        born=born,
     )
 
 

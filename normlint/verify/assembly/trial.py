@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from normlint.evaluate.concrete import Unsupported
+from normlint.evaluate.concrete import Exhausted, Unsupported
 from normlint.verify.assembly.agreement import AGREES, distance, factor_like, formula, others_of, prepared, values
 from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
 from normlint.verify.assembly.instance import Live, first_line, missing
@@ -78,9 +78,11 @@ class Search:
     def __init__(self, job: Job, device: str) -> None:
         self.job, self.device = job, device
         self.best: Found | None = None
+        self.rank = 0  # number of axes with which the best was seen
         self.fallback: Found | None = None
         self.missing = ""
         self.unmade = ""
+        self.raised = ""
 
     @property
     def done(self) -> bool:
@@ -114,6 +116,8 @@ class Search:
     def _build(self, make: Make, layout: Layout, width: int) -> None:
         try:
             live = self._made(make, layout, width)
+        except Exhausted as error:
+            raise CannotBuildError(f"less to do ({error})") from error
         except ERRORS as error:
             self.missing = self.missing or missing(error)
             self.unmade = self.unmade or first_line(error)
@@ -132,17 +136,18 @@ class Search:
         return make(layout, width, torch.float32, self.device, None)
 
     def _named(self, live: Live) -> dict[str, str]:
-        """The gain and shift that are no attributes, but parameters perhaps."""
+        """The gain and shift that are no attributes, but parameters perhaps; and the axis that must be told."""
         meaning = self.job.meaning
         parts = ((meaning.gain, "gain", live.gain), (meaning.shift, "shift", live.shift))
-        return {name: role for name, role, tensor in parts if name and tensor is None}
+        found = {name: role for name, role, tensor in parts if name and tensor is None}
+        return found | ({self.job.axis: "axis"} if self.job.axis else {})
 
     def _rank_by_rank(self, make: Make, call: Call, width: int) -> None:
         live = prepared(self._made(make, call.layout, width), call, width, self.job.meaning)
         for rank in allowed(self.job.meaning, call.layout):
             for found in self._attempts(make, live, call, (*(WIDTH,) * (rank - 1), width)):
                 if self.best is None or found.order < self.best.order:
-                    self.best = found
+                    self.best, self.rank = found, rank
             if self.done:
                 return
 
@@ -161,8 +166,11 @@ class Search:
         try:
             with torch.no_grad():
                 out = call.returned(live.target, call.layout.into(x.clone()), extras)
+        except Exhausted as error:
+            raise CannotBuildError(f"less to do ({error})") from error
         except ERRORS as error:
             self.missing = self.missing or missing(error)
+            self.raised = self.raised or first_line(error)
             return
         inner = call.layout.into(x)
         for path, y in tensors_in(out):
@@ -207,8 +215,7 @@ class Search:
         """The best that was found, or why nothing was."""
         found = self.best
         if found is None:
-            found = self._failing()
-            return Plan(found.make, found.call, self._usual(found))
+            raise CannotBuildError(self._failing())
         unsure = [name for name, value in found.call.values if name in found.call.guessed and value.kind != "none"]
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
@@ -218,15 +225,15 @@ class Search:
     def _usual(self, found: Found) -> tuple[int, ...]:
         return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]
 
-    def _failing(self) -> Found:
-        """A norm that never runs: its exception is what there is to say, unless it may be ours."""
+    def _failing(self) -> str:
+        """What a norm needs that never runs."""
         if self.missing:
-            raise CannotBuildError(self.missing)
+            return self.missing
         if self.fallback is None:
-            raise CannotBuildError(f"a constructor that runs ({self.unmade})")
+            return f"a constructor that runs ({self.unmade})"
         if self.fallback.call.guessed:
-            raise CannotBuildError(f"a value for {self.fallback.call.guessed[0]}")
-        return self.fallback
+            return f"a value for {self.fallback.call.guessed[0]}"
+        return f"an input that it takes ({self.raised or 'it gives nothing like a norm of its input'})"
 
 
 def allowed(meaning: Meaning, layout: Layout) -> tuple[int, ...]:

@@ -29,7 +29,9 @@ USER_ERRORS: Final = (
     UnboundLocalError,
 )
 _LACKING: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
-UNSUPPORTED: Final = re.compile(r"not implemented for '?(Half|BFloat16)|(Half|BFloat16) is not supported|MPS .*support")
+UNSUPPORTED: Final = re.compile(
+    r"not implemented for '?(Half|BFloat16)|(Half|BFloat16) is not supported|MPS .*support|mixed dtype \(CPU\)"
+)
 
 
 class RaisedError(Exception):

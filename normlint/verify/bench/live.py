@@ -30,7 +30,16 @@ HOOKS: Final = (
 
 
 @dataclass(slots=True)
-class LiveModule:
+class Live:
+    """What the caller made and says how to call: what it raises is its own doing."""
+
+    def doubt(self, *, values: bool) -> str:  # noqa: ARG002
+        """None."""
+        return ""
+
+
+@dataclass(slots=True)
+class LiveModule(Live):
     """A module: every `make` is a copy of it, without its hooks."""
 
     module: nn.Module
@@ -66,7 +75,7 @@ class LiveModule:
 
 
 @dataclass(slots=True)
-class LiveFunction:
+class LiveFunction(Live):
     """A function of the input, and of a gain, a shift, a shape and an eps where it has parameters of that name."""
 
     function: Callable[..., Any]

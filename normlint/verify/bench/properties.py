@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
-from normlint.text.verdict import Probe
+from normlint.text.verdict import PRECISION, Probe
 from normlint.verify.bench import measure, words
 from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedError, effective, raised_by_backward, wide
 from normlint.verify.bench.causes import of_gradient
-from normlint.verify.bench.probes import PLAIN, adapted, filled
+from normlint.verify.bench.probes import PLAIN, Case, adapted, filled
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE
+from normlint.verify.names import is_rate
 from normlint.verify.subject import CannotBuildError, Made
 
 PASSED_EPS: Final = 0.3
@@ -84,6 +85,30 @@ def untouched(bench: Bench) -> Iterator[Outcome]:
     yield holds("input not mutated", torch.equal(x, before), told, 12)
 
 
+def evaluation(bench: Bench) -> Iterator[Outcome]:
+    """In eval mode nothing is left to chance, also where there is a rate of dropout, and the values are the same."""
+    d = bench.size(D)
+    made, x = bench.randomise(bench.fresh(d), d), plain(bench, 11)
+    if made.module is None:
+        return
+    for part in made.module.modules():
+        rates = [name for name, value in vars(part).items() if is_rate(name) and isinstance(value, float)]
+        for name in rates:
+            setattr(part, name, 0.5)
+    with torch.no_grad():
+        bench.run(made, x.clone())  # what is counted in training may count here
+        made.module.eval()
+        y, z = bench.run(made, x.clone()), bench.run(made, x.clone())
+    if y.shape != x.shape or z.shape != x.shape:
+        return
+    fine = not bool(_differ(y, z).any())
+    yield holds("evaluation", fine, "in eval mode the same input gives two different outputs", 13)
+    ref, spread = bench.expected(made, x)
+    if fine and (error := measure.elementwise(y, ref, spread)) > measure.LIMIT[torch.float32]:
+        off = (y.double() - ref).abs().amax() / ref.abs().amax()
+        yield within("evaluation", error, 0.0, f"in eval mode the output is off by {words.percent(off.item())}", 31)
+
+
 def initial(bench: Bench) -> Iterator[Outcome]:
     """A fresh norm scales by 1 and shifts by 0."""
     d = bench.size(D)
@@ -92,6 +117,9 @@ def initial(bench: Bench) -> Iterator[Outcome]:
     if meaning.kind != "l2" and gain is not None:
         told = words.lone_gain(gain, d)
         yield holds("gain shape", not told, told, 72)
+        half = made.born in (torch.float16, torch.bfloat16)
+        told = f"the gain is made in {str(made.born).removeprefix('torch.')}: a module in fp32 keeps it so"
+        yield replace(holds("gain dtype", not half, told, 74), status=PRECISION)
     if meaning.filled_later:
         return
     told = words.unfilled(gain, shift)
@@ -141,6 +169,36 @@ def zero_gradient(bench: Bench) -> Iterator[Outcome]:
         yield Outcome(Probe("gradient at zero", "fp32", 0.0, 0.0, "" if fine else told), 45)
     else:
         yield holds("gradient at zero", fine, told, 45)
+
+
+def half_gradient(bench: Bench) -> Iterator[Outcome]:
+    """A hand-written backward takes its statistic in fp32: else whole rows of the gradient are scaled off."""
+    case = adapted(Case("half gradient", "input", (64, 1024), torch.bfloat16), bench.subject.sizes, bench.subject.ranks)
+    limit = None if case is None or not bench.subject.meaning.halves else measure.row_gain_limit(case.shape[-1])
+    if case is None or limit is None or bench.subject.meaning.kind == "l2":
+        return
+    made = bench.made(case.shape[-1], torch.bfloat16)
+    x, up = (torch.randn(case.shape, generator=bench.generator(n)).to(bench.device, torch.bfloat16) for n in (92, 93))
+    leaf = x.clone().requires_grad_()
+    with torch.enable_grad():
+        if not _is_handwritten(bench.run(made, leaf).grad_fn):
+            return
+    got, _ = _autograd(bench, made, leaf, wide(up))
+    want, _ = _exact(bench.reference, made, x, wide(up))
+    if got is not None:
+        error = measure.row_gain(got, want)
+        told = (
+            f"bf16: rows of the gradient are scaled off by {error:.2g} times its precision: a statistic saved in bf16"
+        )
+        yield replace(within("half gradient", error, limit, told, 91), status=PRECISION)
+
+
+def _is_handwritten(node: Any, depth: int = 4) -> bool:
+    """Whether a backward in Python is among the last steps."""
+    if node is None or depth == 0:
+        return False
+    own = isinstance(node, torch.autograd.function.BackwardCFunction)
+    return own or any(_is_handwritten(before, depth - 1) for before, _ in node.next_functions)
 
 
 def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tensor | None, Tensor | None]:
@@ -220,6 +278,9 @@ def saved(bench: Bench) -> Iterator[Outcome]:
             fine = any(t is one or (t.data_ptr() == one.data_ptr() and t.numel() >= one.numel()) for t in state)
             told = f"the {name} is not in state_dict: it is neither saved, moved nor trained"
             yield holds(f"{name} in state_dict", fine, told, 48)
+            frozen = fine and name == "gain" and not isinstance(one, torch.nn.Parameter)
+            if frozen and not bench.subject.meaning.filled_later:
+                yield holds("gain trained", False, "the gain is a buffer: it is saved, but never trained", 49)
 
 
 def quiet(bench: Bench) -> Iterator[Outcome]:
@@ -233,10 +294,12 @@ def quiet(bench: Bench) -> Iterator[Outcome]:
 CHECKS: Final[tuple[tuple[str, Callable[[Bench], Iterator[Outcome]]], ...]] = (
     ("determinism", determinism),
     ("token independence", independence),
+    ("evaluation", evaluation),
     ("input not mutated", untouched),
     ("initial gain", initial),
     ("input gradient", gradients),
     ("gradient at zero", zero_gradient),
+    ("half gradient", half_gradient),
     ("eps as passed", passed_eps),
     ("gain in state_dict", saved),
     ("prints nothing", quiet),

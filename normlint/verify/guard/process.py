@@ -1,4 +1,4 @@
-"""The worker's process, from its parent's side: started with next to nothing of the parent's world, and ended."""
+"""The worker's process, from its parent's side: started and ended."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _KEPT: Final = (
     *("CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "LC_ALL"),
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
 )
+_ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LEAVING: Final = 2.0  # seconds for a worker to end when it is told so
 
 
@@ -41,10 +42,13 @@ class VerifierError(Exception):
 
 
 class Process:
-    """One worker at a time, in a temporary directory of its own; it can be ended and started anew."""
+    """One worker at a time; it can be ended and started anew.
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self._settings = settings
+    `own_world`: in a temporary directory of its own, with few of the environment's variables.
+    """
+
+    def __init__(self, settings: dict[str, Any], *, own_world: bool = True) -> None:
+        self._settings, self._own_world = settings, own_world
         self._place = tempfile.mkdtemp(prefix="normlint-")
         try:
             self._start()
@@ -62,8 +66,8 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=self._place,
-            env=_environment(self._place),
+            cwd=self._place if self._own_world else None,
+            env=_environment(self._place) if self._own_world else {**os.environ, **_ONE_THREAD},
             start_new_session=True,
             bufsize=0,
         )
@@ -142,4 +146,4 @@ def _working_directory() -> str:
 def _environment(place: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
     places = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), place)
-    return {**kept, **places, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return {**kept, **places, **_ONE_THREAD}

@@ -1,11 +1,10 @@
-"""The verifier as its callers see it: jobs in, verdicts out. Nothing here imports torch or runs a user's code."""
+"""The verifier as its callers see it: jobs in, verdicts out. Nothing here imports torch."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import re
-import secrets
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any, Final
 
 from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify.guard import frames
-from normlint.verify.guard.limits import FORGED, ending
+from normlint.verify.guard.limits import BROKEN, ending
 from normlint.verify.guard.process import Process, VerifierError
 from normlint.verify.job import Job
 
@@ -34,11 +33,11 @@ class DeviceError(VerifierError):
 
 
 class Verifier:
-    """Runs norms in a guarded process, which starts at once; to be closed, or used in a `with`.
+    """Judges norms in a process with limits, which starts at once; to be closed, or used in a `with`.
 
     `device`: auto, cpu, cuda, cuda:N, mps. `timeout`: seconds a norm. `workers`: norms at a time, None: one a core.
-    `seed`: of the inputs.
-    `gate` and `fork` are for tests: without the reading of programs before they run, without a process a norm.
+    `seed`: of the inputs. `execute`: jobs that name a module import it, which runs its code; all others are
+    interpreted. `fork` is for tests: without a process a norm.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class Verifier:
         workers: int | None = None,
         *,
         seed: int = 0,
-        gate: bool = True,
+        execute: bool = False,
         fork: bool = True,
     ) -> None:
         if not _DEVICE.fullmatch(device):
@@ -62,12 +61,12 @@ class Verifier:
             "timeout": timeout,
             "workers": self._workers,
             "seed": seed,
-            "gate": gate,
+            "execute": execute,
             "fork": fork,
         }
         self._hello: dict[str, Any] = {}
         self._alone = False  # one norm at a time: it alone is to blame if the worker dies
-        self._process = Process(self._settings)
+        self._process = Process(self._settings, own_world=not execute)
 
     def __enter__(self) -> Verifier:
         return self
@@ -106,14 +105,14 @@ class Verifier:
 
     def _run(self, jobs: list[tuple[int, Job]]) -> Iterator[tuple[int, Verdict]]:
         waiting = deque(jobs)
-        flying: dict[int, tuple[str, Job]] = {}
+        flying: dict[int, Job] = {}
         while waiting or flying:
             window = self._window
             while waiting and len(flying) < window:
                 index, job = waiting.popleft()
-                flying[index] = (secrets.token_hex(16), job)
+                flying[index] = job
                 try:
-                    self._process.send({"index": index, "nonce": flying[index][0], "job": job.as_dict()})
+                    self._process.send({"index": index, "job": job.as_dict()})
                 except frames.BrokenFrameError:
                     del flying[index]
                     yield index, Verdict(SKIPPED, "needs a shorter program")
@@ -122,7 +121,7 @@ class Verifier:
                 del flying[answer[0]]
                 yield answer
             elif flying:
-                waiting.extendleft(reversed([(index, job) for index, (_, job) in flying.items()]))
+                waiting.extendleft(reversed(list(flying.items())))
                 flying.clear()
 
     @property
@@ -130,15 +129,15 @@ class Verifier:
         """The number of norms under way: enough to keep every core busy."""
         return 2 * self._workers if self._greeted()["fork"] and not self._alone else 1
 
-    def _answer(self, flying: dict[int, tuple[str, Job]]) -> tuple[int, Verdict] | None:
+    def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
         """The next verdict; None where the worker is gone, and it can't be said which norm is to blame."""
         message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
         index = message.get("index") if message else None
-        if message and index in flying and message.get("nonce") == flying[index][0]:
+        if message and isinstance(index, int) and index in flying:
             try:
                 verdict = frames.to_verdict(message.get("verdict"))
             except frames.BrokenFrameError:
-                verdict = Verdict(SKIPPED, FORGED)
+                verdict = Verdict(SKIPPED, BROKEN)
             if message.get("last"):
                 self._restart()
             return index, verdict
@@ -147,7 +146,7 @@ class Verifier:
         if len(flying) > 1:
             self._alone = True
             return None
-        reason = FORGED if message else f"timed out after {self._timeout:g} s" if late else ending(code, self._timeout)
+        reason = BROKEN if message else f"timed out after {self._timeout:g} s" if late else ending(code, self._timeout)
         return next(iter(flying)), Verdict(SKIPPED, reason)
 
     def _restart(self) -> int:

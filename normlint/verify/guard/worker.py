@@ -9,13 +9,12 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
+from normlint.text.verdict import Verdict
 from normlint.verify.guard import fork, frames, limits
 from normlint.verify.job import Job, Meaning
-
-if TYPE_CHECKING:
-    from normlint.verify.guard.attempt import Bench
 
 CAN_FORK: Final = hasattr(os, "fork") and sys.platform != "darwin"  # forked children of macOS's libraries hang
 _GRACE: Final = 5  # seconds after which a worker that nobody ends any more ends itself
@@ -23,11 +22,10 @@ _CONTEXTS: Final = 4  # an accelerator holds one for each child, of some hundred
 _PROBING: Final = 60.0  # seconds for a device to show itself
 
 _WARMING: Final = """
-from __future__ import annotations
 import torch
 from torch import nn
 class Norm(nn.Module):
-    def __init__(self, dim: int, eps: float = 1e-6):
+    def __init__(self, dim, eps=1e-6):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(dim))
         self.eps = eps
@@ -37,8 +35,17 @@ class Norm(nn.Module):
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where norms are run, the inputs' seed, and whether modules may be imported as they stand."""
+
+    device: str = "cpu"
+    seed: int = 0
+    execute: bool = False
+
+
 def main() -> None:
-    """Talk frames over what were standard input and output; a norm's own prints go nowhere."""
+    """Talk frames over what were standard input and output; what a norm prints goes nowhere."""
     requests, answers = frames.Reader(os.dup(0)), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -49,14 +56,14 @@ def main() -> None:
     forks = CAN_FORK and bool(asked["fork"])
     try:
         hello = _prepared(str(asked["device"]), forks=forks)
-        bench = _warmed(hello.get("device", "cpu"), int(asked["seed"]), gated=bool(asked["gate"]))
+        judge(Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward"), Bench())
     except (ImportError, OSError) as error:
         frames.write(answers, {"error": f"torch can't be imported: {error}"})
         return
     frames.write(answers, {**hello, "fork": forks})
     if "error" not in hello:
         serve = _serve_forking if forks else _serve_alone
-        serve(requests, answers, asked, bench)
+        serve(requests, answers, asked, Bench(hello["device"], int(asked["seed"]), bool(asked["execute"])))
 
 
 def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
@@ -65,7 +72,7 @@ def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    importlib.import_module("normlint.verify.guard.attempt")
+    importlib.import_module("normlint.verify.interpret")
     kind = wanted.partition(":")[0]
     drivers = {"cuda": torch.version.cuda or torch.version.hip, "mps": torch.backends.mps.is_built()}
     if wanted == "auto":
@@ -116,37 +123,34 @@ def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any],
     accelerator = bench.device != "cpu"
     workers = min(int(asked["workers"]), _CONTEXTS) if accelerator else int(asked["workers"])
     settings = fork.Settings(workers, float(asked["timeout"]), accelerator)
-    fork.serve(requests, answers, settings, lambda request: _response(request, bench)[0])
+    fork.serve(requests, answers, settings, lambda request: _response(request, bench))
 
 
 def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
-    """Without children, as long as each norm leaves this process as it was; the parent keeps the time."""
+    """Without children; the parent keeps the time. What imports a user's modules ends after each norm."""
     limits.confine(None, accelerator=bench.device != "cpu")
-    clean = True
-    while clean and (request := requests.next()) is not None:
+    while (request := requests.next()) is not None:
         _end_after(float(asked["timeout"]) + _GRACE)
-        answer, clean = _response(request, bench)
+        answer = _response(request, bench)
         _end_after(0.0)
-        last = {"last": not clean}
-        frames.write(answers, {**answer, **last, "index": request["index"], "nonce": request["nonce"]})
+        frames.write(answers, {**answer, "last": bench.execute, "index": request["index"]})
+        if bench.execute:
+            return
 
 
-def _warmed(device: str, seed: int, *, gated: bool) -> Bench:
-    """Have everything imported that the first norm imports, before there are limits or children."""
-    from normlint.verify.guard import attempt
-    from normlint.verify.guard.integrity import snapshot
-
-    warming = Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward")
-    attempt.run(warming, attempt.Bench("cpu", snapshot()))
-    return attempt.Bench(device, snapshot(), gated, seed)
+def _response(request: fork.Request, bench: Bench) -> fork.Answer:
+    return {"verdict": frames.of_verdict(judge(Job.of_dict(request["job"]), bench))}
 
 
-def _response(request: fork.Request, bench: Bench) -> tuple[fork.Answer, bool]:
-    """The answer, and whether this process is fit for another norm."""
-    from normlint.verify.guard import attempt  # torch is there by now
+def judge(job: Job, bench: Bench) -> Verdict:
+    """The verdict on a job, which is executed only where that was asked for."""
+    from normlint.verify.interpret import judged  # torch is there by now
 
-    done = attempt.run(Job.of_dict(request["job"]), bench)
-    return {"verdict": frames.of_verdict(done.verdict)}, done.clean
+    if job.module and bench.execute:
+        from normlint.verify.execute import executed
+
+        return executed(job, device=bench.device, seed=bench.seed)
+    return judged(job, device=bench.device, seed=bench.seed)
 
 
 def _end_after(seconds: float) -> None:

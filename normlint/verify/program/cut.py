@@ -10,7 +10,6 @@ from typing import Any, Final
 from normlint.norm.norm import Computation, Norm
 from normlint.verify.job import Job, Meaning
 from normlint.verify.program.holes import Holes
-from normlint.verify.program.imports import Finder
 from normlint.verify.program.place import (
     CASTS,
     Page,
@@ -22,8 +21,8 @@ from normlint.verify.program.place import (
     uncast,
 )
 from normlint.verify.program.product import Found, product_of
-from normlint.verify.program.scope import FUNCTIONS, Scope, loads, stored
-from normlint.verify.program.slice import FUNCTION, Program, TooMuchError
+from normlint.verify.program.scope import FUNCTIONS, loads, stored
+from normlint.verify.program.surroundings import FUNCTION, Surroundings
 
 WIDER: Final = frozenset({"float", "double", "float32", "float64"})
 
@@ -44,25 +43,23 @@ class _Input:
         return self.expr.id if isinstance(self.expr, ast.Name) else ""
 
 
-def cut(page: Page, scope: Scope, norm: Norm, meant: Meaning) -> Job:
+def cut(page: Page, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     """The job for the norm's own lines; `needs` says what of its surroundings they can't do without."""
-    job = _tried(product_of(page, norm), scope, norm, meant)
+    job = _tried(product_of(page, norm), around, norm, meant)
     for first in (False, True):
         if job.needs:
-            job = _tried(product_of(page, norm, returned=False, first=first), scope, norm, meant)
+            job = _tried(product_of(page, norm, returned=False, first=first), around, norm, meant)
     return job
 
 
-def _tried(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
+def _tried(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     try:
-        return _job(found, scope, norm, meant)
+        return _job(found, around, norm, meant)
     except CannotCutError as left:
         return Job(norm.qualname, meant, needs=str(left))
-    except TooMuchError:
-        return Job(norm.qualname, meant, needs="too much of its surroundings")
 
 
-def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
+def _job(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     function = function_in(found.chain)
     steps = steps_before(found.chain, function or found.chain[0])
     given = _input(found, steps, norm.main)
@@ -76,14 +73,14 @@ def _job(found: Found, scope: Scope, norm: Norm, meant: Meaning) -> Job:
     left = holes.left
     if left:
         raise CannotCutError(left)
-    program = Program(Finder())
-    program.add_function(scope, node, node.name)
-    if program.missing:
-        raise CannotCutError(program.missing[0])
+    lines = ast.unparse(node)
+    names = list(loads(node))
+    if missing := around.missing(names):
+        raise CannotCutError(missing)
     # a norm in fp32 whose lines widen nothing themselves was cast on the way here
     halves = meant.halves and (any(_widens(stmt) for stmt in body) or not norm.main.statistic.square.wide)
     renamed = replace(meant, gain=holes.gain, shift=holes.shift, halves=halves, **_layout(node, norm.main))
-    return Job(norm.qualname, renamed, program.text(), FUNCTION, input=holes.input)
+    return around.job(Job(norm.qualname, renamed, lines, FUNCTION, input=holes.input), names)
 
 
 def _fresh(name: str, product: ast.AST, steps: list[ast.stmt]) -> str:

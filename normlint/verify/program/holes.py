@@ -7,13 +7,13 @@ import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from normlint.norm.owner import is_eps
 from normlint.verify.job import Meaning
-from normlint.verify.program.place import AnyFunction
+from normlint.verify.program.place import AnyFunction, last_name
 from normlint.verify.program.scope import Function, loads, own_names, parameters
-from normlint.verify.program.tidy import last_name
 
 _SIZES: Final = re.compile(
     r"(?:n_?|num_)?(?:d|dim|dims|size|width|channels|features|hidden|hidden_size|hidden_dim|d_model|model_dim|head_dim"
@@ -39,6 +39,11 @@ class Holes:
     left: str = ""  # the first thing that can't be filled, as the text has it
     _given: dict[str, ast.expr | None] = field(default_factory=dict)
 
+    @cached_property
+    def _owned(self) -> list[set[str]]:
+        """The local names of each of the functions."""
+        return [own_names(f) for f in self.functions]
+
     def fill(self, body: list[ast.stmt]) -> ast.FunctionDef:
         """The lines as a function."""
         filled = [_Fill(self).visit(stmt) for stmt in body]
@@ -55,7 +60,7 @@ class Holes:
 
     def _say_like(self, node: ast.FunctionDef) -> None:
         """Another tensor that only its dtype and device are wanted of is as good as the input, as it came in."""
-        others = {n for f in self.functions for n in own_names(f)} & _free(node) - own_names(node)
+        others = {name for names in self._owned for name in names} & _free(node) - own_names(node)
         alike = {n for n in others if _only_like(node, n)}
         if not alike:
             return
@@ -75,7 +80,8 @@ class Holes:
 
     def _parameter(self, name: str) -> None:
         """A name of the function that the lines were cut from."""
-        function = next((f for f in self.functions if name in own_names(f)), None)
+        owners = zip(self.functions, self._owned, strict=True)
+        function = next((f for f, names in owners if name in names), None)
         if name in self._given or function is None:
             return
         default = _default(function, name)
@@ -126,6 +132,8 @@ class Holes:
         made = self._made(path)
         if made is not None and (number := self._number(made, _DEEPEST)) is not None:
             return number
+        if last == "normalized_shape":
+            return ast.Tuple(self._lengths(), ast.Load())
         if _SIZES.match(last):
             return self._size()
         self.left = self.left or ast.unparse(node)
@@ -176,17 +184,15 @@ class Holes:
 
     def _size(self) -> ast.expr:
         """The number of features, taken from the input."""
-        axes = self.meant.axes or (-1,)
-        lengths: list[ast.expr] = [
-            ast.Subscript(
-                ast.Attribute(ast.Name(self.input, ast.Load()), "shape", ast.Load()), ast.Constant(a), ast.Load()
-            )
-            for a in axes
-        ]
-        product = lengths[0]
-        for length in lengths[1:]:
-            product = ast.BinOp(product, ast.Mult(), length)
-        return product
+        first, *others = self._lengths()
+        for length in others:
+            first = ast.BinOp(first, ast.Mult(), length)
+        return first
+
+    def _lengths(self) -> list[ast.expr]:
+        """Of the reduced axes."""
+        shape = ast.Attribute(ast.Name(self.input, ast.Load()), "shape", ast.Load())
+        return [ast.Subscript(shape, ast.Constant(axis), ast.Load()) for axis in self.meant.axes or (-1,)]
 
 
 class _Fill(ast.NodeTransformer):

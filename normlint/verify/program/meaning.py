@@ -58,7 +58,8 @@ def open_question(norm: Norm) -> str:
         return "a name that says what is meant: its variance is unbiased, as that of data"
     if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
         return "a norm: this clips"
-    if c.fused and (c.statistic.layout or c.scaled_before):
+    moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
+    if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
@@ -72,10 +73,10 @@ def axes(c: Computation) -> tuple[int, ...] | None:
     """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
     stat = c.statistic
     if stat.axes == TRAILING:
-        return None
+        return _before(stat, _LAST) if stat.layout else None
     if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
         return _LAST
-    return _before(stat) if stat.layout else stat.axes
+    return _before(stat, stat.axes) if stat.layout else stat.axes
 
 
 def _rank(c: Computation) -> int | None:
@@ -96,19 +97,17 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
     return bool(c.gains) and flat and stat.layout == ()
 
 
-def _before(stat: Stat) -> tuple[int, ...]:
+def _before(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
-    found = stat.axes
+    found = axes
     for move in reversed(stat.layout):
-        if not isinstance(found, tuple):
-            return _LAST
         if move[0] in ("perm", "swap"):
             found = tuple(_moved(move, axis) for axis in found)
         elif move[0] == "move" and found == move[2:] and isinstance(move[1], int):
             found = (move[1],)
         else:
             return _LAST
-    return found if isinstance(found, tuple) else _LAST
+    return found
 
 
 def _moved(move: tuple[object, ...], axis: int) -> int:
@@ -155,6 +154,9 @@ def _gains(norm: Norm) -> Iterator[str]:
         gains = (g.param for g in along_features(c) if g.power >= 1 and g.param.name)
         yield from (p.name for p in gains if not _scalar_by_design(norm, p))
         yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
+    if norm.owner.intent in ("rms", "layer"):  # one that is applied too early
+        factors = (f for c in norm.computations for f in c.input.factors if c.returned)
+        yield from (f.atom.name for f in factors if isinstance(f.atom, Param) and f.atom.axis == "last")
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
     if all(_is_bare(c) for c in norm.computations):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +14,6 @@ from typing import Final, TypeAlias
 
 from normlint.text.finding import Span
 from normlint.text.source import line_starts
-from normlint.verify.program.imports import parse
 from normlint.verify.program.scope import FUNCTIONS, Function
 
 AnyFunction: TypeAlias = "Function | ast.Lambda"
@@ -62,8 +63,25 @@ class Page:
 @lru_cache(maxsize=4)
 def page_of(text: str) -> Page | None:
     """The page of a text that parses."""
-    tree = parse(text)
-    return Page(text, tree) if tree else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the user's code
+            return Page(text, ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def page_around(text: str, pieces: Iterable[Span], spans: Iterable[Span]) -> Page | None:
+    """The page with only those statements at the top in which something stands: spaces are in place of the others."""
+    places = [span.start for span in spans]
+    found, done = "", 0
+    for start, end in pieces:
+        if any(start <= at < end for at in places):
+            found, done = found + _NOT_A_LINE.sub(" ", text[done:start]) + text[start:end], end
+    return page_of(found)
+
+
+_NOT_A_LINE: Final = re.compile(r"[^\r\n]")
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
@@ -120,6 +138,12 @@ def to(chain: Chain, node: ast.AST) -> Chain:
         if any(n is node for n in ast.walk(child)):
             return to((*chain, child), node)
     return chain
+
+
+def last_name(node: ast.expr) -> str:
+    """`c` of `a.b.c` and of `a.b.c(...)`."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def same(one: ast.AST, two: ast.AST) -> bool:

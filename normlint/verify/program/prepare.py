@@ -3,50 +3,96 @@
 from __future__ import annotations
 
 import ast
-import copy
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+import os
+import re
+import textwrap
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
 
+from normlint.evaluate import syntax as s
 from normlint.evaluate.monomial import Apply, Atom, Input, Mono, Offset, Param, Plus
+from normlint.evaluate.walk import definitions as lowered_definitions
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Span
+from normlint.text.raw import PYTHON
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job, Meaning
-from normlint.verify.program.bases import Lineage, inherits_all, lineage, reached
 from normlint.verify.program.cut import cut, input_name
-from normlint.verify.program.imports import Finder
 from normlint.verify.program.meaning import meaning, open_question
-from normlint.verify.program.place import Chain, Page, definitions, function_in, page_of
+from normlint.verify.program.place import Page, definitions, function_in, page_around, page_of
 from normlint.verify.program.product import along_features, product_of
-from normlint.verify.program.scope import FUNCTIONS, Function, Scope, bindings, parameters, scope_of
-from normlint.verify.program.slice import CLASS, FUNCTION, Program, TooMuchError
-from normlint.verify.program.tidy import MODES, keeps, last_name
+from normlint.verify.program.scope import FUNCTIONS, loads, parameters
+from normlint.verify.program.surroundings import FUNCTION, Surroundings, surroundings
 
-_Place: TypeAlias = "tuple[Scope, Lineage, Function]"
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
+_TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_AXES: Final = ("dim", "dims", "axis")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class _Definition:
+    """What a qualified name means: how a program calls the class or function, or its text where it stands inside."""
+
+    entry: str
+    method: str = ""
+    function: s.Function | None = None  # None: in another file
+    lifted: str = ""
+
+
+@dataclass(frozen=True)
 class _File:
-    """The text of a norm: its tree, its names, and what follows them to other files."""
+    """The text of a norm."""
 
-    page: Page
-    top: Scope
-    finder: Finder = field(default_factory=Finder)
+    around: Surroundings
+    norm: Norm
+
+    @cached_property
+    def page(self) -> Page | None:
+        """The syntax tree of what the norm stands in."""
+        norm, c = self.norm, self.norm.main
+        spans = (norm.span, norm.owner.span, c.statistic.span, c.statistic.inner_span)
+        return page_around(self.around.text, (piece.span for piece in self.around.pieces), spans)
 
 
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
     meant = meaning(norm, unit.text)
-    page = page_of(unit.text)
-    unclear = "code that parses" if page is None else open_question(norm)
-    if page is None or unclear:
+    if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm):
         return Job(norm.qualname, meant, needs=unclear)
-    file = _File(page, scope_of(page.tree.body, _path(source), snippet=unit.snippet))
+    claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
-        return _job(file, norm, meant)
-    except RecursionError:
+        return _job(_File(surroundings(source, unit), norm), meant).claiming(claims)
+    except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
+    except SyntaxError:
+        return Job(norm.qualname, meant, needs="code that parses")
+
+
+def _of_a_test(path: str, qualname: str) -> str:
+    """Test code has norms that are wrong on purpose, and references in another precision."""
+    file = os.path.basename(path)
+    tests = (
+        file.startswith(("test_", "conftest")) or file.endswith("_test.py") or qualname.startswith(("test_", "Test"))
+    )
+    return "a norm that is no part of a test" if tests else ""
+
+
+def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
+    """The same, to be imported from its file where it is the class or function of one."""
+    job = prepare(source, unit, norm)
+    if source.kind != PYTHON or unit.snippet or not source.path.endswith(".py"):
+        return job
+    return _executed(job, os.path.abspath(source.path))
+
+
+def _executed(job: Job, path: str) -> Job:
+    spare = job.spare and _executed(job.spare, path)
+    *owners, name = job.qualname.split(".")
+    whole = bool(job.program) and (job.entry != FUNCTION or (name == FUNCTION and not owners))
+    if not whole:
+        return replace(job, spare=spare)
+    return replace(job, entry=".".join(owners) if job.method else name, module=path, spare=spare)
 
 
 def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
@@ -54,11 +100,11 @@ def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
     meant = meaning(norm, old.text)
     before, after = page_of(old.text), page_of(unit.text)
     place = _moved(norm, before, after) if before and after else None
-    if after is None or place is None or not any(c.returned for c in norm.computations):
-        return Job(norm.qualname, meant, needs="a definition of its own")
-    file = _File(after, scope_of(after.tree.body, _path(source), snippet=unit.snippet))
+    none = Job(norm.qualname, meant, needs="a definition of its own")
+    if place is None or not any(c.returned for c in norm.computations):
+        return none
     moved = replace(norm, span=place, owner=replace(norm.owner, span=place))
-    return _whole(file, moved, meant) or Job(norm.qualname, meant, needs="a definition of its own")
+    return _whole(_File(surroundings(source, unit), moved), meant) or none
 
 
 def _moved(norm: Norm, before: Page, after: Page) -> Span | None:
@@ -71,142 +117,134 @@ def _moved(norm: Norm, before: Page, after: Page) -> Span | None:
     return after.span(now[held[-1]]) if held and len(was) == len(now) else None
 
 
-def _path(source: Source) -> str:
-    """Where imports count from; nothing for text that has no file."""
-    return source.path if source.path.endswith((".py", ".pyi", ".ipynb", ".md")) else ""
-
-
-def _job(file: _File, norm: Norm, meant: Meaning) -> Job:
-    lines = cut(file.page, _inside(file.top, file.page.chain(norm.span)), norm, meant)
-    whole = _whole(file, norm, meant)
+def _job(file: _File, meant: Meaning) -> Job:
+    norm = file.norm
+    nowhere = Job(norm.qualname, meant, needs="lines that can be run by themselves")
+    lines = cut(file.page, file.around, norm, meant) if file.page else nowhere
+    whole = _whole(file, meant)
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
-    returned = any(c.returned for c in norm.computations) and not norm.helper
-    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)):
+    returned = all(c.returned for c in norm.computations) and not norm.helper
+    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
         return replace(lines, spare=whole)
     return replace(whole, spare=None if lines.needs or not whole.method else lines)
+
+
+def _named(norm: Norm) -> bool:
+    """What is called a norm is run as a whole, whatever else it does: where that is too much, its own lines are."""
+    return norm.owner.intent in ("rms", "layer")
 
 
 # --- the whole definition --------------------------------------------------------------------------------------------
 
 
-def _whole(file: _File, norm: Norm, meant: Meaning) -> Job | None:
+def _whole(file: _File, meant: Meaning) -> Job | None:
     """The class or function as it stands, where it gives the norm of its own argument back."""
-    owner, _, name = norm.qualname.rpartition(".")
-    if name == "<module>":
-        return None
-    found = _definition(file, norm, name, owner.rpartition(".")[2])
+    norm, found = file.norm, _definition(file)
     if found is None:
         return None
-    scope, family, function = found
-    if not family and [a.arg for a in parameters(function.args)][:1] == ["self"]:
+    names = None if found.function is None else [p.name for p in found.function.params]
+    if not found.method and names and names[0] == "self":
         return None  # a method that is put into a class elsewhere
-    if not family and any(keeps(d, scope) and last_name(d) not in MODES for d in function.decorator_list):
-        return None  # what is called is another function
-    given = _input(file.page, norm, function, method=bool(family))
-    if given is None:
+    given = _input(file, names, found)
+    if given is None and not (found.method and _named(norm)):
         return None
-    job = Job(norm.qualname, meant, method=name if family else "", input=given)
-    try:
-        return _class(job, file.finder, family, name) if family else _function(job, scope, _over_last(function, norm))
-    except TooMuchError:
-        return replace(job, needs="too much of its surroundings", method="")
+    job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
+    job = replace(job, more=given is None or not norm.main.returned or bool(norm.main.others))
+    names = list(loads(ast.parse(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
+    return None if file.around.missing(names) else file.around.job(job, names)
 
 
-def _class(job: Job, finder: Finder, family: Lineage, method: str) -> Job:
-    kept = reached(family, method)
-    while len(family) > 1 and inherits_all(family[0][1], kept):
-        family = family[1:]
-    program = Program(finder)
-    program.add_class(family[0][0], family, kept)
-    if program.lost:
-        return Job(job.qualname, job.meaning, needs=program.lost)
-    return replace(job, program=program.text(), entry=CLASS)
+def _open_axis(norm: Norm, found: _Definition) -> str:
+    """The parameter by which the caller says over which axes, where its default is all."""
+    params = found.function.params if found.function and norm.main.statistic.axes is None else ()
+    return next((p.name for p in params if p.name in _AXES and isinstance(p.default, s.Literal)), "")
 
 
-def _function(job: Job, scope: Scope, function: Function) -> Job:
-    program = Program(Finder())
-    program.add_function(scope, function, function.name)
-    if program.missing and scope.parent is not None:  # the function around it would bind it, in a call
-        return Job(job.qualname, job.meaning, needs=program.missing[0])
-    return replace(job, program=program.text(), entry=FUNCTION)
-
-
-def _over_last(function: Function, norm: Norm) -> Function:
-    """Where the caller says over which axes, and the default is all, the last one is asked for."""
-    if norm.main.statistic.axes is not None:
-        return function
-    result = copy.deepcopy(function)
-    names = [a.arg for a in (*result.args.posonlyargs, *result.args.args)]
-    given = result.args.defaults
-    for i, name in enumerate(names[len(names) - len(given) :]):
-        if name in ("dim", "dims", "axis") and isinstance(given[i], ast.Constant):
-            given[i] = ast.UnaryOp(ast.USub(), ast.Constant(1))
-    return result
-
-
-# --- where it is -----------------------------------------------------------------------------------------------------
-
-
-def _definition(file: _File, norm: Norm, name: str, owner: str) -> _Place | None:
-    """The function with its scope, and the class it is a method of with its bases."""
-    page, top = file.page, file.top
-    if owner:
-        cls = _best([n for n in definitions(page.tree) if isinstance(n, ast.ClassDef) and n.name == owner], page, norm)
-        if isinstance(cls, ast.ClassDef):
-            scope = _inside(top, page.chain(page.span(cls)))
-            family = lineage(file.finder, scope, cls)
-            own = (n for _, c in family for n in c.body if isinstance(n, FUNCTIONS) and n.name == name)
-            function = next(own, None)
-            if function is not None:
-                return scope, family, function
-    found = _best([n for n in definitions(page.tree) if isinstance(n, FUNCTIONS) and n.name == name], page, norm)
-    if not isinstance(found, FUNCTIONS):
+def _definition(file: _File) -> _Definition | None:
+    """What the norm's qualified name means; what stands in a function is lifted out of it."""
+    *owners, name = file.norm.qualname.split(".")
+    if name == "<module>":
         return None
-    chain = page.chain(page.span(found))
-    is_method = any(isinstance(n, ast.ClassDef) for n in chain[-2:-1])
-    return None if is_method else (_inside(top, chain), (), found)
+    chain = _chain(file, [*owners, name]) or _chain(file, owners)
+    if not chain or (not owners and not isinstance(chain[-1], s.Function)):
+        return None
+    function = chain[-1] if isinstance(chain[-1], s.Function) and len(chain) == len(owners) + 1 else None
+    if function is None and isinstance(chain[-1], s.Function):
+        return None
+    holders = chain[:-1] if function else chain
+    if not holders or isinstance(holders[-1], s.Function):
+        return _Definition(name, "", function, _lifted(file, function) if holders and function else "")
+    cls = holders[-1]
+    while base := _only_base(file, cls):
+        cls = base
+    holders = [*holders[:-1], cls]
+    function = function or _inherited(file, cls, name)
+    if any(isinstance(one, s.Function) for one in holders):
+        return _Definition(cls.name, name, function, _lifted(file, cls))
+    return _Definition(".".join(one.name for one in holders), name, function)
 
 
-def _best(nodes: list[ast.AST], page: Page, norm: Norm) -> ast.AST | None:
-    """Of definitions with one name the one that holds the norm, or its entry; else the last."""
-    for place in (norm.span, norm.main.statistic.span, norm.owner.span):
-        held = [n for n in nodes if _holds(page.span(n), place)]
-        if held:
-            return held[-1]
-    return nodes[-1] if nodes else None
+def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
+    """The definitions that a dotted name leads through, [] where there is none."""
+    found: list[s.Class | s.Function] = []
+    block = file.around.defining(names[0]) if names else ()
+    for name in names:
+        same = [one for one in lowered_definitions(block) if one.name == name]
+        if not same:
+            return []
+        found.append(next((one for one in same if _holds(one.span, file.norm.span)), same[-1]))
+        block = found[-1].body
+    return found
+
+
+def _inherited(file: _File, cls: s.Class, name: str) -> s.Function | None:
+    """The method of a base class of the same text."""
+    for base in cls.bases:
+        above = _chain(file, [base.id]) if isinstance(base, s.Name) and base.id != cls.name else []
+        if above and isinstance(above[0], s.Class):
+            own = [one for one in above[0].body if isinstance(one, s.Function) and one.name == name]
+            return own[-1] if own else _inherited(file, above[0], name)
+    return None
+
+
+def _only_base(file: _File, cls: s.Class | s.Function) -> s.Class | None:
+    """The base of a class that has nothing of its own, where it stands in the same text."""
+    if not isinstance(cls, s.Class) or len(cls.bases) != 1 or not isinstance(cls.bases[0], s.Name) or cls.decorated:
+        return None
+    own = [one for one in cls.body if not (isinstance(one, s.Evaluate) and isinstance(one.value, s.Literal))]
+    above = _chain(file, [cls.bases[0].id]) if not own else []
+    return above[0] if above and isinstance(above[0], s.Class) and above[0].name != cls.name else None
+
+
+def _lifted(file: _File, node: s.Class | s.Function) -> str:
+    """The text of a definition without what it stands in."""
+    text = file.around.text
+    start = text.rfind("\n", 0, node.span.start) + 1
+    return textwrap.dedent(text[start : node.span.end])
 
 
 def _holds(outer: Span, inner: Span) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _inside(top: Scope, chain: Chain) -> Scope:
-    """The scope at the end of a chain: what the functions around it bind comes before the file's names."""
-    scope = top
-    for node in chain[:-1]:
-        if isinstance(node, FUNCTIONS):
-            scope = Scope(bindings(node.body), scope, top.path, 0, top.snippet)
-        if isinstance(node, ast.ClassDef):
-            names = {k: v for k, v in bindings(node.body).items() if isinstance(v[-1].node, ast.ClassDef)}
-            scope = Scope(names, scope, top.path, 0, top.snippet) if names else scope
-    return scope
-
-
 # --- whether it is the norm ------------------------------------------------------------------------------------------
 
 
-def _input(page: Page, norm: Norm, function: Function, *, method: bool) -> str | None:
+def _input(file: _File, names: list[str] | None, found: _Definition) -> str | None:
     """The parameter that takes what is normalised; None where the definition is more than the norm."""
-    names = [a.arg for a in parameters(function.args)][1 if method else 0 :]
+    norm = file.norm
     c = next((c for c in norm.computations if c.returned), None)
     if c is not None:
         return _argument(c, names) if _is_plain(c, norm.owner.intent in ("rms", "layer", "norm")) else None
-    found = product_of(page, norm)
-    if function_in(found.chain) is not function or not found.returned:
+    if file.page is None:
         return None
-    name = input_name(found, norm.main)
-    return name if name in names else None
+    product = product_of(file.page, norm)
+    function = function_in(product.chain)
+    if not product.returned or getattr(function, "name", "") != (found.method or found.entry):
+        return None
+    name = input_name(product, norm.main)
+    return name if isinstance(function, FUNCTIONS) and name in {a.arg for a in parameters(function.args)} else None
 
 
 def _is_plain(c: Computation, named: bool) -> bool:
@@ -236,11 +274,11 @@ def _of_inputs(mono: Mono) -> bool:
     return bool(mono.factors) and all(isinstance(f.atom, Input) for f in mono.factors)
 
 
-def _argument(c: Computation, names: list[str]) -> str | None:
+def _argument(c: Computation, names: list[str] | None) -> str | None:
     """The parameter that the input of the computation is, alone or beside a residual or a gate."""
-    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply) and _is_gate(f.atom)) for f in c.input.factors):
+    if not all(_inputs(f.atom) or (isinstance(f.atom, Apply | Param) and _is_gate(f.atom)) for f in c.input.factors):
         return None
-    found = [name for f in c.input.factors for name in _inputs(f.atom) if name in names]
+    found = [name for f in c.input.factors for name in _inputs(f.atom) if names is None or name in names]
     return next((name for name in found if name not in _GATES), None)
 
 

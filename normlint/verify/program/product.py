@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from normlint.evaluate.monomial import ONE, TRAILING
+from normlint.evaluate.monomial import ONE, TRAILING, Scalar
 from normlint.norm.norm import Computation, Gain, Norm
+from normlint.verify.names import is_features
 from normlint.verify.program.place import (
     CASTS,
     AnyFunction,
@@ -16,12 +17,12 @@ from normlint.verify.program.place import (
     Page,
     function_in,
     given_back,
+    last_name,
     same,
     steps_before,
     to,
     uncast,
 )
-from normlint.verify.program.tidy import last_name
 
 _PRODUCTS: Final = frozenset("div divide true_divide mul multiply div_ divide_ mul_".split())
 _FARTHEST: Final = 8  # names between the statistic and the product
@@ -74,9 +75,17 @@ def _chain(page: Page, norm: Norm, root: Chain, given: ast.expr | None) -> Chain
 
 
 def along_features(c: Computation) -> tuple[Gain, ...]:
-    """The gains that lie along the reduced axes; one for each head or token is no part of the norm."""
+    """The gains that lie along the reduced axes, or are as long; one for each head or token is no part of the norm."""
     last = c.statistic.axes in ((-1,), TRAILING) and c.statistic.layout == ()
-    return tuple(g for g in c.gains if not (last and g.param.axis == "other") and not _is_table(c, g))
+    return tuple(
+        g for g in c.gains if not (last and g.param.axis == "other" and not _is_as_long(g)) and not _is_table(c, g)
+    )
+
+
+def _is_as_long(gain: Gain) -> bool:
+    """Its only axis is told by a name for the features."""
+    names = [f.atom.name for n in gain.param.shape or () if n for f in n.factors if isinstance(f.atom, Scalar)]
+    return len(gain.param.shape or ()) == 1 and len(names) == 1 and is_features(names[0])
 
 
 def _is_table(c: Computation, gain: Gain) -> bool:

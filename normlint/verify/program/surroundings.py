@@ -1,0 +1,114 @@
+"""What a norm needs of its text: the statements that it reaches, as a text of their own."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete import Program
+from normlint.evaluate.concrete.program import STAR
+from normlint.text.pieces import Piece
+from normlint.text.source import Source, Unit
+from normlint.verify.job import Job
+from normlint.verify.program.stand_ins import known
+
+FUNCTION: Final = "norm"  # what lines that were cut out are called
+LARGEST: Final = 80  # statements at the top
+CUSTOMS: Final = {  # what a snippet's names stand for when nothing binds them
+    "torch": "import torch",
+    "nn": "from torch import nn",
+    "F": "import torch.nn.functional as F",
+    "Tensor": "from torch import Tensor",
+    "math": "import math",
+    "np": "import numpy as np",
+}
+
+
+@lru_cache(maxsize=4)
+def _program(text: str) -> Program:
+    return Program(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A text, and where its imports count from."""
+
+    text: str
+    path: str = ""
+    snippet: bool = False
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The statements at the top."""
+        return _program(self.text).module.pieces
+
+    def defining(self, name: str) -> s.Block:
+        """The statements at the top that define a name."""
+        module = _program(self.text).module
+        return tuple(stmt for piece in module.index.get(name, ()) for stmt in module.block(piece))
+
+    def missing(self, names: Iterable[str]) -> str:
+        """The first name that nothing binds, "" where all are bound."""
+        return next((name for name in names if not self._binds(name)), "")
+
+    def _binds(self, name: str) -> bool:
+        return hasattr(builtins, name) or (self.snippet and name in CUSTOMS) or self.bound(name)
+
+    def bound(self, name: str) -> bool:
+        """Whether the text binds the name."""
+        return _program(self.text).bound(name)
+
+    def job(self, job: Job, names: Iterable[str]) -> Job:
+        """The job, with what these names need before its program."""
+        program, names = _program(self.text), list(names)
+        pieces = program.reached(names)
+        if len(pieces) > LARGEST:
+            return Job(job.qualname, job.meaning, needs="too much of its surroundings")
+        used = {*names, *(name for piece in pieces if piece.kind != "import" for name in program.named(piece))}
+        imports = sorted({one for piece in pieces for one in program.module.bound(piece) if one[0] in used})
+        parts = [_import(*one) for one in imports]
+        parts += [line for name, line in CUSTOMS.items() if self.snippet and not self.bound(name)]
+        parts += [
+            self.text[start:end].strip("\n")
+            for kind, (start, end), _ in pieces
+            if not _is_plain(kind, self.text[start:end])
+        ]
+        text = "\n".join([*parts, *([job.program] if job.program else []), ""])
+        path = "" if all(known(path) for _, path in imports) and not STAR.search(text) else self.path
+        return _called_alike(replace(job, program=text, path=path))
+
+
+def surroundings(source: Source, unit: Unit) -> Surroundings:
+    """Of a unit of a file."""
+    has_file = source.path.endswith((".py", ".pyi", ".ipynb", ".md"))
+    return Surroundings(unit.text, os.path.abspath(source.path) if has_file else "", unit.snippet)
+
+
+def _called_alike(job: Job) -> Job:
+    """The same with its class called Norm: the same code under many names is one program."""
+    name, _, below = job.entry.partition(".")
+    taken = re.search(rf"\bNorm\b|import[^\n]*\b{name}\b", job.program)
+    if not job.method or taken:
+        return job
+    program = re.sub(rf"(?<![.\w]){name}\b", "Norm", job.program)
+    return replace(job, program=program, entry=f"Norm.{below}" if below else "Norm")
+
+
+def _is_plain(kind: str, text: str) -> bool:
+    """An import that is written anew, with only the names that are used."""
+    return kind == "import" and not STAR.search(text)
+
+
+def _import(name: str, path: str) -> str:
+    """The statement that binds a name to a path, as `Module.bound` has it."""
+    owner, _, last = path.rpartition(".")
+    if not owner.strip(".") and not path.startswith("."):
+        return f"import {path} as {name}" if path != name else f"import {path}"
+    owner = owner if owner.strip(".") else path[: len(path) - len(last)]
+    return f"from {owner} import {last} as {name}" if last != name else f"from {owner} import {last}"

@@ -101,6 +101,8 @@ _TOP: Final = {
     "a wide justification": "X = 'a'.rjust(10**11)",
     "100 GB of a tensor": "X = torch.ones(25 << 30)",
     "a tensor of tensors": "X = torch.ones(1 << 20, 1).expand(1 << 20, 1 << 20).contiguous()",
+    "a tensor that doubles": "X = torch.ones(1 << 20)\nfor _ in range(20): X = torch.cat([X, X])",
+    "tensors that grow where they meet": "X = torch.ones(1 << 20)[:, None] * torch.ones(1 << 20)",
     "a million classes": "for i in range(10**6):\n    class X: ...",
     "a generator without end": "X = sum(1 for _ in iter(int, 1))",
     "a range without end": "X = list(range(10**12))",
@@ -155,5 +157,5 @@ HOSTILE: Final[dict[str, tuple[str, str]]] = {
 }
 # What only a process with limits may be asked: it takes all the memory, or all the time, that there is.
 HEAVY: Final = frozenset(
-    ("100 GB of memory", "a tensor of tensors", "100 GB of a tensor", "a generator without end", "a range without end")
-) | {"a sort of much", "a wide justification"}
+    ("100 GB of memory", "a generator without end", "a range without end", "a sort of much", "a wide justification")
+)

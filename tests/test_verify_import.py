@@ -13,7 +13,8 @@ import pytest
 
 from normlint.api import check_source, fix_source
 from normlint.faces.options import parse
-from normlint.text.verdict import MATCH, SKIPPED, WRONG
+from normlint.rules import analyse
+from normlint.text.verdict import MATCH, SKIPPED, WRONG, Verdict
 
 ROOT = Path(__file__).parent.parent
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -160,3 +161,28 @@ def test_each_sentence_names_a_test() -> None:
     told = text.partition("## What runs code")[2].partition("## What counts")[0]
     sentences = [part for part in re.split(r"\n- |\n\| (?!-)", told)[1:] if "`tests/" not in part]
     assert [part for part in sentences if not part.startswith("limit |")] == []
+
+
+HELD = sorted((ROOT / "tests" / "held").glob("*/*.py"))
+
+
+@needs_torch
+@pytest.mark.parametrize("path", HELD, ids=lambda path: path.stem)
+def test_interpreted_and_imported_are_the_same_to_the_bit(path: Path) -> None:
+    from normlint.text.read import read, units_of
+    from normlint.verify.execute import executed
+    from normlint.verify.interpret import judged
+    from normlint.verify.program.prepare import prepare, prepare_to_execute
+
+    source = read(str(path))
+    (unit,) = units_of(source)
+    for norm in analyse(unit.text, fixes=False).norms:
+        job = prepare_to_execute(source, unit, norm)
+        if job.module:
+            assert shown(judged(prepare(source, unit, norm))) == shown(executed(job))
+
+
+def shown(verdict: Verdict) -> object:
+    """All of it but what was printed, which interpreting doesn't know."""
+    told = verdict.reason.partition("prints at every call")
+    return verdict.status, told[:2], [(one.probe, one.dtype, one.error) for one in verdict.probes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Callable
 from types import MethodType
@@ -13,6 +14,8 @@ from normlint.evaluate.concrete import attributes, classes, expressions, functio
 from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unsupported, known
 
 _CACHED = type(functools.cache(len))
+_TENSORS: Final = ("torch.", "Tensor.", "Parameter.")
+MOST_ELEMENTS: Final = 1 << 26
 
 
 def evaluate_call(scope: Scope, node: s.Call) -> Any:
@@ -58,7 +61,25 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for value in (*args, *kwargs.values()):
             for part in value if isinstance(value, tuple) else (value,):
                 known(part)
+    if isinstance(func, Native):
+        _refuse_huge(func, args)
+        return bounded(func(*args, **kwargs))
     return func(*args, **kwargs)
+
+
+def _refuse_huge(func: Native, args: tuple[Any, ...]) -> None:
+    """Numbers among the arguments that would be the lengths of a huge tensor."""
+    if func.path.startswith(_TENSORS):
+        sizes = [n for arg in args for n in (arg if isinstance(arg, tuple | list) else (arg,))]
+        if math.prod(n for n in sizes if isinstance(n, int) and n > 1) > MOST_ELEMENTS:
+            raise Unsupported("a huge tensor")
+
+
+def bounded(value: Any) -> Any:
+    """What an operation made, unless it is a tensor that the next ones would grow beyond all bounds."""
+    if world.is_torch(value, "Tensor") and value.numel() > MOST_ELEMENTS:
+        raise Unsupported("a huge tensor")
+    return value
 
 
 def _may_be_called(func: Any) -> bool:

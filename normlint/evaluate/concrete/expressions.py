@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from normlint.evaluate import syntax as s
-from normlint.evaluate.concrete import attributes, calls, classes, functions, statements
+from normlint.evaluate.concrete import attributes, calls, classes, functions, statements, world
 from normlint.evaluate.concrete.values import COMPREHENSION, FUNCTION, MODULE, MOST_ITEMS, Scope, Typing, Unsupported
 
 
@@ -96,7 +98,17 @@ def binary(op: str, left: Any, right: Any, *, in_place: bool = False) -> Any:
         _bounded_number(op, left, right)
     elif isinstance(left, str | list | tuple | bytes) or isinstance(right, str | list | tuple | bytes):
         _bounded_items(op, left, right)
+    elif world.is_torch(left, "Tensor") and world.is_torch(right, "Tensor"):
+        _bounded_tensor(left, right)
     return (_IN_PLACE if in_place else _BINARY)[op](left, right)
+
+
+def _bounded_tensor(left: Any, right: Any) -> None:
+    """Two tensors that grow where they meet."""
+    if left.numel() * right.numel() > calls.MOST_ELEMENTS:
+        lengths = zip_longest(reversed(left.shape), reversed(right.shape), fillvalue=1)
+        if math.prod(max(pair) for pair in lengths) > calls.MOST_ELEMENTS:
+            raise Unsupported("a huge tensor")
 
 
 def _bounded_number(op: str, left: int, right: int) -> None:

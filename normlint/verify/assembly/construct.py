@@ -85,6 +85,7 @@ def _ways(
     cls: type, some: Parameters, everything: Parameters, axes: tuple[int, ...] | None, literals: list[str]
 ) -> Iterator[Construction]:
     eps_name = next((n for n in everything if is_eps(n)), "")
+    eps_name = eps_name if eps_name in some or not issubclass(cls, nn.LayerNorm | nn.RMSNorm) else ""
     rows = _rows(some, axes, literals)
     default = everything[eps_name].default if eps_name else None
     eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)

@@ -55,7 +55,7 @@ def fake_norm(qualname: str, span: Span, spine: str) -> Norm:
     return Norm("rms", qualname, span, spine, Owner("RMSNorm", "rms", True, True, span), ())
 
 
-def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True, **others: object) -> rules.Analysis:
+def fake_analyse(text: str, *, snippet: bool = False, offer: object = None) -> rules.Analysis:
     """Findings wherever a mark stands in the text, and one norm if there is any."""
     del snippet
     where = [(code, found) for code, mark in MARKS.items() for found in mark.finditer(text)]
@@ -66,7 +66,7 @@ def fake_analyse(text: str, *, snippet: bool = False, fixes: bool = True, **othe
             MESSAGES[code],
             Span(*found.span()),
             "RMSNorm.forward",
-            _fix(code, found) if fixes else None,
+            _fix(code, found) if offer else None,
         )
         for code, found in where
     )
@@ -82,7 +82,7 @@ def glanced(analysis: rules.Analysis) -> Glance:
 
 def fake_glance(text: str, *, snippet: bool = False) -> Glance:
     """The same without fixes."""
-    return glanced(fake_analyse(text, snippet=snippet, fixes=False))
+    return glanced(fake_analyse(text, snippet=snippet))
 
 
 def _fix(code: str, found: re.Match[str]) -> Fix | None:

@@ -47,7 +47,7 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
 
-    def analyse(text: str, *, snippet: bool = False, fixes: bool = True, **others: object) -> rules.Analysis:
+    def analyse(text: str, *, snippet: bool = False, offer: object = None) -> rules.Analysis:
         findings = [
             Finding(
                 code,
@@ -55,7 +55,7 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
                 "said",
                 Span(*found.span()),
                 "N.forward",
-                mend.fix(found) if fixes else None,
+                mend.fix(found) if offer else None,
                 (0,),
             )
             for code, mend in mends.items()
@@ -65,7 +65,7 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
         return rules.Analysis(tuple(findings), (norm,))
 
     def glance(text: str, *, snippet: bool = False) -> Glance:
-        return glanced(analyse(text, snippet=snippet, fixes=False))
+        return glanced(analyse(text, snippet=snippet))
 
     monkeypatch.setattr(rules, "analyse", analyse)
     monkeypatch.setattr("normlint.rules.glance.glance", glance)

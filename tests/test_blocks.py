@@ -39,7 +39,7 @@ def test_the_answers_are_those_of_the_whole_text(text: str) -> None:
 def assert_same(text: str) -> None:
     module = Module(text)
     module.begin = tuple((piece.span.start, None) for piece in module.pieces if piece.kind != "import")
-    whole = answers(analysed(module, fixes=False))
+    whole = answers(analysed(module))
     assert answers(glance(text)) == whole
     assert may_hold_norm(text.encode()) or whole == [[], []]
 
@@ -180,9 +180,9 @@ def test_a_scale_in_the_constructor_hides_no_root_in(root: str) -> None:
 def test_a_copy_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def counted(module: Module, *, fixes: bool) -> Analysis:
+    def counted(module: Module) -> Analysis:
         read.append(module.text)
-        return analysed(module, fixes=fixes)
+        return analysed(module)
 
     monkeypatch.setattr("normlint.rules.glance.analysed", counted)
     text = f"class CopiedRMSNorm(nn.Module):\n    def forward(self, x):\n        return {RMS}\n"

@@ -13,8 +13,8 @@ import pytest
 import normlint
 
 ROOT = Path(normlint.__file__).parent
-FLOORS = ("text", "evaluate", "norm", "rules", "engine", "verify", "faces")
-LIBCST = ("text/syntax.py", "rules/repair/")
+FLOORS = ("text", "evaluate", "norm", "rules", "fixes", "engine", "verify", "faces")
+LIBCST = ("text/syntax.py", "fixes/")
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION = 500, 40
 

@@ -342,9 +342,9 @@ def test_an_error_while_fixes_are_sought_leaves_the_findings(using: Using, monke
     using()
     real = rules.analyse
 
-    def fail(text: str, *, snippet: bool, fixes: bool, mends: object) -> rules.Analysis:
-        found = real(text, snippet=snippet, fixes=fixes)
-        if fixes:
+    def fail(text: str, *, snippet: bool, offer: rules.Offer | None = None) -> rules.Analysis:
+        found = real(text, snippet=snippet, offer=offer)
+        if offer:
             raise ZeroDivisionError("by nought")
         return replace(found, findings=tuple(replace(one, fix=None) for one in found.findings))
 

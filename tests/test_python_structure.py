@@ -13,7 +13,7 @@ PLAIN = "x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight"
 def found(body: str) -> tuple[list[str], set[str]]:
     body = body.replace("MS", "x.square().mean(-1, True)")
     text = function(body, "x, weight, eps=1e-6", before="\nimport functools, math, operator\n")
-    analysis = analyse(text, fixes=False)
+    analysis = analyse(text)
     return spines(text), {f.code for f in analysis.findings}
 
 

@@ -119,8 +119,8 @@ def test_the_answers_are_the_same_with(text: str, monkeypatch: pytest.MonkeyPatc
         taken_up.append(len(run._trail))
 
     monkeypatch.setattr(Run, "__init__", counting)
-    resumed = analysed(Module(with_imports(text)), fixes=False)
+    resumed = analysed(Module(with_imports(text)))
     assert any(taken_up)
     monkeypatch.setattr(Run, "trail_to", lambda run, number: ())
-    assert analysed(Module(with_imports(text)), fixes=False) == resumed
+    assert analysed(Module(with_imports(text))) == resumed
     assert resumed.norms

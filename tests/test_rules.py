@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from normlint.rules import analyse
+from normlint.fixes import analyse
 from normlint.rules.registry import RULES, Rule
 from normlint.text.edit import apply, overlap
 from normlint.text.finding import Applicability, Edit, Finding

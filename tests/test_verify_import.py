@@ -176,7 +176,7 @@ def test_interpreted_and_imported_are_the_same_to_the_bit(path: Path) -> None:
 
     source = read(str(path))
     (unit,) = units_of(source)
-    for norm in analyse(unit.text, fixes=False).norms:
+    for norm in analyse(unit.text).norms:
         job = prepare_to_execute(source, unit, norm)
         if job.module:
             assert shown(judged(prepare(source, unit, norm))) == shown(executed(job))

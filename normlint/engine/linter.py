@@ -167,7 +167,11 @@ def _analysed(unit: Unit, demand: Demand) -> Analysis | Glance:
     if seen is not None and not (demand.fixes and any(map(demand.mends, seen.findings))):
         return seen
     try:
-        return rules.analyse(unit.text, snippet=unit.snippet, fixes=demand.fixes, mends=demand.mends)
+        if not demand.fixes:
+            return rules.analyse(unit.text, snippet=unit.snippet)
+        from normlint import fixes
+
+        return fixes.analyse(unit.text, snippet=unit.snippet, mends=demand.mends)
     except SyntaxError as error:
         if unit.snippet:
             return rules.Analysis((), ())

@@ -21,7 +21,6 @@ from normlint.rules import (
     training,
 )
 from normlint.rules.registry import RULES, Problem, Repair
-from normlint.rules.repair.mender import Mender
 from normlint.text.finding import Finding, Span
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
@@ -29,6 +28,7 @@ from normlint.text.pieces import with_line_feeds
 if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
+Place = tuple[Span, str]  # of a finding, and its code
 FAMILIES = (reduction, count, precision, downcast, epsilon, formula, training, module, gains, modernize, runtime)
 
 
@@ -45,29 +45,38 @@ class Analysis:
     unread: tuple[tuple[str, Span], ...] = ()
 
 
-def analyse(
-    text: str, *, snippet: bool = False, fixes: bool = True, mends: Callable[[Finding], bool] | None = None
-) -> Analysis:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the rules say of one unit: findings and the repairs they offer, by place and code; norms, and the judged."""
+
+    findings: dict[Place, Finding]
+    repairs: dict[Place, list[Repair | None]]
+    norms: tuple[Norm, ...]
+    judged: tuple[Norm, ...]
+
+
+Offer = Callable[["Module", Judged], dict[Place, Finding]]  # findings with their fixes
+
+
+def analyse(text: str, *, snippet: bool = False, offer: Offer | None = None) -> Analysis:
     """Read one unit of Python: all rules, also those off by default (the engine selects).
 
-    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `fixes`: with them,
-    for the findings that `mends` says, or all.
+    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `offer`: makes fixes of the
+    repairs that rules offer; `normlint.fixes.analyse` does.
     """
     from normlint.evaluate.module import Module
 
     text = with_line_feeds(text)
     module = Module(text, snippet)
-    found = analysed(module, fixes=fixes, mends=mends, whole=True)
+    found = analysed(module, offer, whole=True)
     if module.broken is None or snippet:
         return found
-    return analysed(Module(text, exact=True), fixes=fixes, mends=mends, whole=True)  # the lines misled: the text parses
+    return analysed(Module(text, exact=True), offer, whole=True)  # the lines misled: the text parses
 
 
-def analysed(
-    module: Module, *, fixes: bool, mends: Callable[[Finding], bool] | None = None, whole: bool = False
-) -> Analysis:
+def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False) -> Analysis:
     """The same for a unit, or a part of one, that has been taken apart."""
-    from normlint.norm.kept import kept, norms
+    from normlint.norm.kept import norms
     from normlint.norm.uses import with_uses
 
     found = with_uses(module, norms(module)) if whole else norms(module)
@@ -75,20 +84,17 @@ def analysed(
     heads = {_key(norm) for norm in judged}
     listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
     numbers = {key: number for number, key in enumerate(listed)}
-    findings: dict[tuple[Span, str], Finding] = {}
-    repairs: dict[tuple[Span, str], list[Repair | None]] = {}
+    findings: dict[Place, Finding] = {}
+    repairs: dict[Place, list[Repair | None]] = {}
     for norm in judged:
         for f, repair in _judge(norm):
             old = findings.get((f.span, f.code), f)
             findings[f.span, f.code] = replace(f, norms=tuple(dict.fromkeys((*old.norms, numbers[_key(norm)]))))
             repairs.setdefault((f.span, f.code), []).append(repair)
-    if fixes and any(any(several) for several in repairs.values()):
-        mender = Mender(module.text, tuple(listed.values()), judged, snippet=module.snippet, uses=module.uses)
-        wanted = {k: f for k, f in findings.items() if mends is None or mends(f)}
-        with kept():
-            findings |= {k: replace(f, fix=mender.fix(f, repairs[k])) for k, f in wanted.items()}
-    unread = tuple(module.unread.items())
-    return Analysis(tuple(findings[k] for k in sorted(findings)), tuple(listed.values()), unread)
+    norms_ = tuple(listed.values())
+    if offer is not None and any(any(several) for several in repairs.values()):
+        findings |= offer(module, Judged(findings, repairs, norms_, judged))
+    return Analysis(tuple(findings[k] for k in sorted(findings)), norms_, tuple(module.unread.items()))
 
 
 def _key(norm: Norm) -> tuple[str, Span, Span]:

@@ -8,8 +8,7 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.norm import Computation, Eps, Norm
-from normlint.rules.registry import FP16, Fixes, Problem, rule
-from normlint.rules.repair.together import Part
+from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
 from normlint.text.finding import Applicability
 
 repair = Fixes("eps")

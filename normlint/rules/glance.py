@@ -74,7 +74,7 @@ def _glance(
     if too_deep(text):
         raise RecursionError
     module = Module(text, snippet, reinitialised, begin, dict(callers), uses=uses)
-    analysis = analysed(module, fixes=False)
+    analysis = analysed(module)
     if module.broken is not None:
         raise module.broken
     seen = (Seen(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper) for norm in analysis.norms)

@@ -6,14 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm
-    from normlint.rules.repair.tree import Tree
     from normlint.rules.runtime import Outcome
 
 DOCS_URL: Final = "https://normlint.readthedocs.io/rules/"
@@ -32,11 +31,22 @@ class Problem:
     apart: bool = False  # another mistake than that of the rules which this one leaves it to
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one norm needs; the norms of a finding need different edits, and none of them is enough."""
+
+    repair: Repair
+
+    def __call__(self, tree: Any) -> Fix | None:
+        """The part alone."""
+        return self.repair(tree)
+
+
 class Fixes:
     """The functions of a module of fixes, which is imported when one of them is called: most runs fix nothing."""
 
     def __init__(self, module: str) -> None:
-        self._module = f"normlint.rules.repair.{module}"
+        self._module = f"normlint.fixes.{module}"
 
     def __getattr__(self, name: str) -> Callable[..., Fix | None]:
         return partial(self._call, name)
@@ -46,7 +56,7 @@ class Fixes:
         return function(*args)
 
 
-Repair = Callable[["Tree"], "Fix | None"]  # None: the text can't be mended with certainty
+Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it can't be mended with certainty
 Check = Callable[["Norm"], Iterable[Problem]]
 RuntimeCheck = Callable[["Outcome"], str]
 

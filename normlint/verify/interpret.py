@@ -38,7 +38,7 @@ def judge_text(
     it, what is recognised in this text. For a norm that a fix has changed it is `meaning(norm, text)` of before.
     """
     try:
-        norms = analyse(text, fixes=False).norms
+        norms = analyse(text).norms
     except SyntaxError:
         return _skipped("code that parses")
     found = [norm for norm in norms if norm.qualname == qualname and not norm.helper]

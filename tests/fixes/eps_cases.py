@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from normlint.rules import analyse
+from normlint.fixes import analyse
 from normlint.text.finding import Applicability
 from tests.fixes.mend import mend, only
 

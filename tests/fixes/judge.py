@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from normlint.fixes import analyse
 from normlint.norm.norm import Computation
-from normlint.rules import Analysis, analyse
+from normlint.rules import Analysis
 from normlint.text.read import units_of
 from normlint.text.source import Source
 from normlint.text.verdict import MATCH, PRECISION, Verdict
@@ -120,7 +121,7 @@ def _computations(analysis: Analysis) -> Iterator[Computation]:
 def job(text: str, analysis: Analysis | None = None) -> Job | None:
     """What the verifier would run of a text with one norm."""
     source = Source("case.py", text)
-    found = analysis or analyse(text, fixes=False)
+    found = analysis or analyse(text)
     norms = [norm for norm in found.norms if not norm.helper]
     return prepare(source, units_of(source)[0], norms[0]) if norms else None
 

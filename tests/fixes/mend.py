@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from normlint.rules import Analysis, analyse
+from normlint.fixes import analyse
+from normlint.rules import Analysis
 from normlint.rules.registry import RULES
 from normlint.text.edit import apply, checked, overlap
 from normlint.text.finding import Applicability, Edit, Finding, Fix

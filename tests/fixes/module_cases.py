@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normlint.rules import analyse
+from normlint.fixes import analyse
 from normlint.text.finding import Applicability
 from tests.fixes.mend import mend, only
 

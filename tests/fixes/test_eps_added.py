@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from normlint.rules import analyse
+from normlint.fixes import analyse
 from normlint.text.finding import Applicability
 from tests.fixes.eps_cases import Case, function, is_mended, module, stays
 

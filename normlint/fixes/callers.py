@@ -1,0 +1,150 @@
+"""What else a text computes with the lines that a fix changes: other callers of a helper, other names of a value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from normlint.fixes.tree import Tree
+from normlint.fixes.work import walk
+from normlint.text.finding import Edit, Span
+from normlint.text.frozen import dataclass
+from normlint.text.operations import CLASSES
+
+_OWN: Final = ("self", "cls")
+_CALLED: Final = ("forward", "__call__")
+_OF_TENSORS: Final = frozenset(" ".join(CLASSES.values()).split())
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who uses a definition: by name, and by the definition that does where there is one."""
+
+    name: str
+    node: _Definition | None = None
+
+
+def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: Collection[str]) -> str:
+    """What would change with the edits besides the norms of the `owners`; nothing for most.
+
+    `norms`: what is a norm by itself, which whoever calls it is glad of if it is mended on its own.
+    """
+    users = tree.once("users", lambda: Users(tree))
+    homes = {home for edit in edits if (home := users.home(edit.span)) is not None}
+    for home in homes:
+        name = users.name(home)
+        alone = len(homes) == 1 and name in norms
+        if not (_owned(name, owners) or alone) and (other := users.other(home, owners)):
+            return other
+    return next(filter(None, (_also_named(tree, edit.span) for edit in edits)), "")
+
+
+def _owned(name: str, owners: Collection[str]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in owners)
+
+
+def _also_named(tree: Tree, span: Span) -> str:
+    """`b`, where the value of `a = b = …` is edited."""
+    stmt = tree.around(span, ast.Assign)
+    if stmt is None or len(stmt.targets) < 2 or span.start < tree.span(stmt.targets[-1]).end:
+        return ""
+    return tree.source(stmt.targets[-1])
+
+
+class Users:
+    """The definitions of a text and where they are used."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._classes: dict[str, ast.ClassDef] = {}
+        self._names: dict[str, list[ast.Name | ast.Attribute]] = {}
+        for node in walk(tree.root):
+            if isinstance(node, ast.ClassDef):
+                self._classes[node.name] = node
+            elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                self._names.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append(node)
+
+    def home(self, span: Span) -> _Definition | None:
+        """The function that the place is in, or the statement that gives a constant or a lambda its name."""
+        function = self._tree.around(span, ast.FunctionDef) or self._tree.around(span, ast.AsyncFunctionDef)
+        found = function or self._tree.around(span, ast.Assign) or self._tree.around(span, ast.AnnAssign)
+        return found if found is not None and _called(found) not in ("", "__init__") else None
+
+    def name(self, node: ast.AST) -> str:
+        """The dotted path of a definition."""
+        above = [n.name for n in self._tree.above(node) if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+        return ".".join((*above[::-1], _called(node)))
+
+    def other(self, home: _Definition, owners: Collection[str], seen: frozenset[ast.AST] = frozenset()) -> str:
+        """A user of the definition that is no part of the owners' norms."""
+        for user in self._of(home):
+            if _owned(user.name, owners) or user.node in seen or user.node is home:
+                continue
+            if user.node is None or not any(self._of(user.node)):
+                return user.name
+            if found := self.other(user.node, owners, seen | {home}):
+                return found
+        return ""
+
+    def _of(self, home: _Definition) -> Iterator[User]:
+        name, holder = _called(home), self._tree.parent(home)
+        if isinstance(holder, ast.ClassDef) and name in _CALLED:
+            for heir in self._classes.values():
+                if heir is not holder and self._found(heir, name) is home:
+                    yield User(f"{heir.name}.{name}")
+        for node in self._names.get(name, ()):
+            if self._means(node, home, holder) and home not in (above := list(self._tree.above(node))):
+                functions = (n for n in above if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+                outer = next(functions, None)
+                yield User(self.name(outer), outer) if outer else self._loose(node)
+
+    def _loose(self, node: ast.expr) -> User:
+        """What uses it at the top of the text or of a class: a name that is given, or a line."""
+        stmt = self._tree.statement(node)
+        if isinstance(stmt, ast.Assign | ast.AnnAssign) and _called(stmt):
+            return User(self.name(stmt), stmt)
+        return User(f"line {node.lineno}")
+
+    def _means(self, node: ast.Name | ast.Attribute, home: _Definition, holder: ast.AST | None) -> bool:
+        """Does the name stand for the definition?"""
+        if isinstance(node, ast.Name):
+            return not isinstance(holder, ast.ClassDef) and not self._shadowed(node)
+        if not isinstance(holder, ast.ClassDef):
+            return False
+        value, outer = node.value, self._tree.enclosing_class(node)
+        over = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
+        if over or (isinstance(value, ast.Name) and value.id in _OWN):
+            return outer is not None and any(self._found(one, node.attr) is home for one in self._family(outer))
+        if isinstance(value, ast.Name) and value.id in self._classes:
+            return self._found(self._classes[value.id], node.attr) is home
+        return node.attr not in _OF_TENSORS and not (isinstance(value, ast.Name) and value.id in self._tree.imported)
+
+    def _shadowed(self, node: ast.Name) -> bool:
+        function = self._tree.function(node)
+        return function is not None and any(n.arg == node.id for n in walk(function.args) if isinstance(n, ast.arg))
+
+    def _family(self, cls: ast.ClassDef) -> Iterator[ast.ClassDef]:
+        """The class, its bases and its heirs: whose methods it may call by its own name."""
+        yield cls
+        yield from (one for one in self._classes.values() if one in self._line(cls) or cls in self._line(one))
+
+    def _line(self, cls: ast.ClassDef, depth: int = 8) -> list[ast.ClassDef]:
+        bases = (getattr(base, "id", getattr(base, "attr", "")) for base in cls.bases)
+        own = [self._classes[base] for base in bases if base in self._classes]
+        return [cls, *(one for base in own if depth for one in self._line(base, depth - 1))]
+
+    def _found(self, cls: ast.ClassDef, name: str) -> ast.AST | None:
+        """What the class has under that name, of its own or from a base."""
+        return next((stmt for one in self._line(cls) for stmt in one.body if _called(stmt) == name), None)
+
+
+def _called(node: ast.AST) -> str:
+    """The name that a definition binds."""
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        return target.id if isinstance(target, ast.Name) else ""
+    if isinstance(node, ast.AnnAssign):
+        return getattr(node.target, "id", "")
+    return getattr(node, "name", "") if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else ""

@@ -1,0 +1,252 @@
+"""A text's statements as libcst nodes: found by where they stand, changed, and turned into the smallest edits.
+
+Only the statement at the top that a question is about is parsed, and only once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from difflib import SequenceMatcher
+from functools import cache, cached_property
+from typing import Any, Final
+
+import libcst as cst
+from libcst.helpers import get_full_name_for_node_or_raise
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from normlint.fixes.work import took
+from normlint.text.finding import Edit, Span
+from normlint.text.source import line_starts
+
+Changes = dict[Any, Any]  # node → the new one, a function that makes it of the old one, or None: the statement goes
+_TOKEN: Final = re.compile(r"\w+|\s|.", re.DOTALL)
+
+
+class Block:
+    """A statement at the top of a text (or several on one line), parsed."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text, self.start = text, start
+        self.module = cst.parse_module(text)
+        wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
+        self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
+        self._parents = dict(_parents(self.module))
+        self._lines = line_starts(text)
+        self.nodes = tuple(self._places)
+        took(len(self.nodes))
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node that holds this one."""
+        return self._parents.get(node)
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where the node stands in the whole text."""
+        place = self._places[node]
+        ends = (self.start + self._lines[at.line - 1] + at.column for at in (place.start, place.end))
+        return Span(*ends)
+
+    def edits(self, changes: Changes) -> tuple[Edit, ...]:
+        """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
+        try:
+            after = self.module.visit(_Exchange(changes))
+        except (cst.CSTValidationError, ValueError, TypeError):
+            return ()
+        return tuple(_smallest(self.text, after.code, self.start))
+
+
+def _parents(root: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """Each node below the root with the one that holds it; libcst's own provider takes ten times as long."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        for name in _fields(type(node)):
+            value = getattr(node, name)
+            below = [n for n in (value if isinstance(value, Sequence) else (value,)) if isinstance(n, cst.CSTNode)]
+            yield from ((child, node) for child in below)
+            waiting += below
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+class Document:
+    """A text, as fixes see it."""
+
+    def __init__(self, text: str, tops: Iterable[tuple[int, int]]) -> None:
+        """`tops`: the first and the last line of each statement at the top."""
+        self.text = text
+        self._lines = line_starts(text)
+        self._tops = _merged(tops)
+        self._blocks: dict[int, Block | None] = {}
+
+    def at(self, span: Span, kind: Any = cst.BaseExpression) -> Any:
+        """The widest node of that kind that lies within the span (which may take in parentheses around it)."""
+        block = self._block(span.start)
+        found = [(block.span(n), n) for n in block.nodes if isinstance(n, kind)] if block is not None else []
+        inside = [(here.start - here.end, n) for here, n in found if span.start <= here.start and here.end <= span.end]
+        return min(inside, key=lambda one: one[0], default=(0, None))[1]
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where the node stands, without parentheses around it."""
+        return self._of(node).span(node)
+
+    def source(self, node: cst.CSTNode) -> str:
+        """The node as it is written, without parentheses around it."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def parent(self, node: cst.CSTNode) -> Any:
+        """The node that holds this one; arguments, elements and targets are passed over."""
+        found = self._of(node).parent(node)
+        while isinstance(found, cst.Arg | cst.Element | cst.AssignTarget | cst.Index | cst.SubscriptElement):
+            found = self._of(node).parent(found)
+        return found
+
+    def above(self, node: cst.CSTNode) -> Iterator[Any]:
+        """The nodes that hold this one, from the inside out."""
+        found = self._of(node).parent(node)
+        while found is not None:
+            yield found
+            found = self._of(node).parent(found)
+
+    def around(self, node: cst.CSTNode, kind: Any) -> Any:
+        """The innermost node of that kind that holds this one."""
+        return next((n for n in self.above(node) if isinstance(n, kind)), None)
+
+    def below(self, node: cst.CSTNode, kind: Any) -> list[Any]:
+        """The nodes of that kind in this one, in the order of the text."""
+        block, (start, end) = self._of(node), self.span(node)
+        found = [(block.span(n), n) for n in block.nodes if isinstance(n, kind)]
+        took(len(block.nodes) // 10)
+        inside = [(here, n) for here, n in found if start <= here.start and here.end <= end]
+        return [n for _, n in sorted(inside, key=lambda one: one[0])]
+
+    def line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+        """The line of simple statements that the node is or belongs to."""
+        return node if isinstance(node, cst.SimpleStatementLine) else self.around(node, cst.SimpleStatementLine)
+
+    def gone(self, stmt: cst.CSTNode) -> Changes:
+        """The change that takes a simple statement away: its line, or, where others stand on it, the statement."""
+        line = self.line(stmt)
+        return {stmt if line is None or len(line.body) > 1 else line: None}
+
+    def scope(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The function that holds the node, else the whole statement at the top."""
+        return self.around(node, cst.FunctionDef) or self._of(node).module
+
+    def whole(self, node: cst.CSTNode) -> cst.Module:
+        """The statement at the top that holds the node."""
+        return self._of(node).module
+
+    def everywhere(self, kind: Any, word: str = "") -> list[Any]:
+        """The nodes of that kind in the whole text; of one in whose text a word stands, in the blocks that have it."""
+        places = [found.start() for found in re.finditer(re.escape(word), self.text)] if word else ()
+        blocks = dict.fromkeys(self._block(at) for at in (places if word else (self._lines[n] for n, _ in self._tops)))
+        return [n for block in blocks if block is not None for n in block.nodes if isinstance(n, kind)]
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that imports bind, anywhere in the text."""
+        names = [(n.asname.name if n.asname else n.name) for n in self.everywhere(cst.ImportAlias, "import")]
+        return frozenset(get_full_name_for_node_or_raise(n).partition(".")[0] for n in names)
+
+    def edits(self, changes: Changes) -> tuple[Edit, ...]:
+        """The smallest edits that exchange these nodes: for others, for what a function makes of them, or for none."""
+        parts: dict[Block, Changes] = {}
+        for node, new in changes.items():
+            parts.setdefault(self._of(node), {})[node] = new
+        made = [block.edits(part) for block, part in parts.items()]
+        return tuple(edit for edits in made for edit in edits) if all(made) else ()
+
+    @cached_property
+    def _known(self) -> dict[cst.CSTNode, Block]:
+        return {}
+
+    def _of(self, node: cst.CSTNode) -> Block:
+        return self._known[node]
+
+    def _block(self, at: int) -> Block | None:
+        """The block that holds a place in the text; None between blocks, and where libcst can't read it."""
+        line = bisect_right(self._lines, at) - 1
+        number = bisect_right(self._tops, (line, len(self._lines))) - 1
+        if number < 0 or self._tops[number][1] < line:
+            return None
+        if number not in self._blocks:
+            self._blocks[number] = self._parsed(*self._tops[number])
+        return self._blocks[number]
+
+    def _parsed(self, first: int, last: int) -> Block | None:
+        start = self._lines[first]
+        end = self._lines[last + 1] if last + 1 < len(self._lines) else len(self.text)
+        try:
+            block = Block(self.text[start:end], start)
+        except (cst.ParserSyntaxError, RecursionError):
+            return None
+        self._known.update(dict.fromkeys(block.nodes, block))
+        self._known[block.module] = block
+        return block
+
+
+def _merged(tops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Lines counted from 0; statements that share a line are one block."""
+    found: list[tuple[int, int]] = []
+    for first, last in tops:
+        if found and first - 1 <= found[-1][1]:
+            found[-1] = (found[-1][0], last - 1)
+        else:
+            found.append((first - 1, last - 1))
+    return found
+
+
+class _Gone(cst.SimpleStatementLine):
+    """What a statement that goes leaves behind until its block is put together: the lines above it."""
+
+
+class _Exchange(cst.CSTTransformer):
+    """Puts other nodes in the place of some, also within each other where a function makes them."""
+
+    def __init__(self, changes: Changes) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+        new = self._changes.get(original_node, updated_node)
+        if new is None:
+            gone = isinstance(original_node, cst.BaseCompoundStatement | cst.SimpleStatementLine)
+            return _Gone([], updated_node.leading_lines) if gone else cst.RemoveFromParent()
+        if isinstance(new, cst.IndentedBlock | cst.Module) and any(isinstance(s, _Gone) for s in new.body):
+            return _without_gone(new)
+        return new if isinstance(new, cst.CSTNode) or not callable(new) else new(updated_node)
+
+
+def _without_gone(block: cst.IndentedBlock | cst.Module) -> cst.IndentedBlock | cst.Module:
+    """The comments and blank lines above a statement that goes stand above the next one."""
+    body: list[Any] = []
+    above: list[cst.EmptyLine] = []
+    for stmt in block.body:
+        above += stmt.leading_lines  # type: ignore[attr-defined]
+        if not isinstance(stmt, _Gone):
+            body.append(stmt.with_changes(leading_lines=above))
+            above = []
+    return block.with_changes(body=body, footer=[*above, *block.footer])
+
+
+def _smallest(before: str, after: str, start: int) -> Iterator[Edit]:
+    """Edits by tokens; what both texts share at the ends isn't looked at."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    most = min(len(old), len(new)) - head
+    pairs = zip(reversed(old), reversed(new), strict=False)
+    tail = min(next((n for n, (a, b) in enumerate(pairs) if a != b), most), most)
+    places = [start]
+    for token in old:
+        places.append(places[-1] + len(token))
+    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    for word, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if word != "equal":
+            yield Edit(Span(places[head + i], places[head + j]), "".join(b[k:m]))

@@ -1,0 +1,193 @@
+"""Where a value goes: from an expression to the expressions, names, returns and calls that carry it on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import libcst as cst
+
+from normlint.fixes.document import Document
+from normlint.fixes.spelling import called, number
+from normlint.text.frozen import dataclass
+
+FAR: Final = 60
+_ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
+_INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
+_MULTIPLIES: Final = ("mul", "multiply", "mul_", "div", "divide", "true_divide", "div_")
+_IN_PLACE: Final = cst.MultiplyAssign | cst.DivideAssign
+Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A multiplication or division that has the value as one of its two operands."""
+
+    node: cst.CSTNode
+    value: cst.BaseExpression
+    other: cst.BaseExpression
+    first: bool  # the value is the left operand
+
+
+def carried(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The expression and all that hold its value, from the inside out and on through names, returns and calls."""
+    waiting = [start]
+    seen: set[cst.CSTNode] = set()
+    while waiting and len(seen) < FAR:
+        node = waiting.pop(0)
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        holder = document.parent(node)
+        if isinstance(holder, cst.BaseExpression):
+            waiting.insert(0, holder)
+        elif isinstance(holder, cst.Return):
+            waiting += _calls(document, document.around(node, cst.FunctionDef))
+        elif isinstance(holder, Assignment):
+            waiting += loads_after(document, holder)
+
+
+def names_of(stmt: cst.CSTNode | None) -> tuple[str, ...]:
+    """The plain names that an assignment binds."""
+    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
+    flat = [e for t in targets for e in ([x.value for x in t.elements] if isinstance(t, cst.Tuple | cst.List) else [t])]
+    return tuple(e.value for e in flat if isinstance(e, cst.Name))
+
+
+def loads(document: Document, name: str, scope: cst.CSTNode) -> list[cst.Name]:
+    """Where a name is read in a function, in the order of the text."""
+    return [n for n in document.below(scope, cst.Name) if n.value == name and reads(document, n)]
+
+
+def names_in(document: Document, node: cst.CSTNode) -> list[cst.Name]:
+    """The names that are read or bound below a node; no keywords of calls and no attributes."""
+    return [n for n in document.below(node, cst.Name) if not _labels(next(document.above(n), None), n)]
+
+
+def _labels(holder: cst.CSTNode | None, name: cst.Name) -> bool:
+    return (isinstance(holder, cst.Arg) and holder.keyword is name) or (
+        isinstance(holder, cst.Attribute) and holder.attr is name
+    )
+
+
+def reads(document: Document, node: cst.Name) -> bool:
+    """The name stands for its value here: it isn't bound, no keyword, no attribute's name."""
+    holder = next(document.above(node), None)
+    match holder:
+        case cst.NamedExpr(target=target) | cst.AssignTarget(target=target) | cst.AnnAssign(target=target):
+            return target is not node
+        case cst.Element():
+            return not _unpacked(document, holder)
+        case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem():
+            return False
+    return not _labels(holder, node)
+
+
+def _unpacked(document: Document, element: cst.Element) -> bool:
+    """The element is one of the names on the left of an assignment."""
+    whole = next(document.above(element), None)
+    return whole is not None and isinstance(next(document.above(whole), None), cst.AssignTarget)
+
+
+def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpression]:
+    """Where the names that the statement binds are read behind it."""
+    end, scope = document.span(stmt).end, document.scope(stmt)
+    return [n for name in names_of(stmt) for n in loads(document, name, scope) if document.span(n).start >= end]
+
+
+def assignments(document: Document, scope: cst.CSTNode) -> list[cst.Assign | cst.AnnAssign]:
+    """The assignments with a value in a function, in the order of the text."""
+    found: list[Any] = [*document.below(scope, cst.Assign), *document.below(scope, cst.AnnAssign)]
+    return sorted((s for s in found if s.value is not None), key=document.span)
+
+
+def definitions(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a name was last given before it is read here, on each branch; nothing for other expressions."""
+    if not isinstance(node, cst.Name):
+        return []
+    start = document.span(node).start
+    given = assignments(document, document.scope(node))
+    found = [s.value for s in given if names_of(s) == (node.value,) and document.span(s).end <= start]
+    return [value for value in reversed(found) if value is not None]
+
+
+def _calls(document: Document, function: cst.FunctionDef | None) -> list[cst.BaseExpression]:
+    """The calls of a function or method, by its name."""
+    if function is None:
+        return []
+    name = function.name.value
+    return [n for n in document.everywhere(cst.Call, name) if called(n) == name]
+
+
+def products(document: Document, start: cst.BaseExpression) -> Iterator[Product]:
+    """The multiplications and divisions that the value takes part in."""
+    for node in carried(document, start):
+        found = product_at(document, node)
+        if found is not None:
+            yield found
+
+
+def product_at(document: Document, node: cst.BaseExpression) -> Product | None:
+    """The product that the expression is an operand of."""
+    holder = document.parent(node)
+    match holder:
+        case cst.BinaryOperation(left=left, operator=cst.Multiply() | cst.Divide(), right=right):
+            return Product(holder, node, right if left is node else left, left is node)
+        case cst.AugAssign(operator=cst.MultiplyAssign() | cst.DivideAssign(), target=cst.Name() as target):
+            return Product(holder, node, target, first=False)
+        case cst.Attribute(attr=cst.Name(value=name)) if name in _MULTIPLIES:  # r.mul(x)
+            call = document.parent(holder)
+            if isinstance(call, cst.Call) and call.func is holder and len(call.args) == 1:
+                return Product(call, node, call.args[0].value, first=True)
+        case cst.Call() if called(holder) in _MULTIPLIES and holder.func is not node:
+            return _called_product(holder, node)
+    return None
+
+
+def _called_product(call: cst.Call, node: cst.BaseExpression) -> Product | None:
+    values = [a.value for a in call.args]
+    if any(a.keyword for a in call.args):
+        return None
+    if len(values) == 2:  # torch.mul(x, r)
+        first = values[0] is node
+        return Product(call, node, values[first], first)
+    if len(values) == 1 and isinstance(call.func, cst.Attribute):
+        return Product(call, node, call.func.value, first=False)
+    return None
+
+
+def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
+    """Does the last name that the value gets before its product speak of a root (rms, std), not of an inverse?"""
+    name = ""
+    for node in carried(document, start):
+        holder = document.parent(node)
+        if isinstance(node, cst.NamedExpr):
+            name = node.target.value if isinstance(node.target, cst.Name) else ""
+        elif isinstance(holder, cst.Assign | cst.AnnAssign):
+            name = next(iter(names_of(holder)), "")
+        if (found := product_at(document, node)) is not None and number(found.other) is None:
+            break
+    return _root_name(name)
+
+
+def bound_to_root(document: Document, node: cst.BaseExpression) -> bool:
+    """Is the expression what a name like rms or std is given?"""
+    stmt = document.parent(node)
+    return isinstance(stmt, cst.Assign | cst.AnnAssign) and any(map(_root_name, names_of(stmt)))
+
+
+def _root_name(name: str) -> bool:
+    return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
+
+
+def read_once(document: Document, start: cst.BaseExpression) -> bool:
+    """Is each name that the value gets before its product read no more than once?"""
+    for node in carried(document, start):
+        stmt = document.parent(node)
+        if isinstance(stmt, cst.Assign | cst.AnnAssign) and len(loads_after(document, stmt)) > 1:
+            return False
+        if product_at(document, node) is not None:
+            return True
+    return True

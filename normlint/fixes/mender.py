@@ -1,0 +1,98 @@
+"""From the repairs that rules offer to the fix of a finding: one that every norm at the place agrees with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from normlint.fixes.callers import beside
+from normlint.fixes.together import together
+from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial
+from normlint.fixes.twins import with_twins
+from normlint.fixes.work import NOW, Spent, Work
+from normlint.norm.norm import Norm
+from normlint.rules.registry import Part, Repair
+from normlint.text.finding import Applicability, Finding, Fix, Span
+
+if TYPE_CHECKING:
+    from normlint.evaluate.module import Uses
+
+
+class Mender:
+    """One unit's text, parsed when the first repair asks for it."""
+
+    def __init__(
+        self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...], *, snippet: bool = False, uses: Uses = ()
+    ) -> None:
+        self._text = text
+        self._snippet = snippet
+        self._uses = uses
+        self._norms = norms
+        self._judged = judged
+        self._work = Work()
+
+    @cached_property
+    def _tree(self) -> Tree | None:
+        try:
+            return Tree(self._text, snippet=self._snippet, uses=self._uses)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def fix(self, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+        """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
+        if self._tree is None:
+            return None
+        self._tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
+        before = NOW.set(self._work)
+        try:
+            fix = self._made(self._tree, finding, repairs)
+            if fix is None or not fix.edits or not self._helps(self._tree, finding, fix):
+                return None
+        except Spent:
+            return None
+        finally:
+            NOW.reset(before)
+        other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
+        if not other:
+            return fix
+        return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
+
+    def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+        """The one fix that all repairs are agreed on, also where the same lines stand again."""
+        fixes = {repair(tree) if repair else None for repair in repairs}
+        if all(isinstance(repair, Part) for repair in repairs):
+            fixes = {together(sorted(fixes, key=repr))}
+        fix = fixes.pop()
+        if fixes or fix is None or not fix.edits:
+            return None
+        places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
+        return replace(fix, edits=with_twins(tree, fix.edits, places))
+
+    def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
+        """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
+        norms = [self._norms[number] for number in finding.norms]
+        return all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms)
+
+    def _disagrees(self, finding: Finding) -> str:
+        """A norm that runs through the same statistic and has no such finding."""
+        reporting = [self._norms[number] for number in finding.norms]
+        places = {c.statistic.span for norm in reporting for c in norm.computations}
+        keys = {(norm.qualname, norm.span) for norm in reporting}
+        return next((name for place in places for name, _ in self._through.get(place, keys) - keys), "")
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        """What is a norm by itself, by name."""
+        return frozenset(n.qualname for n in self._norms if n.main.returned and not n.main.partial)
+
+    @cached_property
+    def _through(self) -> dict[Span, set[tuple[str, Span]]]:
+        """The norms that are judged, by the places of their statistics."""
+        found: dict[Span, set[tuple[str, Span]]] = {}
+        for norm in self._judged:
+            for c in norm.computations:
+                found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
+        return found

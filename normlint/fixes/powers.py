@@ -1,0 +1,173 @@
+"""Another power: the roots, powers and divisions that a statistic goes through, each changed by a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Final
+
+import libcst as cst
+
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import Product, bound_to_root, definitions, product_at, read_once
+from normlint.fixes.spelling import (
+    ATOM,
+    HALF,
+    NAMED,
+    POWER,
+    POWERS,
+    PRODUCT,
+    Style,
+    bare,
+    binding,
+    called,
+    expression,
+    number,
+    placed,
+    spread,
+    tight,
+    written,
+)
+
+_FLIPPED: Final = {
+    "mul": "div", "mul_": "div_", "multiply": "divide", "div": "mul", "div_": "mul_", "divide": "multiply",
+    "true_divide": "mul",
+}  # fmt: skip
+
+
+def scaled(document: Document, style: Style, node: cst.CSTNode | None, factor: Fraction) -> Iterator[Changes]:
+    """The root, power, product or division with its power multiplied by the factor."""
+    found = power_of(node)
+    if isinstance(node, cst.BaseExpression) and found is not None:
+        yield from _raised(document, style, node, found[0], found[1] * factor)
+    elif node is not None and (isinstance(node, cst.AugAssign | cst.BinaryOperation) or called(node) in _FLIPPED):
+        yield from _division(document, style, node, factor)
+    elif isinstance(node, cst.Call) and called(node).startswith("std") and factor == 2:
+        yield {node: renamed(style, node, called(node).replace("std", "var"))}
+
+
+def power_of(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, Fraction] | None:
+    """(base, exponent) of a root, square, reciprocal or power, however it is written."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Power):
+        value = number(node.right)
+        return None if value is None else (node.left, value)
+    if not isinstance(node, cst.Call):
+        return None
+    operands: list[Any] = [
+        *([getattr(node.func, "value", None)] if _by_method(node) else []),
+        *(a.value for a in node.args),
+    ]
+    name = called(node).rstrip("_")
+    if name in POWERS and len(operands) == 1:
+        return operands[0], POWERS[name]
+    value = number(operands[1]) if name in ("pow", "float_power") and len(operands) == 2 else None
+    return None if value is None else (operands[0], value)
+
+
+def _by_method(node: cst.Call) -> bool:
+    """What stands in front of the dot is an operand: there is none among the arguments, or only the exponent."""
+    wanted = 0 if called(node).rstrip("_") in POWERS else 1
+    return isinstance(node.func, cst.Attribute) and len(node.args) == wanted
+
+
+def _raised(
+    document: Document, style: Style, node: cst.BaseExpression, base: cst.BaseExpression, power: Fraction
+) -> Iterator[Changes]:
+    if power == 1:
+        yield {node: in_place_of(document, node, base)}
+    elif isinstance(node, cst.Call) and called(node).rstrip("_") in POWERS:
+        if power in NAMED:
+            yield from _inverse_in_product(document, node, base, power)
+            yield {node: renamed(style, node, NAMED[power])}
+    else:
+        exponent = node.right if isinstance(node, cst.BinaryOperation) else node.args[-1].value  # type: ignore[attr-defined]
+        yield {exponent: written(power)}
+
+
+def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
+    """Only the part is left of the whole; parentheses that have become idle go."""
+    kept = placed(document, whole, bare(part))
+    if whole.lpar and not kept.lpar and (spread(kept) or binding(kept) < ATOM):
+        return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
+    return kept
+
+
+def _inverse_in_product(
+    document: Document, node: cst.Call, base: cst.BaseExpression, power: Fraction
+) -> Iterator[Changes]:
+    """`x * torch.rsqrt(norm)` becomes `x / norm`, and `torch.rsqrt(norm)` alone `1 / norm`."""
+    if power != -1 or not any(a.value is base for a in node.args):
+        return
+    holder = document.parent(node)
+    match holder:
+        case cst.BinaryOperation(operator=cst.Multiply(), right=right) if right is node:
+            yield {holder.operator: _other(holder.operator, cst.Divide), node: tight(base, POWER)}
+    yield {node: placed(document, node, expression("1 / {x}", x=tight(base, POWER)))}
+
+
+def renamed(style: Style, call: cst.Call, name: str) -> cst.Call:
+    """The same call of another function or method."""
+    name += "_" * called(call).endswith("_")
+    if isinstance(call.func, cst.Attribute):
+        return call.with_changes(func=call.func.with_changes(attr=cst.Name(name)))
+    return call.with_changes(func=cst.parse_expression(style.function(name) or name))
+
+
+def _other(operator: cst.CSTNode, kind: Any) -> Any:
+    """Another operator in the same white space."""
+    spaces = ("whitespace_before", "whitespace_after")
+    return kind(**{name: getattr(operator, name) for name in spaces})
+
+
+# --- divisions and products ------------------------------------------------------------------------------------------
+
+
+def _division(document: Document, style: Style, node: cst.CSTNode, factor: Fraction) -> Iterator[Changes]:
+    divisor = _divisor(node)
+    if divisor is None:
+        return
+    if factor == -1:
+        if isinstance(node, cst.BinaryOperation) and number(node.left) == 1:
+            yield {node: in_place_of(document, node, node.right)}
+        found = product_at(document, divisor)
+        yield from flipped(style, found) if found else ()
+    if factor == HALF:
+        given = definitions(document, divisor)
+        if len(given) == 1 and bound_to_root(document, given[0]) and read_once(document, given[0]):
+            yield {given[0]: style.around(given[0], "sqrt")}  # std = var + eps
+        yield {divisor: style.around(divisor, "sqrt")}
+
+
+def _divisor(node: cst.CSTNode) -> cst.BaseExpression | None:
+    if isinstance(node, cst.BinaryOperation):
+        return node.right if isinstance(node.operator, cst.Divide | cst.Multiply) else None
+    if isinstance(node, cst.AugAssign):
+        return node.value
+    return node.args[-1].value if isinstance(node, cst.Call) and node.args and not node.args[-1].keyword else None
+
+
+def flipped(style: Style, product: Product) -> Iterator[Changes]:
+    """The product as a division by its value, the division as a product."""
+    node = product.node
+    match node:
+        case cst.AugAssign(operator=operator):
+            kind: Any = cst.DivideAssign if isinstance(operator, cst.MultiplyAssign) else cst.MultiplyAssign
+            yield {operator: _other(operator, kind)}
+        case cst.BinaryOperation(operator=operator) if not product.first:
+            kind = cst.Divide if isinstance(operator, cst.Multiply) else cst.Multiply
+            yield {operator: _other(operator, kind)}
+        case cst.BinaryOperation(operator=cst.Multiply() as operator):
+            other, value = tight(product.other, PRODUCT), tight(product.value, POWER)
+            yield {node: node.with_changes(left=other, operator=_other(operator, cst.Divide), right=value)}
+        case cst.Call() if not product.first:
+            yield {node: renamed(style, node, _FLIPPED[called(node)].rstrip("_"))}
+        case cst.Call() if called(node) in ("mul", "multiply"):
+            yield {node: _swapped(style, node, product)}
+
+
+def _swapped(style: Style, node: cst.Call, product: Product) -> cst.BaseExpression:
+    """`torch.mul(r, x)` becomes `torch.div(x, r)`, `r.mul(x)` becomes `x.div(r)`."""
+    if any(a.value is product.value for a in node.args):
+        args = [a.with_changes(value=v) for a, v in zip(node.args, (product.other, product.value), strict=True)]
+        return renamed(style, node, "div").with_changes(args=args)
+    return expression("{x}.div({r})", x=tight(product.other), r=product.value)

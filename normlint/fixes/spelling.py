@@ -1,0 +1,185 @@
+"""Expressions made anew: in the parentheses that their place needs, and as the text around spells such things."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cached_property
+from typing import Final
+
+import libcst as cst
+from libcst import helpers
+
+from normlint.fixes.document import Document
+
+HALF: Final = Fraction(1, 2)
+POWERS: Final = {"sqrt": HALF, "rsqrt": -HALF, "reciprocal": Fraction(-1), "square": Fraction(2)}
+NAMED: Final = {power: name for name, power in POWERS.items()}
+ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0  # how tightly an expression holds together
+_TIGHT: Final = {
+    cst.Power: POWER,
+    **dict.fromkeys((cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.MatrixMultiply), PRODUCT),
+    **dict.fromkeys((cst.Add, cst.Subtract), SUM),
+}
+_WAYS: Final = {
+    "method": r"\.pow\(2\)",
+    "power": r"\*\* ?2\b",
+    "square": r"(?<!torch)\.square\(\)",
+    "torch": r"\btorch\.square\(",
+}
+_ATOMS: Final = cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.List | cst.Dict | cst.BaseString
+
+
+def binding(node: cst.BaseExpression) -> int:
+    """How tightly the expression holds together, parentheses of its own counted."""
+    if node.lpar or isinstance(node, _ATOMS):
+        return ATOM
+    if isinstance(node, cst.BinaryOperation):
+        return _TIGHT.get(type(node.operator), LOOSE)
+    if isinstance(node, cst.UnaryOperation):
+        return LOOSE if isinstance(node.operator, cst.Not) else UNARY
+    return POWER if isinstance(node, cst.BaseNumber) else LOOSE  # 1.float() doesn't parse
+
+
+def tight(node: cst.BaseExpression, needed: int = ATOM) -> cst.BaseExpression:
+    """The expression, in parentheses where it is looser than needed."""
+    if binding(node) >= needed:
+        return node
+    return node.with_changes(lpar=(cst.LeftParen(),), rpar=(cst.RightParen(),))
+
+
+def bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression without the parentheses around it, unless they hold lines or comments together."""
+    return node if spread(node) else node.with_changes(lpar=(), rpar=())
+
+
+def spread(node: cst.BaseExpression) -> bool:
+    """The expression goes over lines, so that parentheses have to hold it together."""
+    shown = cst.Module([]).code_for_node(node)
+    return "\n" in shown or "#" in shown
+
+
+def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression without the parentheses around it: those of a call stand there instead."""
+    return node.with_changes(lpar=(), rpar=())
+
+
+def called(node: cst.CSTNode | None) -> str:
+    """The last name of what is called, "" for what is no call."""
+    if not isinstance(node, cst.Call):
+        return ""
+    func = node.func
+    return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+
+
+def expression(template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
+    """The template with these expressions in it."""
+    return helpers.parse_template_expression(template, cst.PartialParserConfig(), **parts)
+
+
+def argument(value: cst.BaseExpression, keyword: str = "") -> cst.Arg:
+    """An argument of a call, by name or by its place."""
+    if not keyword:
+        return cst.Arg(value)
+    none = cst.SimpleWhitespace("")
+    return cst.Arg(value, keyword=cst.Name(keyword), equal=cst.AssignEqual(none, none))
+
+
+def number(node: cst.CSTNode | None) -> Fraction | None:
+    """The value of a number written out: 2, -0.5, 1 / 2."""
+    match node:
+        case cst.Integer() | cst.Float():
+            return Fraction(node.evaluated_value).limit_denominator(64)
+        case cst.UnaryOperation(operator=cst.Minus(), expression=inner):
+            value = number(inner)
+            return None if value is None else -value
+        case cst.BinaryOperation(left=left, operator=cst.Divide(), right=right):
+            over, under = number(left), number(right)
+            return None if over is None or not under else over / under
+    return None
+
+
+def written(value: Fraction) -> cst.BaseExpression:
+    """A power as people write it: 0.5, -2."""
+    return cst.parse_expression(str(value.numerator) if value.denominator == 1 else repr(float(value)))
+
+
+def renamed(call: cst.Call, name: str) -> cst.Call:
+    """The call of another function or method, in place as the old one was."""
+    name += "_" * (called(call).endswith("_") and name in POWERS)
+    part = "attr" if isinstance(call.func, cst.Attribute) else ""
+    func = call.func.with_changes(attr=cst.Name(name)) if part else cst.Name(name)
+    return call.with_changes(func=func)
+
+
+class Style:
+    """How a text spells what fixes put into it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def function(self, name: str) -> str:
+        """How torch's function is called in this text: `torch.sqrt`, `t.sqrt` or `sqrt`; empty where it can't be."""
+        taken = re.search(rf"^\s*from torch import\s.*?\b{name}\b(?: as (\w+))?", self._text, re.MULTILINE)
+        if taken:
+            return taken[1] or name
+        module = re.search(r"^\s*import torch(?: as (\w+))?[ \t]*(?:[#,\r\n]|$)", self._text, re.MULTILINE)
+        known = (module[1] or "torch") if module else "torch" * bool(re.search(r"(?<![\w.])torch\.", self._text))
+        return f"{known}.{name}" if known else ""
+
+    def _by_method(self) -> bool:
+        methods = len(re.findall(r"\.r?sqrt_?\(\)", self._text))
+        return methods > len(re.findall(r"(?<!math\.)(?<!np\.)\br?sqrt\(\s*[^)\s]", self._text))
+
+    def around(self, node: cst.BaseExpression, name: str) -> cst.BaseExpression:
+        """sqrt, rsqrt or square of the expression, as a function or a method as the text has it."""
+        function = self.function(name)
+        if function and not self._by_method():
+            return call_of(function, node)
+        return expression(f"{{x}}.{name}()", x=tight(node))
+
+    def squared(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """The square as squares are written here; `.pow(2)` where there are none."""
+        function = self.function("square")
+        if self._way == "torch" and function:
+            return call_of(function, node)
+        return expression("{x} ** 2", x=tight(node)) if self._way == "power" else self.squared_by_method(node)
+
+    def squared_by_method(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """The square by a method."""
+        return expression("{x}.square()" if self._way in ("square", "torch") else "{x}.pow(2)", x=tight(node))
+
+    @cached_property
+    def _way(self) -> str:
+        return max(_WAYS, key=lambda way: len(re.findall(_WAYS[way], self._text)))
+
+
+def call_of(function: str, node: cst.BaseExpression) -> cst.Call:
+    """The function of the expression; parentheses around it become those of the call."""
+    call = cst.parse_expression(f"{function}()")
+    assert isinstance(call, cst.Call)
+    if len(node.lpar) == 1:  # white space and comments in them stay
+        left, right = node.lpar[0], node.rpar[0]
+        arg = cst.Arg(stripped(node), whitespace_after_arg=right.whitespace_before)
+        return call.with_changes(args=[arg], whitespace_before_args=left.whitespace_after)
+    return call.with_changes(args=[cst.Arg(node)])
+
+
+def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression) -> cst.BaseExpression:
+    """The new expression as it may stand where the old one stands: in parentheses where its place needs them."""
+    holder, needed = document.parent(old), LOOSE
+    match holder:
+        case cst.BinaryOperation(left=left, operator=operator):
+            level = _TIGHT.get(type(operator), LOOSE)
+            needed = level + (1 if (left is not old) != isinstance(operator, cst.Power) else 0)
+        case cst.UnaryOperation() | cst.Await():
+            needed = UNARY
+        case cst.Attribute() | cst.Subscript() | cst.Call() if _heads(holder, old):
+            needed = ATOM
+        case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation() | cst.IfExp() | cst.StarredElement():
+            needed = SUM
+    return tight(new, needed)
+
+
+def _heads(holder: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return node is (holder.func if isinstance(holder, cst.Call) else getattr(holder, "value", None))

@@ -1,0 +1,227 @@
+"""Edits on trial: the text is read again as it would be, and the norm must come out as it should.
+
+A repair that has several ways to mend a norm lists them, the most natural first; the first that is right is taken.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, product
+from typing import Any, Final, NamedTuple
+
+from normlint.evaluate.module import Module
+from normlint.fixes.callers import beside
+from normlint.fixes.tree import Tree
+from normlint.fixes.twins import with_twins
+from normlint.fixes.work import STEP, took
+from normlint.norm.blocks import blocks, reinitialises
+from normlint.norm.kept import norms
+from normlint.norm.norm import HALF, Norm
+from normlint.rules.registry import RULES
+from normlint.text.edit import apply
+from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
+from normlint.text.frozen import dataclass
+
+MOST: Final = 24  # candidates tried for one finding
+Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits
+_SHAPED: Final = ("rms", "layer")
+_HIDING: Final = ("NRM403",)
+_Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A finding of the rule `code` on a norm, and the text it is in."""
+
+    tree: Tree
+    norm: Norm
+    code: str
+    applied: frozenset[str] = frozenset()  # gains that the norm gets by the edits
+    gained: int = 0  # how many eps it gets by them
+    partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
+
+    def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
+        """The fix by the first candidate that passes, rather one that changes nothing else."""
+        tried: dict[tuple[Edit, ...], str] = {}
+        second: Fix | None = None
+        places = {c.statistic.span for c in self.norm.computations}
+        for message, plain in candidates:
+            edits = with_twins(self.tree, plain, places)
+            if not edits or edits in tried:
+                continue
+            if len(tried) == MOST:
+                break
+            tried[edits] = message
+            if self.passes(edits):
+                if not beside(self.tree, edits, self.tree.owners, ()):
+                    return Fix(message, edits, applicability)
+                second = second or Fix(message, edits, applicability)
+        if second is not None:
+            return second
+        edits = next(self._in_part(tried), ()) if self.partly else ()
+        return Fix(tried[edits], edits, applicability) if edits else None
+
+    def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:
+        """Edits that mend one of several findings of the rule, or that bring out what the finding hid."""
+        most = list(_codes(self.norm)).count(self.code) - 1
+        yield from (edits for edits in tried if most and self.passes(edits, left=most))
+        brought = {edits: self._brought_out(edits) for edits in tried}
+        yield from sorted((e for e, new in brought.items() if new), key=lambda e: len(brought[e]))
+
+    def _brought_out(self, edits: tuple[Edit, ...]) -> tuple[str, ...]:
+        """What other rules see where the norm is rid of the finding: a wrong count under what was no root."""
+        mended = self.mended(edits)
+        codes = set(_codes(mended)) if mended is not None else {self.code}
+        if mended is None or self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
+            return ()
+        new = list(self._read(edits).new)
+        hidden = self.code in _HIDING  # without squares no other rule for formulas speaks
+        own = all(name == self.norm.qualname and (hidden or code[:4] != self.code[:4]) for name, code in new)
+        return tuple(code for _, code in new) if own else ()
+
+    def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
+        """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?
+
+        `left`: how often it may still speak.
+        """
+        mended = self.mended(edits)
+        if mended is None or not _alike(self, mended) or list(_codes(mended)).count(self.code) > left:
+            return False
+        return not self._read(edits).new
+
+    def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
+        """Is the finding gone from its place, or the norm no norm of the text's own any more?
+
+        Of its own it may show what the finding hid; of other norms nothing new may be said.
+        """
+        read = self._read(edits)
+        mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
+        gone = mended is None or not self._stays(mended, edits, finding)
+        return gone and all(name in owners or name == self.norm.qualname for name, _ in read.new)
+
+    def _stays(self, mended: Norm, edits: tuple[Edit, ...], finding: Finding) -> bool:
+        """Is the same said of the norm, at the same place?"""
+        check = RULES[self.code].check
+        found = [one.span.start for one in check(mended) if one.message == finding.message] if check else []
+        ways = product(_moved(finding.span.start, edits), _moved(self.norm.span.start, edits))
+        places = {mended.span.start + here - norm for here, norm in ways}
+        return any(place in places for place in found)
+
+    def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
+        """The norm as it is after the edits."""
+        read = self._read(edits)
+        return _counterpart(self.norm, read.before, read.after)
+
+    def _read(self, edits: tuple[Edit, ...]) -> _Read:
+        """What is read around the norm and the edits before they are made, and afterwards."""
+        tree, place = self.tree, self.norm.main.statistic.span
+        return tree.once((place, edits), lambda: _Read(*_read(tree, (place, *(edit.span for edit in edits)), edits)))
+
+
+def _moved(place: int, edits: tuple[Edit, ...]) -> set[int]:
+    """Where a place is after the edits, before or behind what is inserted right there."""
+    grown = [(edit.span, len(edit.text) - (edit.span.end - edit.span.start)) for edit in edits]
+    here = place + sum(more for span, more in grown if span.start < place)
+    return {here, here + sum(more for span, more in grown if span.start == place)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What of a text is to be read for a trial; `here` brings a place of the text to the part, `home` back."""
+
+    text: str
+    here: Callable[[Span, str], Span | None]
+    home: Callable[[Span], Span]
+    reinitialised: frozenset[str] | None
+
+    def norms(self, tree: Tree, edits: Sequence[Edit]) -> Iterator[tuple[Span, Norm]]:
+        """The part's norms after the edits that are made in it, and where they were if none is."""
+        own = [replace(e, span=span) for e in edits if (span := self.here(e.span, tree.text)) is not None]
+        text = apply(self.text, own)
+        for block in blocks(text):
+            took(len(block.text))
+            begin, callers = block.begin, dict(block.callers)
+            module = Module(block.text, tree.snippet, self.reinitialised, begin, callers, uses=tree.uses)
+            yield from ((self.home(block.home(norm.span)), norm) for norm in norms(module))
+            took(module.spent * STEP)
+
+
+class _Read(NamedTuple):
+    """The norms around edits before and after, and what rules say of them afterwards that they didn't say before."""
+
+    before: _Norms
+    after: _Norms
+    new: Counter[tuple[str, str]]
+
+
+def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> Iterator[Any]:
+    """Of the blocks that hold the places; of the whole text where they don't hold them all."""
+    cut = tree.once("parts", lambda: _cut(tree))
+    held = [[part for part in _near(cut, place) if part.here(place, tree.text) is not None] for place in places]
+    whole = _Part(tree.text, lambda span, _: span, lambda span: span, reinitialises(tree.text))
+    parts = list({id(part): part for some in held for part in some}.values()) if all(held) else [whole]
+    before = [tree.once(part.text, lambda part=part: _norms(tree, part)) for part in parts]  # type: ignore[misc]
+    after = [_norms(tree, part, edits) for part in parts]
+    yield tuple(chain(*before))
+    yield tuple(chain(*after))
+    yield sum((_said(now) for now in after), Counter()) - sum((_said(was) for was in before), Counter())
+
+
+def _cut(tree: Tree) -> dict[int, list[_Part]]:
+    """The blocks of the text by where the statements start that they hold."""
+    found: dict[int, list[_Part]] = {}
+    for block in blocks(tree.text):
+        part = _Part(block.text, block.here, block.home, block.reinitialised)
+        for origin in block.origins:
+            found.setdefault(origin, []).append(part)
+    return dict(sorted(found.items()))
+
+
+def _near(cut: dict[int, list[_Part]], place: Span) -> list[_Part]:
+    starts = list(cut)
+    return cut[starts[number - 1]] if (number := bisect_right(starts, place.start)) else []
+
+
+def _norms(tree: Tree, part: _Part, edits: Sequence[Edit] = ()) -> _Norms:
+    try:
+        return tuple(part.norms(tree, edits))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return ()
+
+
+def _counterpart(norm: Norm, before: _Norms, after: _Norms) -> Norm | None:
+    """The norm as it is after the edits: of the same name, and as many before it."""
+    spans = [span for span, one in before if one.qualname == norm.qualname]
+    now = [one for _, one in after if one.qualname == norm.qualname]
+    return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
+
+
+def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
+    """Still a norm of rows by their root mean square, with the gains and the eps it had; `counted`: or miscounted."""
+    norm = trial.norm
+    if not counted and mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
+        return False
+    was, now = norm.main, mended.main
+    gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
+    told = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
+    factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
+    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (told or gains == wanted)
+    joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
+    return kept and joined and (told or len(norm.computations) <= len(mended.computations))
+
+
+def _said(found: _Norms) -> Counter[tuple[str, str]]:
+    """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
+    norms = [norm for _, norm in found]
+    places = {c.joined for norm in norms if not norm.helper for c in norm.computations}
+    judged = (n for n in norms if not (n.helper and any(c.joined in places for c in n.computations)))
+    return Counter((norm.qualname, code) for norm in judged for code in _codes(norm))
+
+
+def _codes(norm: Norm) -> Iterator[str]:
+    for code, rule in RULES.items():
+        if rule.check is not None and rule.default:
+            yield from (code for _ in rule.check(norm))

@@ -98,6 +98,7 @@ NOTEBOOKS = {
     "a norm in one string": notebook(NORM),
     "a norm in lines": notebook(NORM.splitlines(keepends=True), 1),
     "a norm after blank space": "\n  " + notebook(NORM),
+    "a class around one of torch's norms": notebook("class N(nn.Module):\n    norm = nn.LayerNorm(8)\n"),
     "a byte order mark": "\ufeff" + notebook(NORM),
     "a reduction that begins a line": notebook(MEAN.format("")),
     "a reduction after blanks": notebook(MEAN.format("        ")),

@@ -12,6 +12,7 @@ from typing import Final
 
 from normlint.engine.report import Hunk, PlacedEdit, PlacedFix
 from normlint.engine.selection import Safety
+from normlint.engine.width import broken, width
 from normlint.text.edit import apply, checked, loses_comment
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
@@ -32,6 +33,23 @@ class HomeEdit:
 def with_line_ends(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """The edits with the line ends of the lines they are made in."""
     return tuple(replace(edit, text=_ended_as(text, edit)) for edit in edits)
+
+
+def fitted(source: Source, text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits as they are written: with the line ends of their lines, and no line longer than the project has it."""
+    ended = with_line_ends(text, edits)
+    most = width(source.path)
+    return ended if most is None else tuple(_within(text, ended, most))
+
+
+def _within(text: str, edits: Iterable[Edit], most: int) -> Iterator[Edit]:
+    starts = (*line_starts(text), len(text))
+    for first, last, some in _regions(starts, edits):
+        start = starts[first]
+        region = text[start : starts[last + 1]]
+        after = apply(region, [replace(edit, span=edit.span.shift(-start)) for edit in some])
+        short = broken(region, after, most)
+        yield from some if short == after else [Edit(Span(start, start + len(region)), short)]
 
 
 def home_edits(source: Source, unit: Unit, edits: Iterable[Edit]) -> tuple[HomeEdit, ...] | None:
@@ -57,7 +75,7 @@ def edited(source: Source, edits: Iterable[HomeEdit]) -> Source:
 
 def placed_fix(source: Source, unit: Unit, code: str, fix: Fix, safety: Safety) -> PlacedFix | None:
     """A unit's fix as the file's, trusted as far as the user's settings say; None if it can't be made there."""
-    edits = with_line_ends(unit.text, fix.edits)
+    edits = fitted(source, unit.text, fix.edits)
     homes = home_edits(source, unit, edits)
     if homes is None:
         return None

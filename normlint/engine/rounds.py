@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from typing import Any, Final
 
 from normlint.engine.linter import View, findings_of, report_of, survey
-from normlint.engine.placing import HomeEdit, edited, home_edits, with_line_ends
+from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
 from normlint.rules import Analysis
@@ -164,7 +164,7 @@ def _only_shown(one: Diagnostic) -> Diagnostic:
 def _candidates(view: View) -> Iterable[_Chosen]:
     for finding, diagnostic in view.found():
         if finding.fix is not None and diagnostic.fix is not None and diagnostic.fix.made:
-            edits = with_line_ends(view.unit.text, finding.fix.edits)
+            edits = fitted(view.source, view.unit.text, finding.fix.edits)
             yield _Chosen(view, diagnostic, edits, home_edits(view.source, view.unit, edits) or ())
 
 

@@ -22,7 +22,7 @@ _FUNCTIONS: Final = {
     "torch.nn.LayerNorm": "torch.nn.functional.layer_norm",
     "torch.nn.RMSNorm": "torch.nn.functional.rms_norm",
 }
-_WEIGHTLESS: Final = ("module torch.nn.Dropout", "module torch.nn.Identity")
+WEIGHTLESS: Final = ("module torch.nn.Dropout", "module torch.nn.Identity")
 _GAINS: Final = {"weight": "ones", "bias": "zeros"}  # what they begin with
 
 
@@ -71,7 +71,7 @@ def of_module(m: Machine, module: Value) -> Value | None:
     if not isinstance(module, Opaque) or base not in _FUNCTIONS or not isinstance(maker, Instance):
         return None
     layers = {name: v for name, v in maker.attrs.items() if isinstance(v, Opaque) and v.text.startswith("module ")}
-    if not {v.text for v in layers.values()} <= {module.text, *_WEIGHTLESS} or not isinstance(module.given, Args):
+    if not {v.text for v in layers.values()} <= {module.text, *WEIGHTLESS} or not isinstance(module.given, Args):
         return None
     norm = Instance(None)
     name = next((name for name, v in layers.items() if v == module), "")

@@ -159,7 +159,8 @@ def _worse(before: Verdict, after: Verdict) -> bool:
 
 def _newly(before: Verdict, after: Verdict) -> Probe | None:
     """A probe of a norm that stays wrong, which it passed without the fix."""
-    passed = {(one.probe, one.dtype) for one in before.probes if one.passed}
+    failed = {(one.probe, one.dtype) for one in before.probes if not one.passed}
+    passed = {(one.probe, one.dtype) for one in before.probes} - failed
     failing = (one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed)
     return next(failing, None) if before.status == after.status == WRONG else None
 

@@ -105,7 +105,7 @@ def _elsewhere(module: Module) -> bool:
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
     used.update(re.findall(r"\btorch\.(\w+)", module.text))
     absent = "torch" not in roots and "torch" not in module.text
-    return (absent or (bool(used) and used <= STORING)) and bool(roots & set(OTHERS))
+    return absent or (bool(used) and used <= STORING)
 
 
 # --- norms -----------------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from normlint.evaluate.monomial import (
     bears_stat,
     raised,
 )
+from normlint.evaluate.torch_norms import WEIGHTLESS
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
 from normlint.norm.placing import of_features, settled
@@ -63,13 +64,18 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
-    own = flow.returned and any(isinstance(f.atom, Input) for f in found[0].input.factors)
+    own = flow.returned and any(_comes_in(f.atom) for f in found[0].input.factors)
     if found[0].statistic.span in context.wrapped and not own:
         return None  # one step among others, of what other layers make or take
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 
 _MOST_STATISTICS = 8  # in one product; a norm has one or two
+
+
+def _comes_in(atom: Atom) -> bool:
+    """A tensor from outside, be it after a dropout."""
+    return isinstance(atom, Input) or (isinstance(atom, Apply) and atom.name in WEIGHTLESS)
 
 
 def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:

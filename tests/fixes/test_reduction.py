@@ -59,6 +59,12 @@ STAYS = [
 
 EVERYTHING = [
     Case(
+        "a view behind a cast goes, the cast stays",
+        "NRM101",
+        module("ms = torch.flatten(h * h).double().mean()", Y),
+        (("torch.flatten(h * h).double().mean()", "(h * h).double().mean(-1, keepdim=True)"),),
+    ),
+    Case(
         "a cast of what is reduced stays",
         "NRM101",
         module("ms = torch.mean((h * h).to(torch.float64))", Y),

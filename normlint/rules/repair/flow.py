@@ -117,7 +117,8 @@ def _calls(document: Document, function: cst.FunctionDef | None) -> list[cst.Bas
     """The calls of a function or method, by its name."""
     if function is None:
         return []
-    return [n for n in document.everywhere(cst.Call) if called(n) == function.name.value]
+    name = function.name.value
+    return [n for n in document.everywhere(cst.Call, name) if called(n) == name]
 
 
 def products(document: Document, start: cst.BaseExpression) -> Iterator[Product]:

@@ -48,7 +48,7 @@ def _candidates(norm: Norm, gain: Gain, document: Document, style: Style) -> Ite
 def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
     own = {n.name.value for n in document.everywhere(cst.FunctionDef)}
-    calls = [n for n in document.everywhere(cst.Call) if called(n).endswith("_norm") and called(n) not in own]
+    calls = [n for n in document.everywhere(cst.Call, "_norm") if called(n).endswith("_norm") and called(n) not in own]
     given = [a.value for call in calls for a in call.args]
     return any(isinstance(v, cst.Attribute) and v.attr.value == gain.param.name for v in given)
 
@@ -62,7 +62,7 @@ def _made(document: Document, gain: Gain) -> list[cst.Call]:
 def _filled(document: Document, gain: Gain) -> list[cst.Call]:
     """Where it is filled later: nn.init.ones_(self.weight), self.weight.data.fill_(1.0)."""
     attribute = re.compile(rf"\.{re.escape(gain.param.name)}\b")
-    calls = [n for n in document.everywhere(cst.Call) if called(n).endswith("_")]
+    calls = [n for n in document.everywhere(cst.Call, "_(") if called(n).endswith("_")]
     return [n for n in calls if attribute.search(document.source(n))]
 
 

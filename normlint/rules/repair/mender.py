@@ -74,7 +74,7 @@ class Mender:
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
         """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
         norms = [self._norms[number] for number in finding.norms]
-        return all(Trial(tree, norm, finding.code).helps(fix.edits, finding.message) for norm in norms)
+        return all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms)
 
     def _disagrees(self, finding: Finding) -> str:
         """A norm that runs through the same statistic and has no such finding."""

@@ -21,6 +21,7 @@ from normlint.text.finding import Fix
 from normlint.text.operations import CLASSES
 
 _LAYOUTS: Final = frozenset(CLASSES["layout"].split())
+_CASTS: Final = frozenset(CLASSES["cast"].split())
 
 
 def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
@@ -102,10 +103,14 @@ def _reduced(tree: Tree, node: cst.CSTNode | None, axis: int) -> cst.Call | None
 
 
 def _seen_plainly(value: cst.BaseExpression) -> cst.BaseExpression:
-    """The value without the views that are taken of it."""
-    if not isinstance(value, cst.Call) or called(value) not in _LAYOUTS:
+    """The value without the views that are taken of it; a cast behind one stays."""
+    if not isinstance(value, cst.Call) or called(value) not in _LAYOUTS | _CASTS:
         return value
     owner = value.func.value if isinstance(value.func, cst.Attribute) else None
     module = owner is None or (isinstance(owner, cst.Name) and owner.value in ("torch", "np", "einops"))
+    if called(value) in _CASTS:
+        return (
+            value if module or owner is None else value.with_deep_changes(value.func, value=tight(_seen_plainly(owner)))
+        )
     inner = (value.args[0].value if value.args else None) if module else owner
     return _seen_plainly(inner) if inner is not None else value

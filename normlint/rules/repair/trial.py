@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Final, NamedTuple
 
 from normlint.evaluate.module import Module
@@ -22,7 +22,7 @@ from normlint.rules.repair.tree import Tree
 from normlint.rules.repair.twins import with_twins
 from normlint.rules.repair.work import STEP, took
 from normlint.text.edit import apply
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.frozen import dataclass
 
 MOST: Final = 24  # candidates tried for one finding
@@ -92,19 +92,23 @@ class Trial:
             return False
         return not self._read(edits).new
 
-    def helps(self, edits: tuple[Edit, ...], message: str) -> bool:
-        """Is this said of the norm less often, or is it no norm of the text's own any more?
+    def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
+        """Is the finding gone from its place, or the norm no norm of the text's own any more?
 
         Of its own it may show what the finding hid; of other norms nothing new may be said.
         """
         read = self._read(edits)
         mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
-        fewer = mended is None or self._times(mended, message) < self._times(self.norm, message)
-        return fewer and all(name in owners or name == self.norm.qualname for name, _ in read.new)
+        gone = mended is None or not self._stays(mended, edits, finding)
+        return gone and all(name in owners or name == self.norm.qualname for name, _ in read.new)
 
-    def _times(self, norm: Norm, message: str) -> int:
+    def _stays(self, mended: Norm, edits: tuple[Edit, ...], finding: Finding) -> bool:
+        """Is the same said of the norm, at the same place?"""
         check = RULES[self.code].check
-        return sum(problem.message == message for problem in check(norm)) if check is not None else 0
+        found = [one.span.start for one in check(mended) if one.message == finding.message] if check else []
+        ways = product(_moved(finding.span.start, edits), _moved(self.norm.span.start, edits))
+        places = {mended.span.start + here - norm for here, norm in ways}
+        return any(place in places for place in found)
 
     def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
         """The norm as it is after the edits."""
@@ -115,6 +119,13 @@ class Trial:
         """What is read around the norm and the edits before they are made, and afterwards."""
         tree, place = self.tree, self.norm.main.statistic.span
         return tree.once((place, edits), lambda: _Read(*_read(tree, (place, *(edit.span for edit in edits)), edits)))
+
+
+def _moved(place: int, edits: tuple[Edit, ...]) -> set[int]:
+    """Where a place is after the edits, before or behind what is inserted right there."""
+    grown = [(edit.span, len(edit.text) - (edit.span.end - edit.span.start)) for edit in edits]
+    here = place + sum(more for span, more in grown if span.start < place)
+    return {here, here + sum(more for span, more in grown if span.start == place)}
 
 
 @dataclass(frozen=True, slots=True)

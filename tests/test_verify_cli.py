@@ -47,7 +47,9 @@ def rms_norm(x, weight, plan, eps=1e-6):
     h = x.float()
     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
 """
-SLOW = changed("h = x.float()", "h = x.float()\n        for _ in range(9999):\n            h @ h.new_ones(16, 9**6)")
+SLOW = changed(
+    "h = x.float()", "h = x.float()\n        for _ in range(9999):\n            h.ravel().repeat(6561).sort()"
+)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ class Module(nn.Module):
         super().__init__()
 def no(*args, **kwargs):
     return False
+def yes(*args, **kwargs):
+    return True
 ACTIVATIONS = {
     "silu": nn.functional.silu, "swish": nn.functional.silu, "gelu": nn.functional.gelu,
     "relu": nn.functional.relu, "sigmoid": nn.functional.sigmoid, "tanh": nn.functional.tanh,
@@ -38,7 +40,7 @@ def known(path: str) -> bool:
 def _instead(name: str) -> str:
     """What stands in for what is imported under this name, "" for the thing itself."""
     if _CHECK.match(name):
-        return "no"
+        return "yes" if name.strip("_") == "is_torch_available" else "no"
     return "ACTIVATIONS" if name == "ACT2FN" else "Module" if _MODULES.match(name) else ""
 
 

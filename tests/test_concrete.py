@@ -79,6 +79,21 @@ def test_a_name_that_is_asked_for_alone_has_the_value_of_the_whole_program(name:
         assert repr(interpreted(text, alone=True)) == repr((kind, value))
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["A = 1.0\nA = '{}'.format(2)\n", "A = 1.0\nA /= A['']\n", "A = [1]\nA[0] = '{}'.format(2)\nA.append(3)\n"],
+    ids=["by a call that isn't done", "by what raises", "by an item, and by a call after that"],
+)
+def test_a_name_that_could_not_be_bound_anew_has_no_older_value_the_next_time(text: str) -> None:
+    program = Program(text)
+    raised = []
+    for _ in range(3):
+        with pytest.raises((Unsupported, TypeError)) as caught:
+            program.value("A")
+        raised.append(str(caught.value))
+    assert len(set(raised)) == 1
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.usefixtures("torch_is_there")
 def test_a_hostile_program_is_refused(name: str) -> None:

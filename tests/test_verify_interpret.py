@@ -32,6 +32,9 @@ CASES = {
     "a sound norm matches": (NORM, "Norm.forward", None, MATCH, ""),
     "a name that the text doesn't have is skipped": (NORM, "Other.forward", None, SKIPPED, "a norm called"),
     "no Python is skipped": (NORM + "class", "Norm.forward", None, SKIPPED, "parses"),
+    "a factor that can't be worked out is not passed over, however often it is asked for": (
+        NORM.replace("* self.weight", "* self.weight * SCALE") + "\nSCALE = 2.0\nSCALE /= float('{}'.format(2))\n",
+        "Norm.forward", None, SKIPPED, "str.format"),
     "what is missing is named": (
         NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
     "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
@@ -57,6 +60,13 @@ def test_the_verdict_on_a_text(
     assert verdict.status == status, verdict.reason
     assert words in verdict.reason
     assert capsys.readouterr().out == ""
+
+
+def test_gradients_that_a_text_switches_off_are_on_again() -> None:
+    import torch
+
+    judge_text(NORM.replace("self.eps = eps", "self.eps = torch.set_grad_enabled(False) or eps"), "Norm.forward")
+    assert torch.is_grad_enabled()
 
 
 def test_nothing_of_the_text_is_executed(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from normlint.evaluate.concrete import trust
 from normlint.rules import analyse
 from normlint.text.source import Source, Unit
@@ -76,7 +78,8 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
     if job.needs:
         return _skipped(job.needs)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # an interpreted `print` says that there is one
+        # an interpreted `print` says that there is one; a text's `set_grad_enabled` ends with its norm
+        with contextlib.redirect_stdout(io.StringIO()), torch.enable_grad():
             subject = build.subject(job, names(job), device)
             found = judge.judge(subject, device=device, seed=seed, draws=job.sweep)
             if found.status != WRONG:

@@ -60,6 +60,7 @@ class Program:
         self.guarded = 0  # how many `try` with a handler for imports are around
         self._others: dict[str, Program | None] = {}
         self._done: set[Piece] = set()
+        self._failed: dict[Piece, Exception] = {}
         self._running: list[int] = []  # where the statements start that are being run
         self._stars: list[str] = STAR.findall(text)
         self._whole = False
@@ -113,6 +114,8 @@ class Program:
                 if piece in self._done and piece.span.start not in self._running and piece in self._direct(name):
                     raise Unsupported("a name that is bound again later")
                 return
+            if piece in self._failed:  # what it would have bound isn't known the next time either
+                raise self._failed[piece].with_traceback(None)
             if piece in self._done:
                 continue
             self._done.add(piece)
@@ -127,6 +130,9 @@ class Program:
                 self._advance(name, piece.span.start)
             with self.budget.deeper():
                 statements.execute(self.scope, self.module.block(piece))
+        except Exception as error:
+            self._failed[piece] = error
+            raise
         finally:
             self._running.pop()
             self.guarded = guarded

@@ -53,6 +53,32 @@ def _also_named(tree: Tree, span: Span) -> str:
     return tree.source(stmt.targets[-1])
 
 
+def given_back(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> str:
+    """A name whose value is edited, and that is returned beside the norm or kept in an attribute; nothing for most."""
+    for stmt in {stmt for edit in edits if (stmt := tree.around(edit.span, ast.Assign)) is not None}:
+        target, function = stmt.targets[0], tree.function(stmt)
+        if isinstance(target, ast.Name) and function is not None:
+            nodes = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == target.id)
+            reads = (n for n in nodes if isinstance(n.ctx, ast.Load) and tree.span(n).start >= tree.span(stmt).end)
+            if any(_is_kept(tree, n, norms) for n in reads):
+                return target.id
+    return ""
+
+
+def _is_kept(tree: Tree, node: ast.Name, norms: Collection[Span]) -> bool:
+    """It is part of what is returned beside something else, or what an attribute is given."""
+    part: ast.AST = node
+    for holder in tree.above(node):
+        if isinstance(holder, ast.stmt):
+            stored = isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Attribute)
+            return stored and part is node
+        if isinstance(holder, ast.Tuple | ast.List | ast.Dict) and isinstance(tree.parent(holder), ast.Return):
+            here = tree.span(part)
+            return not any(here.start <= norm.start < here.end for norm in norms)
+        part = holder
+    return False
+
+
 class Users:
     """The definitions of a text and where they are used."""
 

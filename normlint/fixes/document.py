@@ -22,6 +22,7 @@ from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
 
 Changes = dict[Any, Any]  # node → the new one, a function that makes it of the old one, or None: the statement goes
+_MOST: Final = 4_000_000  # pairs of tokens that are compared; beyond, the edit is one
 _TOKEN: Final = re.compile(r"\w+|\s|.", re.DOTALL)
 
 
@@ -247,6 +248,9 @@ def _smallest(before: str, after: str, start: int) -> Iterator[Edit]:
     for token in old:
         places.append(places[-1] + len(token))
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    if len(a) * len(b) > _MOST:
+        yield Edit(Span(places[head], places[len(old) - tail]), "".join(b))
+        return
     for word, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if word != "equal":
             yield Edit(Span(places[head + i], places[head + j]), "".join(b[k:m]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from normlint.fixes.callers import beside
+from normlint.fixes.callers import beside, given_back
 from normlint.fixes.together import together
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -56,9 +56,12 @@ class Mender:
         finally:
             NOW.reset(before)
         other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
-        if not other:
+        if other:
+            return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
+        kept = given_back(self._tree, fix.edits, [self._norms[number].span for number in finding.norms])
+        if not kept or fix.applicability is not Applicability.SAFE:
             return fix
-        return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
+        return Fix(f"{fix.message} (`{kept}` is handed on as well)", fix.edits, Applicability.UNSAFE)
 
     def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The one fix that all repairs are agreed on, also where the same lines stand again."""

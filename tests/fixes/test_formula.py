@@ -68,3 +68,15 @@ def test_an_l1_norm_becomes_an_l2_norm_and_its_count_a_root() -> None:
     assert done.text == before.replace("p=1", "p=2").replace("h.shape[-1]", "h.shape[-1] ** 0.5")
     assert [made.code for made in done.made] == ["NRM403", "NRM104"]
     assert done.left == ()
+
+
+MEAN = "ms = h.abs().mean(-1, keepdim=True)"
+SCALED = "(h * torch.rsqrt(ms + self.eps)) * self.weight"
+HANDED_ON = {"a second output": (MEAN, f"{SCALED}, ms + 1"), "an attribute": (f"{MEAN}\nself.last = ms", SCALED)}
+
+
+@pytest.mark.parametrize(("lines", "returned"), HANDED_ON.values(), ids=HANDED_ON)
+def test_a_fix_of_a_value_that_is_handed_on_is_unsafe(lines: str, returned: str) -> None:
+    done = mended(norm(f"{lines}\nreturn {returned}"))
+    assert {made.fix.applicability for made in done.made} == {Applicability.UNSAFE}
+    assert all("handed on" in made.fix.message for made in done.made)

@@ -143,3 +143,22 @@ def test_a_pixel_norm_is_listed_and_not_judged(name: str, judged: bool) -> None:
 )
 def test_arrays_of_another_library_are_not_judged(text: str) -> None:
     assert norms(text) == ()
+
+
+def test_a_unit_vector_is_listed_where_a_sum_of_it_meets_what_a_layer_makes() -> None:
+    text = """
+class Attention(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.q, self.k, self.out = nn.Linear(dim, dim), nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.g = nn.Parameter(torch.ones(dim, 1))
+
+    def forward(self, x):
+        query, key = self.q(x), self.k(x)
+        weights = F.normalize(query @ self.g, dim=1)
+        pooled = torch.sum(weights * query, dim=1).unsqueeze(1)
+        return self.out(pooled * key) + query
+"""
+    assert [
+        norm.kind for norm in norms("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" + text)
+    ] == ["l2"]

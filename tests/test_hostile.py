@@ -51,7 +51,7 @@ def test_a_hostile_text_ends_in_order(one: Hostile, modules: list[Module]) -> No
     report = check_bytes(one.name, one.data, Demand())
     assert [error for error in report.errors if error.message.startswith("internal error")] == []
     assert len(report.norms) <= one.data.count(b"\n") + one.data.count(b";") + one.data.count(b",") + 8
-    assert len(modules) < 200
+    assert len(modules) < 300  # each fix is read again once, in its own block
 
 
 LARGE = {

@@ -14,7 +14,7 @@ from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.names import intent, summary_intent
-from normlint.norm.norm import Owner
+from normlint.norm.norm import HALF, Owner
 from normlint.text.finding import Span
 
 _FIRST = ("ones", "zeros", "full", "empty")  # what a gain or bias holds at first
@@ -140,7 +140,7 @@ def can_be_undone(values: Iterable[Value]) -> bool:
 
 def undoes(mono: Mono) -> bool:
     """A deviation is multiplied with what a layer made of something: a norm of the way in is undone on the way out."""
-    deviations = [f for f in mono.factors if f.power > 0 and any(stats_of(Mono(1.0, (f,))))]
+    deviations = [f for f in mono.factors if f.power == HALF and any(stats_of(Mono(1.0, (f,))))]
     return bool(deviations) and any(isinstance(f.atom, Apply) and f.atom.data and f.power > 0 for f in mono.factors)
 
 

@@ -114,7 +114,8 @@ async def aside(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]]) -
 
 def _run(report: Report, options: Options) -> Ran:
     try:
-        with Verifier(options.device, options.verify_timeout, 1) as verifier, _known(verifier):
+        verifier = Verifier(options.device, options.verify_timeout, 1)
+        with _known(verifier), verifier:  # known until it is closed, so that a server that ends waits for that
             verified = Bench(verifier).verified(report)
     except TorchMissingError:
         return Ran(NO_TORCH)

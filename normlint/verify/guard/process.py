@@ -49,6 +49,7 @@ class Process:
 
     def __init__(self, settings: dict[str, Any], *, own_world: bool = True) -> None:
         self._settings, self._own_world = settings, own_world
+        self.closed = False
         self._place = tempfile.mkdtemp(prefix="normlint-")
         try:
             self._start()
@@ -96,13 +97,18 @@ class Process:
     def restart(self) -> int:
         """End the worker, start another; the exit status of the first, as `Popen` gives it."""
         code = self._end()
+        if self.closed:
+            raise VerifierError("the verifier was ended")
         self._start()
         return code
 
     def close(self) -> None:
-        """End the worker and remove its directory."""
-        self._end()
-        shutil.rmtree(self._place, ignore_errors=True)
+        """End the worker and remove its directory, also where another thread is doing the same."""
+        self.closed = True
+        try:
+            self._end()
+        finally:
+            shutil.rmtree(self._place, ignore_errors=True)
 
     def _end(self) -> int:
         """A worker ends when its input does, and ends its children first; if it doesn't, it is killed."""

@@ -104,14 +104,6 @@ def written(value: Fraction) -> cst.BaseExpression:
     return cst.parse_expression(str(value.numerator) if value.denominator == 1 else repr(float(value)))
 
 
-def renamed(call: cst.Call, name: str) -> cst.Call:
-    """The call of another function or method, in place as the old one was."""
-    name += "_" * (called(call).endswith("_") and name in POWERS)
-    part = "attr" if isinstance(call.func, cst.Attribute) else ""
-    func = call.func.with_changes(attr=cst.Name(name)) if part else cst.Name(name)
-    return call.with_changes(func=func)
-
-
 class Style:
     """How a text spells what fixes put into it."""
 

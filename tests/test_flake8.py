@@ -386,3 +386,39 @@ def test_comments_mean_to_both_the_same(seeds: Path) -> None:
     assert flake8("a.py", cwd=seeds) == ""
     assert command_lines(seeds, "a.py") == []
     assert "NRM101" in flake8("--disable-noqa", "a.py", cwd=seeds)
+
+
+TWICE = """\
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h.type_as(x) * self.weight * self.weight
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_only_interpreting_shows_is_reported_where_it_is_asked_for(jobs: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="norms are interpreted with torch")
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text(TWICE, encoding="utf-8")
+    command = [sys.executable, "-m", "flake8", "--isolated", "--select=NRM", f"--jobs={jobs}"]
+
+    def told(*more: str) -> str:
+        return subprocess.run(
+            [*command, *more], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        ).stdout
+
+    assert told() == ""
+    lines = told("--normlint-verify").splitlines()
+    assert [line.split(": ")[1].split()[0] for line in lines] == ["NRM901", "NRM901"]
+    assert {line.split(":")[0] for line in lines} == {"./a.py", "./b.py"}

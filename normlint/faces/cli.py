@@ -14,7 +14,7 @@ from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.engine.settings import ConfigError, Configs, Settings
 from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended, prepare_streams
-from normlint.faces.options import IMPORT, adjuster, parse
+from normlint.faces.options import IMPORT, INTERPRET, adjuster, parse
 from normlint.faces.progress import watched
 from normlint.faces.targets import STDIN, Targets, discovered, targets
 
@@ -66,6 +66,8 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
+    if options.verify is None and not options.report and configs.of_directory(os.getcwd()).verify:
+        options.verify = _configured()
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
         return _mend(options, configs, accepted)
@@ -111,6 +113,16 @@ def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> 
 
 def _status(options: Namespace, found: bool) -> int:
     return FOUND if found and not options.exit_zero else CLEAN
+
+
+def _configured() -> str | None:
+    """How `verify = true` verifies: not at all where it can't, since a project is also linted without PyTorch."""
+    from importlib.util import find_spec
+
+    if find_spec("torch"):
+        return INTERPRET
+    sys.stderr.write("normlint: verify = true needs PyTorch, which is not installed: norms are only read\n")
+    return None
 
 
 def _accepted(file: str | None) -> Acceptance | None:

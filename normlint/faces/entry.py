@@ -76,8 +76,9 @@ def _asked(given: list[str]) -> tuple[list[str], str | None] | None:
 def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     configs = Configs(fixed=Settings(os.getcwd()) if "--isolated" in given else None)
     found = discover(paths or [os.curdir], configs)
-    shown = configs.of_directory(os.getcwd()).output_format
-    plain = not found.errors and not configs.errors and shown in ("full", "concise")
+    settings = configs.of_directory(os.getcwd())
+    shown = settings.output_format
+    plain = not (found.errors or configs.errors or settings.verify) and shown in ("full", "concise")
     cache = None
     cached = "--no-cache" not in given
     known = _known(found, configs, None) if plain and (len(found.paths) <= _FEW or not cached) else None

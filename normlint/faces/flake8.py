@@ -6,6 +6,7 @@ import argparse
 import ast
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
     from normlint.engine.answers import Answer, Answers
+    from normlint.engine.report import Report
+    from normlint.verify.guard.run import Verifier
 
 OPTIONS = ("select", "ignore", "extend_select")
 
@@ -29,6 +32,7 @@ class Plugin:
     version = __version__
     demand: ClassVar[Demand] = Demand(noqa=True, fixes=False)
     remembers: ClassVar[bool] = True
+    verifies: ClassVar[bool] = False
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         del tree  # asked for so that flake8 calls the plugin once, for files that parse
@@ -55,6 +59,13 @@ class Plugin:
             help="remember nothing of what was found",
         )
 
+        manager.add_option(
+            "--normlint-verify",
+            action="store_true",
+            parse_from_config=True,
+            help="also interpret norms with tensors, where PyTorch is installed, and report what only that shows",
+        )
+
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Read them; a wrong code ends flake8 as one of its own wrong options does."""
@@ -71,7 +82,9 @@ class Plugin:
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
         # flake8 applies these comments too; here they are so that case and commas mean what they mean to us.
         cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
-        cls.remembers = not getattr(options, "normlint_no_cache", False)
+        cls.verifies = bool(getattr(options, "normlint_verify", False) and find_spec("torch"))
+        # a verdict depends on the files of the same package, too
+        cls.remembers = not getattr(options, "normlint_no_cache", False) and not cls.verifies
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
@@ -83,10 +96,30 @@ class Plugin:
 
     def _found(self) -> Answer | None:
         """None: the analysis failed."""
-        report = check_checked_text(self.filename, self.text, self.demand)
+        report = self._verified() if self.verifies else check_checked_text(self.filename, self.text, self.demand)
         if report.errors:
             return None
         return [(one.start.line, one.start.column - 1, f"{one.code} {one.message}") for one in report.findings]
+
+    def _verified(self) -> Report:
+        """With what interpreting shows; only with what reading does where no norm could be interpreted."""
+        from normlint.faces.verifying import preparing, verified
+        from normlint.verify.guard.process import VerifierError
+
+        report = check_checked_text(self.filename, self.text, preparing(self.demand))
+        jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
+        try:
+            return verified(report, _verifier().verdicts(jobs), "") if jobs else report
+        except VerifierError:
+            return report
+
+
+@cache
+def _verifier() -> Verifier:
+    """One for each process of flake8, which ends with it."""
+    from normlint.verify.guard.run import Verifier
+
+    return Verifier(workers=1)
 
 
 @cache

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
+from normlint.engine.cache import VARIABLE, Cache, digest_of
 from normlint.engine.linter import Demand, check_checked_text
 from normlint.engine.selection import Selection, checked_codes
 from normlint.engine.settings import ConfigError
 from normlint.engine.sift import passes
+from normlint.engine.stored import restored, stored
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
-    from normlint.engine.answers import Answer, Answers
     from normlint.engine.report import Report
     from normlint.verify.guard.run import Verifier
 
@@ -89,17 +92,25 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
         if passes(self.text):
-            answers = _answers() if self.remembers else None
-            found = answers.answer(self.text, self.demand.key, self._found) if answers else self._found()
-            for line, column, told in found or ():
-                yield line, column, told, type(self)
+            for one in self._report().findings:
+                yield one.start.line, one.start.column - 1, f"{one.code} {one.message}", type(self)
 
-    def _found(self) -> Answer | None:
-        """None: the analysis failed."""
-        report = self._verified() if self.verifies else check_checked_text(self.filename, self.text, self.demand)
-        if report.errors:
-            return None
-        return [(one.start.line, one.start.column - 1, f"{one.code} {one.message}") for one in report.findings]
+    def _report(self) -> Report:
+        """What is known of the text, else what is found in it, which is remembered unless the analysis failed."""
+        if self.verifies:
+            return self._verified()
+        cache = _cache() if self.remembers else None
+        if cache is None:
+            return check_checked_text(self.filename, self.text, self.demand)
+        digest = digest_of(self.text.encode("utf-8", "surrogatepass"))
+        known = cache.found(digest, self.demand.key)
+        report = None if known is None else restored(self.filename, known)
+        if report is None:
+            report = check_checked_text(self.filename, self.text, self.demand)
+            if not report.errors:
+                cache.learn(digest, self.demand.key, stored(replace(report, norms=(), unread=())))
+                cache.save()
+        return report
 
     def _verified(self) -> Report:
         """With what interpreting shows; only with what reading does where no norm could be interpreted."""
@@ -123,10 +134,17 @@ def _verifier() -> Verifier:
 
 
 @cache
-def _answers() -> Answers | None:
-    from normlint.engine.answers import answers_of_user
+def _cache() -> Cache | None:
+    """Where `NORMLINT_CACHE_DIR` says, else among the user's caches, as the platform has them; None if nowhere."""
+    from platformdirs import user_cache_dir
 
-    return answers_of_user()
+    given = os.environ.get(VARIABLE)
+    try:
+        if not given and not os.path.isdir(os.path.expanduser("~")):
+            return None
+        return Cache(os.path.abspath(given or user_cache_dir("normlint", appauthor=False)))
+    except (OSError, RuntimeError):  # the latter: somebody without a home
+        return None
 
 
 def _flat(value: str | Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from normlint.norm.owner import is_eps
 from normlint.text.finding import Span
 from normlint.verify.job import Job, Meaning
 from normlint.verify.program.place import FUNCTIONS, Found, Given, class_in, given, last_name, product_of, steps_before
-from normlint.verify.program.surroundings import FUNCTION, Surroundings
+from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds
 
 _SIZES: Final = re.compile(
     r"(?:n_?|num_)?(?:d|dim|dims|size|width|channels|features|hidden|hidden_size|hidden_dim|d_model|model_dim|head_dim"
@@ -62,6 +62,8 @@ def _job(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     held = given(around, found, steps, norm.main)
     if held is None:
         raise CannotCutError("the expression that is normalised")
+    if meant.of_sum and norm.kind != "l2" and not holds(found.product.span, norm.span):
+        raise CannotCutError("lines that go as far as the count of its features")
     lines = _Lines(around, found, held, meant)
     lines.take(steps)
     program = lines.written()
@@ -71,7 +73,7 @@ def _job(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     halves = meant.halves and (lines.mention(_WIDER) or not norm.main.statistic.square.wide)
     layout = {} if lines.mention(_MOVES) else _layout(norm.main)
     renamed = replace(meant, gain=lines.gain, shift=lines.shift, halves=halves, **layout)
-    return around.job(Job(norm.qualname, renamed, program, FUNCTION, input=lines.input), names)
+    return around.job(Job(norm.qualname, renamed, program, FUNCTION, input=lines.input, cut=True), names)
 
 
 def _layout(c: Computation) -> dict[str, Any]:

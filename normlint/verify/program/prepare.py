@@ -20,7 +20,7 @@ from normlint.verify.job import Job, Meaning
 from normlint.verify.program.lines import free, lines_of
 from normlint.verify.program.meaning import along_features, meaning, open_question
 from normlint.verify.program.place import function_in, input_name, product_of
-from normlint.verify.program.surroundings import FUNCTION, Surroundings, surroundings
+from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
 _TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -52,7 +52,8 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs=unclear)
     claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
-        return _job(_File(surroundings(source, unit), norm), meant).claiming(claims)
+        job = _job(_File(surroundings(source, unit), norm), meant)
+        return job.claiming(claims, folded=any(move[0] == "view" for move in norm.main.statistic.layout))
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
     except SyntaxError:
@@ -99,7 +100,7 @@ def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
 def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:
     """Where the function that holds the norm stands now: of those with its name the one with its number."""
     was, now = (around.functions(norm.qualname.rpartition(".")[2]) for around in (before, after))
-    held = [at for at, n in enumerate(was) if _holds(n.span, norm.span)]
+    held = [at for at, n in enumerate(was) if holds(n.span, norm.span)]
     return now[held[-1]].span if held and len(was) == len(now) else None
 
 
@@ -178,7 +179,7 @@ def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
         same = [one for one in definitions(block) if one.name == name]
         if not same:
             return []
-        found.append(next((one for one in same if _holds(one.span, file.norm.span)), same[-1]))
+        found.append(next((one for one in same if holds(one.span, file.norm.span)), same[-1]))
         block = found[-1].body
     return found
 
@@ -207,10 +208,6 @@ def _lifted(file: _File, node: s.Class | s.Function) -> str:
     text = file.around.text
     start = text.rfind("\n", 0, node.span.start) + 1
     return textwrap.dedent(text[start : node.span.end])
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 # --- whether it is the norm ------------------------------------------------------------------------------------------

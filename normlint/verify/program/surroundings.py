@@ -53,10 +53,10 @@ class Surroundings:
 
     def chain(self, span: Span) -> Chain:
         """The nodes that hold a stretch of the text, the outermost first, the last one the innermost."""
-        held = (piece for piece in self._module.pieces if _holds(piece.span, span))
+        held = (piece for piece in self._module.pieces if holds(piece.span, span))
         below: Iterator[s.Node] = (stmt for piece in held for stmt in self._module.block(piece))
         found: list[s.Node] = []
-        while (inner := next((node for node in below if _holds(node.span, span)), None)) is not None:
+        while (inner := next((node for node in below if holds(node.span, span)), None)) is not None:
             found.append(inner)
             below = children(inner)
         return tuple(found)
@@ -122,7 +122,8 @@ def surroundings(source: Source, unit: Unit) -> Surroundings:
     return Surroundings(unit.text, os.path.abspath(source.path) if has_file else "", unit.snippet)
 
 
-def _holds(outer: Span, inner: Span) -> bool:
+def holds(outer: Span, inner: Span) -> bool:
+    """Whether one stretch lies in another."""
     return outer.start <= inner.start and inner.end <= outer.end
 
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from normlint.rules import analyse
-from normlint.text.verdict import MATCH, SKIPPED, WRONG
+from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
 from normlint.verify.interpret import judge_text
 from normlint.verify.job import Meaning
 
@@ -164,3 +164,32 @@ def test_groups_that_cannot_be_known_are_not_called_wrong() -> None:
 def test_a_unit_vector_that_claims_to_be_one_is_judged() -> None:
     assert judge_text(UNIT.format(name="l2_norm", operator="/="), "l2_norm").status == WRONG
     assert judge_text(DOUBLED, "Norm.forward").status == WRONG
+
+
+RAISING = """
+class Odd(Exception):
+    pass
+
+""" + NORM.replace("h = x", "if self.eps: raise Odd('of its own')\n        h = x")
+
+
+def test_an_exception_of_the_text_is_what_the_norm_needs() -> None:
+    assert "needs a norm that can be built (Odd: of its own)" in judge_text(RAISING, "Norm.forward").reason
+
+
+def test_an_exception_of_ours_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("normlint.verify.bench.judge._settled", lambda _: {}["nothing"])
+    found = judge_text(NORM, "Norm.forward")
+    assert found.status == SKIPPED
+    assert found.reason.startswith(f"{INTERNAL}: KeyError: 'nothing' in ")
+
+
+def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    from normlint.engine.linter import Demand
+    from normlint.engine.run import check_all
+    from normlint.faces.verifying import preparing, verified
+
+    (tmp_path / "a.py").write_text(NORM)
+    (report,) = check_all([(str(tmp_path / "a.py"), preparing(Demand()))], 1)
+    (note,) = verified(report, [(0, Verdict(SKIPPED, f"{INTERNAL}: KeyError"))], "2").notes
+    assert (note.line, note.message, note.internal) == (12, f"Norm.forward: {INTERNAL}: KeyError", True)

@@ -178,10 +178,10 @@ def test_an_exception_of_the_text_is_what_the_norm_needs() -> None:
 
 
 def test_an_exception_of_ours_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("normlint.verify.bench.judge._settled", lambda _: {}["nothing"])
+    monkeypatch.setattr("normlint.verify.bench.judge._settled", None)
     found = judge_text(NORM, "Norm.forward")
     assert found.status == SKIPPED
-    assert found.reason.startswith(f"{INTERNAL}: KeyError: 'nothing' in ")
+    assert found.reason.startswith(f"{INTERNAL}: TypeError: 'NoneType' object is not callable in judge, line ")
 
 
 def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:

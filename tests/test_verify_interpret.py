@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from normlint.text.verdict import MATCH, SKIPPED, WRONG
+from normlint.rules import analyse
+from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
 from normlint.verify.interpret import judge_text
 from normlint.verify.job import Meaning
 
@@ -110,6 +111,85 @@ def test_nobody_is_called_wrong_for_what_was_not_promised(text: str, name: str, 
     assert needs in verdict.reason
 
 
+GROUPED = NORM.replace("self.eps = eps", "self.eps = eps; self.g = 4").replace(
+    "h = x.float()", "h = x.float().view(*x.shape[:-1], self.g, -1)"
+).replace("+ self.eps)).to(x.dtype)", "+ self.eps)).view(x.shape).to(x.dtype)")  # fmt: skip
+FIXED = NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.pow(2).sum(-1, keepdim=True) / 64")
+SIZED = {
+    "how many groups there are stands in the constructor": GROUPED,
+    "how many groups there are stands in the constructor, which is of a matrix": GROUPED.replace(
+        "*x.shape[:-1], self.g", "x.shape[0], self.g"),
+    "the width stands in the text": FIXED,
+    "the width stands in the text, and for the gain": FIXED.replace("torch.ones(dim)", "torch.ones(64)"),
+    "the width has a name": FIXED.replace("64", "WIDTH") + "\nWIDTH = 64\n",
+    "a function's width stands in the text": """
+import torch
+
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).sum(-1, keepdim=True) / 64 + eps)).to(x.dtype) * weight
+""",
+    "a base class takes further arguments": """
+import torch.nn.functional as F
+from torch import nn
+
+class Norm(nn.LayerNorm):
+    def __init__(self, birch, eps=1e-6, **more):
+        super().__init__(birch, eps=eps, **more)
+
+    def forward(self, x):
+        x = x.permute(0, 2, 3, 1)
+        x = F.layer_norm(x.float(), self.normalized_shape, self.weight, self.bias, self.eps).to(x.dtype)
+        return x.permute(0, 3, 1, 2)
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SIZED.values(), ids=SIZED)
+def test_sizes_are_what_the_text_says(text: str) -> None:
+    (name,) = {norm.qualname for norm in analyse(text).norms}
+    verdict = judge_text(text, name)
+    assert verdict.status == MATCH, verdict.reason
+
+
+def test_a_wrong_norm_of_a_width_in_the_text_is_wrong() -> None:
+    assert judge_text(FIXED.replace("rsqrt", "sqrt"), "Norm.forward").status == WRONG
+
+
+def test_groups_that_cannot_be_known_are_not_called_wrong() -> None:
+    text = GROUPED.replace("self.g = 4", "self.g = 4; self.weight = nn.Parameter(torch.ones(1, dim, 1))")
+    assert judge_text(text, "Norm.forward").status != WRONG
+
+
 def test_a_unit_vector_that_claims_to_be_one_is_judged() -> None:
     assert judge_text(UNIT.format(name="l2_norm", operator="/="), "l2_norm").status == WRONG
     assert judge_text(DOUBLED, "Norm.forward").status == WRONG
+
+
+RAISING = """
+class Odd(Exception):
+    pass
+
+""" + NORM.replace("h = x", "if self.eps: raise Odd('of its own')\n        h = x")
+
+
+def test_an_exception_of_the_text_is_what_the_norm_needs() -> None:
+    assert "needs a norm that can be built (Odd: of its own)" in judge_text(RAISING, "Norm.forward").reason
+
+
+def test_an_exception_of_ours_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("normlint.verify.bench.judge._settled", None)
+    found = judge_text(NORM, "Norm.forward")
+    assert found.status == SKIPPED
+    assert found.reason.startswith(f"{INTERNAL}: TypeError: 'NoneType' object is not callable in judge, line ")
+
+
+def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    from normlint.engine.linter import Demand
+    from normlint.engine.run import check_all
+    from normlint.faces.verifying import preparing, verified
+
+    (tmp_path / "a.py").write_text(NORM)
+    (report,) = check_all([(str(tmp_path / "a.py"), preparing(Demand()))], 1)
+    (note,) = verified(report, [(0, Verdict(SKIPPED, f"{INTERNAL}: KeyError"))], "2").notes
+    assert (note.line, note.message, note.internal) == (12, f"Norm.forward: {INTERNAL}: KeyError", True)

@@ -34,6 +34,20 @@ _BELOW = {
 }
 
 
+def below(node: s.Node) -> tuple[object, ...]:
+    """What a node holds, in the order of the text: nodes, and tuples of them."""
+    return tuple(getattr(node, name) for name in reversed(_BELOW[type(node)]))
+
+
+def children(holder: s.Node | tuple[object, ...]) -> Iterator[s.Node]:
+    """The nodes right below one, in the order of the text."""
+    for part in below(holder) if isinstance(holder, s.Node) else holder:
+        if isinstance(part, s.Node):
+            yield part
+        elif isinstance(part, tuple) and not isinstance(part, Span):
+            yield from children(part)
+
+
 def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
     """The blocks of a compound statement that share its scope."""
     match stmt:

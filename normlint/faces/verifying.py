@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from normlint.engine.linter import Demand
-from normlint.engine.report import Diagnostic, ListedNorm, Report
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.settings import ConfigError
 from normlint.engine.wish import Wish
 from normlint.faces.progress import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
-from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
+from normlint.text.verdict import INTERNAL, MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare, prepare_rewritten, prepare_to_execute
@@ -82,7 +82,14 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
     new = (finding for norm in norms for finding in _runtime_findings(norm))
     order = {path: at for at, path in enumerate(dict.fromkeys(norm.path for norm in norms))}
     findings = sorted((*known, *new), key=lambda one: (order[one.path], _place(one)))
-    return replace(report, findings=tuple(findings), norms=norms, torch=torch)
+    notes = (note for norm in norms for note in _mistakes(norm))
+    return replace(report, findings=tuple(findings), norms=norms, torch=torch, notes=(*report.notes, *notes))
+
+
+def _mistakes(norm: ListedNorm) -> Iterator[Failure]:
+    """What is told of a norm on which the verifier itself failed."""
+    if norm.verdict is not None and norm.verdict.reason.startswith(INTERNAL):
+        yield Failure(norm.path, norm.place.line, f"{norm.qualname}: {norm.verdict.reason}", internal=True)
 
 
 def _in_one_line(verdict: Verdict) -> Verdict:

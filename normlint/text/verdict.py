@@ -13,6 +13,7 @@ MATCH: Final = "match"
 PRECISION: Final = "precision"
 WRONG: Final = "wrong"
 SKIPPED: Final = "skipped"
+INTERNAL: Final = "internal error of normlint"  # begins the reason of what is skipped for a mistake of ours
 
 
 @dataclass(frozen=True, slots=True)

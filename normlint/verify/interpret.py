@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import torch
 
+import normlint
+from normlint.evaluate import concrete
 from normlint.evaluate.concrete import trust
 from normlint.rules import analyse
 from normlint.text.source import Source, Unit
-from normlint.text.verdict import SKIPPED, WRONG, Verdict
+from normlint.text.verdict import INTERNAL, SKIPPED, WRONG, Verdict
 from normlint.verify.assembly import build
 from normlint.verify.assembly.config import Config
 from normlint.verify.assembly.instance import first_line, missing
 from normlint.verify.bench import judge
+from normlint.verify.bench.bench import LeftOutError, RaisedError
 from normlint.verify.job import Job, Meaning
 from normlint.verify.program.files import finder
 from normlint.verify.program.prepare import prepare
 from normlint.verify.program.stand_ins import Stood
 from normlint.verify.subject import CannotBuildError
+
+_INTERPRETER: Final = os.path.dirname(concrete.__file__)
+_KNOWN: Final = (os.path.dirname(normlint.__file__), os.path.dirname(torch.__file__))
 
 trust(Config)
 
@@ -65,7 +73,7 @@ def interpreted(job: Job) -> dict[str, Any]:
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
     """The job's verdict; that of its spare where it has none itself. `names`: what makes the job's entry."""
     first = _as_claimed(job, _judged(job, device, seed, names))
-    if first.status != SKIPPED or job.spare is None:
+    if first.status != SKIPPED or job.spare is None or first.reason.startswith(INTERNAL):
         return first
     second = judged(job.spare, device=device, seed=seed, names=names)
     if second.status == SKIPPED:
@@ -90,8 +98,18 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
         return _skipped(str(error))
     except (MemoryError, RecursionError) as error:
         return _skipped(f"less of the machine ({type(error).__name__})")
+    except (RaisedError, LeftOutError) as error:
+        return _skipped(f"a norm that can be built ({error})")
     except Exception as error:  # noqa: BLE001 - a text may raise exceptions of its own
+        frames = traceback.extract_tb(error.__traceback__)
+        if not any(map(_is_of_the_text, frames)):
+            return Verdict(SKIPPED, f"{INTERNAL}: {first_line(error)} in {frames[-1].name}, line {frames[-1].lineno}")
         return _skipped(missing(error) or f"a norm that can be built ({first_line(error)})")
+
+
+def _is_of_the_text(frame: traceback.FrameSummary) -> bool:
+    """It interprets the text, or stands in a module that was imported: neither ours nor torch's."""
+    return frame.filename.startswith(_INTERPRETER) or not frame.filename.startswith(_KNOWN)
 
 
 def _as_claimed(job: Job, verdict: Verdict) -> Verdict:

@@ -51,10 +51,10 @@ class Job:
     ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
     `axis`: the one that must be told the axis, since its default is all. `module`: the file to import and execute in
     place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `more`: on some paths
-    the definition does more than the norm. `claims`: a name or a gain says that a norm is meant; else it isn't called
-    wrong. `needs`: why it can't be built, in words that follow "needs"; then there is no program. `spare`: what to
-    verify where this can't be built (the norm's own lines instead of its class). `sweep`: besides the verdict, measure
-    what a report draws.
+    the definition does more than the norm. `cut`: these are lines out of a function. `folded`: what is reduced was
+    reshaped before. `claims`: a name or a gain says that a norm is meant; else it isn't called wrong. `needs`: why it
+    can't be built, in words that follow "needs"; then there is no program. `spare`: what to verify where this can't be
+    built (the norm's own lines instead of its class). `sweep`: besides the verdict, measure what a report draws.
     """
 
     qualname: str
@@ -67,6 +67,8 @@ class Job:
     path: str = ""
     module: str = ""
     more: bool = False
+    cut: bool = False
+    folded: bool = False
     claims: bool = True
     needs: str = ""
     spare: Job | None = None
@@ -77,9 +79,10 @@ class Job:
         """The same job with all that a report draws."""
         return replace(self, sweep=True, spare=self.spare and self.spare.swept)
 
-    def claiming(self, claims: bool) -> Job:
-        """The same, of a norm that claims to be one or doesn't."""
-        return replace(self, claims=claims, spare=self.spare and self.spare.claiming(claims))
+    def claiming(self, claims: bool, *, folded: bool) -> Job:
+        """The same, of a norm that claims to be one or doesn't, and whose features are folded or aren't."""
+        spare = self.spare and self.spare.claiming(claims, folded=folded)
+        return replace(self, claims=claims, folded=folded, spare=spare)
 
     def meaning_as(self, meant: Meaning) -> Job:
         """The same norm, held to something else; where its gain and shift are, its own text tells."""

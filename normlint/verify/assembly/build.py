@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,10 @@ from normlint.verify.names import GAINS
 from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
+LARGEST: Final = 8192  # features
+MOST_GROUPS: Final = 32
+MOST_NUMBERS: Final = 4  # that are tried
+_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?![\w.])")
 
 
 @dataclass(slots=True)
@@ -35,17 +40,21 @@ class Built:
     ranks: tuple[int, ...]
     takes_eps: bool
     agrees: bool  # it computes what was meant, where all of several axes are of one length
-    more: bool  # on some paths the definition does more than the norm
+    job: Job
     elsewhere: Callable[[], bool]  # whether it does so along another axis
 
     def doubt(self, *, values: bool) -> str:
         """What it would need if what it raises, or its shape or `values`, were our own doing."""
-        if self.more and not self.agrees:
+        if self.job.more and not self.agrees:
             return "the norm alone: on some paths more is done with it"
+        if self.job.folded and not self.agrees:
+            return "the groups that its features fall into"
         if values:
             return ""
         if self.agrees:
             return "an input of another shape"
+        if self.job.cut:
+            return "what stands around its lines"
         return "the axis that its features lie on" if self.elsewhere() else ""
 
     def make(
@@ -98,28 +107,55 @@ def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
     def make(layout: Layout, d: int, dtype: torch.dtype, where: str, eps: float | None) -> Live:  # noqa: ARG001
         return replace(live, dtype=dtype, device=where)
 
-    def searched(job: Job) -> Search:
+    def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
         search = Search(job, device)
-        search.over(iter([make]))
+        search.over(iter([make]), width, **layout_with)
         return search
 
-    return _built(job, searched(job), None, searched)
+    return _built(job, *_sized(job, searched, searched(job)), searched)
 
 
 def _of_class(job: Job, cls: type, device: str) -> Built:
-    search, sizes = _searched(job, cls, device), None
+    def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
+        search = Search(job, device)
+        ways = constructions(cls, job.meaning.axes, job.program)
+        search.over((_class_maker(job, way) for way in ways), width, **layout_with)
+        return search
+
+    search, sizes = searched(job), None
     if not search.done and (width := _fixed_width(search, job, device)):
-        other = _searched(job, cls, device, width=width)
+        other = searched(job, width)
         if other.best is not None and (search.best is None or other.best.error < search.best.error):
             search, sizes = other, (width,)
     if not sizes and not search.done and job.meaning.axes in (None, (-1,)):
         # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
-        other = _searched(job, cls, device, **({"headed": True} if search.best is None else {"groups": 2}))
+        other = searched(job, **({"headed": True} if search.best is None else {"groups": 2}))
         search = other if other.done else search
-    built = _built(job, search, sizes, lambda other: _searched(other, cls, device))
+    built = _built(job, *(_sized(job, searched, search) if sizes is None else (search, sizes)), searched)
     if unused := _unused_gain(built, job, device):
         return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)
     return built
+
+
+def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[Search, tuple[int, ...] | None]:
+    """Where nothing agrees, with the sizes that the text has as numbers: of all features, or how many groups."""
+    if search.done or job.meaning.axes not in (None, (-1,)):
+        return search, None
+    for number in _numbers(job.program):
+        fixed = searched(job, number)
+        if fixed.done:
+            return fixed, (number,)
+        grouped = searched(job, groups=number) if number <= MOST_GROUPS else fixed
+        if grouped.done:
+            return grouped, None
+    return search, None
+
+
+def _numbers(program: str) -> list[int]:
+    """The numbers in a text that may be sizes, or the roots of them; the largest first."""
+    found = {float(number) for number in _NUMBER.findall(program)}
+    whole = {int(n) for n in found if n.is_integer()} | {int(n * n) for n in found if n > 1 and (n * n).is_integer()}
+    return sorted((n for n in whole if 2 < n <= LARGEST), reverse=True)[:MOST_NUMBERS]
 
 
 def _unused_gain(built: Built, job: Job, device: str) -> str:
@@ -142,13 +178,6 @@ def _unused_gain(built: Built, job: Job, device: str) -> str:
             return ""
 
 
-def _searched(job: Job, cls: type, device: str, width: int = WIDTH, **layout_with: Any) -> Search:
-    search = Search(job, device)
-    ways = constructions(cls, job.meaning.axes, job.program)
-    search.over((_class_maker(job, way) for way in ways), width, **layout_with)
-    return search
-
-
 def _class_maker(job: Job, way: Construction) -> Make:
     def make(layout: Layout, d: int, dtype: torch.dtype, device: str, eps: float | None) -> Live:
         return of_class(job, way, layout.size(d, eps), dtype, device)
@@ -164,18 +193,18 @@ def _fixed_width(search: Search, job: Job, device: str) -> int | None:
     return None if gain is None or gain.numel() in (1, WIDTH) else gain.numel()
 
 
-def _along_another(job: Job, searched: Callable[[Job], Search]) -> bool:
+def _along_another(job: Job, searched: Callable[..., Search]) -> bool:
     """Whether it is the norm that is meant, but along another axis than was read."""
     axes = [(axis,) for axis in AXES if (axis,) != job.meaning.axes]
     meanings = (replace(job.meaning, axes=one, rank=None) for one in axes)
     return any(searched(replace(job, meaning=meant)).done for meant in meanings)
 
 
-def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Callable[[Job], Search]) -> Built:
+def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Callable[..., Search]) -> Built:
     plan = search.plan()
     width = WIDTH if sizes is None else sizes[0]
     live = plan.make(plan.call.layout, width, torch.float32, search.device, None)
     takes_eps = live.takes_eps or plan.call.takes("eps")
     agrees = search.done and search.rank > 1
     elsewhere = partial(_along_another, job, searched)
-    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, job.more, elsewhere)
+    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, job, elsewhere)

@@ -75,7 +75,8 @@ def constructions(cls: type, axes: tuple[int, ...] | None, program: str) -> Iter
     levels = parameters(cls)
     own = levels[0] if levels else {}
     everything = {name: p for level in reversed(levels) for name, p in level.items()}
-    inherited = [own, everything] if any(_sizes(p) for p in own.values()) else [everything]
+    needed = any(p.default is inspect.Parameter.empty for p in own.values())
+    inherited = [own, everything] if needed else [everything]
     literals = _literals(program)
     for some in inherited if len(levels) > 1 else [own]:
         yield from islice(_ways(cls, some, everything, axes, literals), MOST)

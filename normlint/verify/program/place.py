@@ -1,186 +1,146 @@
-"""The syntax node that stands at a stretch of the text, and what it stands in."""
+"""Where a norm's product, its statistic and its input stand in the tree, and the statements before them."""
 
 from __future__ import annotations
 
-import ast
-import itertools
-import re
-import warnings
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, TypeAlias
+from itertools import pairwise
+from typing import Final
 
-from normlint.text.finding import Span
-from normlint.text.source import line_starts
-from normlint.verify.program.scope import FUNCTIONS, Function
+from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete.functions import bound_names
+from normlint.evaluate.walk import below, walk
+from normlint.norm.norm import Computation, Norm
+from normlint.verify.program.meaning import along_features
+from normlint.verify.program.surroundings import Chain, Surroundings
 
-AnyFunction: TypeAlias = "Function | ast.Lambda"
-Chain: TypeAlias = "tuple[ast.AST, ...]"  # from the module down to a node
-
+FUNCTIONS: Final = (s.Function, s.Lambda)
 CASTS: Final = frozenset(
     "to type type_as float half bfloat16 double clone contiguous requires_grad_ detach cpu cuda".split()
 )
-VIEWS: Final = frozenset(
+_VIEWS: Final = frozenset(
     "view reshape view_as reshape_as permute transpose movedim flatten unflatten squeeze unsqueeze expand".split()
 )
+_SQUARES: Final = frozenset({"pow", "square", "abs"})
 
 
-@dataclass(frozen=True, eq=False)
-class Page:
-    """A text and its tree; `ast` counts bytes in a line, spans count characters in the text."""
+@dataclass(frozen=True)
+class Found:
+    """The product with what holds it, the statistic (or the helper's call that makes it), and what it is taken of."""
 
-    text: str
-    tree: ast.Module
-
-    def chain(self, span: Span) -> Chain:
-        """The nodes that hold the stretch, the outermost first, the last one the innermost."""
-        start, end = self._point(span.start), self._point(span.end)
-        found: list[ast.AST] = [self.tree]
-        while True:
-            inner = next((n for n in _parts(found[-1]) if _holds(n, start, end)), None)
-            if inner is None:
-                return tuple(found)
-            found.append(inner)
-
-    def span(self, node: ast.AST) -> Span:
-        """Where a statement or expression stands."""
-        first = self._offset(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
-        return Span(first, self._offset(getattr(node, "end_lineno", 1), getattr(node, "end_col_offset", 0)))
-
-    def _point(self, offset: int) -> tuple[int, int]:
-        starts = line_starts(self.text)
-        line = bisect_right(starts, offset)
-        return line, len(self.text[starts[line - 1] : offset].encode("utf-8", "surrogatepass"))
-
-    def _offset(self, line: int, column: int) -> int:
-        starts = (*line_starts(self.text), len(self.text))
-        encoded = self.text[starts[line - 1] : starts[line]].encode("utf-8", "surrogatepass")
-        return starts[line - 1] + len(encoded[:column].decode("utf-8", "surrogatepass"))
+    product: s.Node
+    chain: Chain
+    statistic: s.Node | None
+    input: s.Node | None
+    returned: bool  # by the function that holds it
+    several: bool = False  # among other things, where casts may follow
 
 
-@lru_cache(maxsize=4)
-def page_of(text: str) -> Page | None:
-    """The page of a text that parses."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the user's code
-            return Page(text, ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+def product_of(around: Surroundings, norm: Norm, *, returned: bool = True, first: bool = False) -> Found | None:
+    """What the norm's function returns (if `returned`), or its last product; where more is multiplied on, its first."""
+    c = norm.main
+    root, given = around.chain(c.statistic.span), around.chain(c.statistic.inner_span)
+    chain = _chain(around, norm, root, first=first)
+    if not root or not given or not chain:
         return None
+    function = function_in(chain)
+    value = _given_back(function, chain[-1]) if function and returned else None
+    several = isinstance(value, s.Sequence)
+    if several:
+        chain = _with_cast(chain)
+    elif value is not None:
+        chain = _down_to(around.chain(value.span), value)
+    statistic, of = root[-1], given[-1]
+    if function is not function_in(root):
+        call = _call_of(function_in(root), around, chain)
+        arguments = call.args if call else ()
+        return Found(chain[-1], chain, call, arguments[0].value if arguments else None, value is not None, several)
+    return Found(chain[-1], chain, statistic, of, value is not None, several)
 
 
-def page_around(text: str, pieces: Iterable[Span], spans: Iterable[Span]) -> Page | None:
-    """The page with only those statements at the top in which something stands: spaces are in place of the others."""
-    places = [span.start for span in spans]
-    found, done = "", 0
-    for start, end in pieces:
-        if any(start <= at < end for at in places):
-            found, done = found + _NOT_A_LINE.sub(" ", text[done:start]) + text[start:end], end
-    return page_of(found)
+def _chain(around: Surroundings, norm: Norm, root: Chain, *, first: bool) -> Chain:
+    c = norm.main
+    early, last = around.chain(c.joined), around.chain(norm.span)
+    if function_in(early) is not function_in(root) and _call_of(function_in(root), around, early) is None:
+        early = _above(root)
+    if not early or not last:
+        return early or last
+    if first or c.others or along_features(c) != c.gains or (c.kind == "l2" and not c.gains):
+        return early
+    here, there, wanted = function_in(early), function_in(last), norm.qualname.rpartition(".")[2]
+    if here is not there and getattr(here, "name", "") == wanted:
+        return early  # a helper: what its callers multiply on is not its business
+    if there is not function_in(root) and _call_of(function_in(root), around, last) is None:
+        return early
+    return last
 
 
-_NOT_A_LINE: Final = re.compile(r"[^\r\n]")
+def _above(chain: Chain) -> Chain:
+    """Up to the product that the chain's end stands in."""
+    held = [at for at, n in enumerate(chain) if isinstance(n, s.Binary | s.Augment) and n.op in ("*", "/")]
+    return chain[: held[-1] + 1] if held else ()
 
 
-def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Children that have a place; those of nodes that have none (arguments, comprehensions) in their stead."""
-    for child in ast.iter_child_nodes(node):
-        if hasattr(child, "lineno"):
-            yield child
-        else:
-            yield from _parts(child)
-
-
-def _holds(node: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
-    line, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
-    return (line, getattr(node, "col_offset", 0)) <= start and end <= (last, getattr(node, "end_col_offset", 0))
-
-
-def definitions(node: ast.AST) -> Iterator[ast.AST]:
-    """The functions and classes below a node, however deep, in the order of the text."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for child in getattr(node, name, ()) if not isinstance(node, ast.expr) else ():
-            if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
-                yield child
-            yield from definitions(child)
-
-
-def function_in(chain: Chain) -> AnyFunction | None:
+def function_in(chain: Chain) -> s.Function | s.Lambda | None:
     """The innermost function that holds the end of the chain."""
-    return next((n for n in reversed(chain) if isinstance(n, (*FUNCTIONS, ast.Lambda))), None)
+    return next((n for n in reversed(chain) if isinstance(n, FUNCTIONS)), None)
 
 
-def functions_in(chain: Chain) -> tuple[AnyFunction, ...]:
-    """All functions that hold the end of the chain, the innermost first."""
-    return tuple(n for n in reversed(chain) if isinstance(n, (*FUNCTIONS, ast.Lambda)))
+def class_in(chain: Chain) -> s.Class | None:
+    """The class whose method the innermost function is."""
+    above = chain[: next((at for at, n in enumerate(chain) if n is function_in(chain)), 0)]
+    return above[-1] if above and isinstance(above[-1], s.Class) else None
 
 
-def class_in(chain: Chain, function: AnyFunction) -> ast.ClassDef | None:
-    """The class whose method the function is."""
-    at = next(i for i, n in enumerate(chain) if n is function)
-    above = chain[at - 1]
-    return above if isinstance(above, ast.ClassDef) else None
+def _down_to(chain: Chain, node: s.Node) -> Chain:
+    return chain[: next(i for i, n in enumerate(chain) if n is node) + 1]
 
 
-def below(chain: Chain, node: ast.AST) -> Chain:
-    """The part of a chain from `node` on."""
-    return chain[next(i for i, n in enumerate(chain) if n is node) :]
-
-
-def to(chain: Chain, node: ast.AST) -> Chain:
-    """The chain lengthened to a node below its end, or cut off at one that is in it."""
-    for i, known in enumerate(chain):
-        if known is node:
-            return chain[: i + 1]
-    for child in _parts(chain[-1]):
-        if any(n is node for n in ast.walk(child)):
-            return to((*chain, child), node)
+def _with_cast(chain: Chain) -> Chain:
+    """Up to the cast of the product, where there is one directly around it."""
+    while len(chain) > 2 and getattr(chain[-2], "name", "") in CASTS and isinstance(chain[-3], s.Call):
+        chain = chain[:-2]
     return chain
 
 
-def last_name(node: ast.expr) -> str:
-    """`c` of `a.b.c` and of `a.b.c(...)`."""
-    node = node.func if isinstance(node, ast.Call) else node
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+def _call_of(helper: s.Function | s.Lambda | None, around: Surroundings, chain: Chain) -> s.Call | None:
+    """Where the function that holds the statistic is called for the product: in it, else above it."""
+    name = getattr(helper, "name", "")
+    parts = (chain[-1], *reversed(steps_before(around, chain))) if name and chain else ()
+    calls = (n for part in parts for n in walk(part) if isinstance(n, s.Call))
+    return next((call for call in calls if last_name(call.func) == name), None)
 
 
-def same(one: ast.AST, two: ast.AST) -> bool:
-    """The same text, whatever the spaces."""
-    return type(one) is type(two) and ast.dump(one) == ast.dump(two)
+def last_name(node: s.Expr) -> str:
+    """`c` of `a.b.c`."""
+    return node.name if isinstance(node, s.Attribute) else node.id if isinstance(node, s.Name) else ""
 
 
-def uncast(node: ast.expr, over: frozenset[str] = CASTS) -> ast.expr:
-    """`x` of `x.float().to(y.dtype)`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in over:
-        node = node.func.value
-    return node
+# --- the statements before it ----------------------------------------------------------------------------------------
 
 
-def steps_before(chain: Chain, function: ast.AST) -> list[ast.stmt]:
+def steps_before(around: Surroundings, chain: Chain) -> list[s.Stmt]:
     """The statements that come before the chain's end in its enclosing blocks, in order; `with` is seen through."""
-    found: list[ast.stmt] = []
-    inside = below(chain, function)
-    for holder, held in itertools.pairwise(inside):
-        for block in _blocks(holder):
-            if any(stmt is held for stmt in block):
+    function = function_in(chain)
+    if function is None:
+        return [*_until(around.before(chain), None), *_held_before(chain)]
+    return _held_before(chain[next(i for i, n in enumerate(chain) if n is function) :])
+
+
+def _held_before(chain: Chain) -> list[s.Stmt]:
+    found: list[s.Stmt] = []
+    for holder, held in pairwise(chain):
+        for block in below(holder):
+            if isinstance(block, tuple) and isinstance(held, s.Stmt) and any(stmt is held for stmt in block):
                 found += _until(block, held)
     return found
 
 
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if isinstance(block, list):
-            yield block
-
-
-def _until(block: Iterable[ast.stmt], end: ast.AST) -> Iterator[ast.stmt]:
+def _until(block: Iterable[s.Stmt], end: s.Node | None) -> Iterator[s.Stmt]:
     for stmt in block:
         if stmt is end:
             return
-        if isinstance(stmt, ast.With):
+        if isinstance(stmt, s.With):
             yield from _until(stmt.body, end)
         else:
             yield stmt
@@ -189,51 +149,117 @@ def _until(block: Iterable[ast.stmt], end: ast.AST) -> Iterator[ast.stmt]:
 # --- whether a function gives its product back -----------------------------------------------------------------------
 
 
-def given_back(function: AnyFunction, product: ast.AST) -> ast.expr | None:
+def _given_back(function: s.Function | s.Lambda, product: s.Node) -> s.Expr | None:
     """What the function returns, if that is `product` but for casts, views, gains and a shift."""
     names: set[str] = set()
-    if isinstance(function, ast.Lambda):
+    if isinstance(function, s.Lambda):
         return function.body if _passes(function.body, product, names) else None
-    for stmt in _ordered(function.body):
+    for stmt in walk(function.body, own=True):
         match stmt:
-            case ast.Return(value=ast.expr() as value) if _passes(value, product, names):
+            case s.Return(value=s.Expr() as value) if _passes(value, product, names):
                 return value
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
+            case s.Assign(targets=(s.Name(id=name),), value=value):
                 (names.add if _passes(value, product, names) else names.discard)(name)
-            case ast.AugAssign(target=ast.Name(id=name)) if stmt is product:
+            case s.Augment(target=s.Name(id=name)) if stmt is product:
                 names.add(name)
     return None
 
 
-def _ordered(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    for stmt in body:
-        yield stmt
-        if not isinstance(stmt, (*FUNCTIONS, ast.ClassDef)):
-            yield from _ordered(n for n in ast.iter_child_nodes(stmt) if isinstance(n, ast.stmt))
-
-
-def _passes(value: ast.expr, product: ast.AST, names: set[str]) -> bool:
-    value = uncast(value, CASTS | VIEWS)
-    if value is product or (isinstance(value, ast.Name) and value.id in names):
+def _passes(value: s.Expr, product: s.Node, names: set[str]) -> bool:
+    value = uncast(value, CASTS | _VIEWS)
+    if value is product or (isinstance(value, s.Name) and value.id in names):
         return True
     match value:
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
+        case s.Binary(op="*" | "+", left=left, right=right):
             return any(_passes(a, product, names) and _is_plain(b) for a, b in ((left, right), (right, left)))
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+        case s.Sequence(items=parts):
             return any(_passes(part, product, names) for part in parts)
-        case ast.IfExp(body=body, orelse=other):
+        case s.IfExpr(body=body, orelse=other):
             return _passes(body, product, names) or _passes(other, product, names)
     return False
 
 
-def _is_plain(node: ast.expr) -> bool:
+def _is_plain(node: s.Expr) -> bool:
     """A gain, a shift, a count: names and numbers."""
-    node = uncast(node, CASTS | VIEWS)
-    if isinstance(node, ast.BinOp):
+    node = uncast(node, CASTS | _VIEWS)
+    if isinstance(node, s.Binary):
         return _is_plain(node.left) and _is_plain(node.right)
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return isinstance(node, ast.Name | ast.Attribute | ast.Constant)
+    while isinstance(node, s.Subscript):
+        node = node.base
+    return isinstance(node, s.Name | s.Attribute | s.Literal)
+
+
+def uncast(node: s.Expr, over: frozenset[str] = CASTS) -> s.Expr:
+    """`x` of `x.float().to(y.dtype)`."""
+    while isinstance(node, s.Call) and isinstance(node.func, s.Attribute) and node.func.name in over:
+        node = node.func.base
+    return node
+
+
+# --- the input -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is normalised: an expression, whose name (if it is one) means the input up to the step `since`."""
+
+    expr: s.Expr
+    since: int = -1
+
+    @property
+    def name(self) -> str:
+        """Where it is a plain name."""
+        return self.expr.id if isinstance(self.expr, s.Name) else ""
+
+
+def given(around: Surroundings, found: Found, steps: list[s.Stmt], c: Computation) -> Given | None:
+    """What is squared, followed back over casts and the subtraction of a mean."""
+    if not isinstance(found.input, s.Expr):
+        return None
+    expr = _bare(around, found.input, c)
+    at = next((i for i, step in enumerate(steps) if any(n is found.statistic for n in walk(step))), len(steps))
+    while isinstance(expr, s.Name):
+        before = next((i for i in reversed(range(at)) if expr.id in bound_names((steps[i],))), None)
+        if before is None:
+            return Given(expr)
+        value = _assigned(steps[before])
+        inner = _bare(around, value, c) if value is not None else None
+        if inner is None or inner is value:
+            return Given(expr, before)
+        expr, at = inner, before
+    return Given(expr)
+
+
+def input_name(around: Surroundings, found: Found, c: Computation) -> str:
+    """The parameter or local name that is normalised, "" where it is no name."""
+    held = given(around, found, steps_before(around, found.chain), c)
+    return held.name if held else ""
+
+
+def _assigned(stmt: s.Stmt) -> s.Expr | None:
+    match stmt:
+        case s.Assign(targets=(s.Name(),), value=value):
+            return value
+    return None
+
+
+def _bare(around: Surroundings, expr: s.Expr, c: Computation) -> s.Expr:
+    """`x` of `x.float().pow(2)`, `x * x`, `torch.square(x)` and `(x - mean)`."""
+    while (inner := _within(around, expr, centred=c.kind == "layer")) is not expr:
+        expr = inner
+    return expr
+
+
+def _within(around: Surroundings, expr: s.Expr, *, centred: bool) -> s.Expr:
+    match expr:
+        case s.Binary(op="**", left=left):
+            return left
+        case s.Binary(op="*", left=left, right=right) if around.spelled(left) == around.spelled(right):
+            return left
+        case s.Binary(op="-", left=left) if centred:
+            return left
+        case s.Call(func=s.Attribute(base=s.Name(id="torch"), name=name), args=(first, *_)):
+            return first.value if name in _SQUARES else expr
+        case s.Call(func=s.Attribute(base=base, name=name)) if name in _SQUARES:
+            return base
+    return uncast(expr, CASTS - {"detach"})

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import textwrap
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.lower import lower
 from normlint.evaluate.monomial import Apply, Atom, Input, Mono, Offset, Param, Plus
-from normlint.evaluate.walk import definitions as lowered_definitions
+from normlint.evaluate.walk import definitions
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Span
 from normlint.text.raw import PYTHON
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job, Meaning
-from normlint.verify.program.cut import cut, input_name
-from normlint.verify.program.meaning import meaning, open_question
-from normlint.verify.program.place import Page, definitions, function_in, page_around, page_of
-from normlint.verify.program.product import along_features, product_of
-from normlint.verify.program.scope import FUNCTIONS, loads, parameters
-from normlint.verify.program.surroundings import FUNCTION, Surroundings, surroundings
+from normlint.verify.program.lines import free, lines_of
+from normlint.verify.program.meaning import along_features, meaning, open_question
+from normlint.verify.program.place import function_in, input_name, product_of
+from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
 _TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -47,13 +44,6 @@ class _File:
     around: Surroundings
     norm: Norm
 
-    @cached_property
-    def page(self) -> Page | None:
-        """The syntax tree of what the norm stands in."""
-        norm, c = self.norm, self.norm.main
-        spans = (norm.span, norm.owner.span, c.statistic.span, c.statistic.inner_span)
-        return page_around(self.around.text, (piece.span for piece in self.around.pieces), spans)
-
 
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
@@ -62,7 +52,8 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs=unclear)
     claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
-        return _job(_File(surroundings(source, unit), norm), meant).claiming(claims)
+        job = _job(_File(surroundings(source, unit), norm), meant)
+        return job.claiming(claims, folded=any(move[0] == "view" for move in norm.main.statistic.layout))
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
     except SyntaxError:
@@ -98,8 +89,7 @@ def _executed(job: Job, path: str) -> Job:
 def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
     """What to run where a norm of the unit `old` is no norm in `unit` any more, but what it was is still meant."""
     meant = meaning(norm, old.text)
-    before, after = page_of(old.text), page_of(unit.text)
-    place = _moved(norm, before, after) if before and after else None
+    place = _moved(norm, Surroundings(old.text), Surroundings(unit.text))
     none = Job(norm.qualname, meant, needs="a definition of its own")
     if place is None or not any(c.returned for c in norm.computations):
         return none
@@ -107,20 +97,16 @@ def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
     return _whole(_File(surroundings(source, unit), moved), meant) or none
 
 
-def _moved(norm: Norm, before: Page, after: Page) -> Span | None:
+def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:
     """Where the function that holds the norm stands now: of those with its name the one with its number."""
-    name = norm.qualname.rpartition(".")[2]
-    was, now = (
-        [n for n in definitions(page.tree) if isinstance(n, FUNCTIONS) and n.name == name] for page in (before, after)
-    )
-    held = [at for at, n in enumerate(was) if _holds(before.span(n), norm.span)]
-    return after.span(now[held[-1]]) if held and len(was) == len(now) else None
+    was, now = (around.functions(norm.qualname.rpartition(".")[2]) for around in (before, after))
+    held = [at for at, n in enumerate(was) if holds(n.span, norm.span)]
+    return now[held[-1]].span if held and len(was) == len(now) else None
 
 
 def _job(file: _File, meant: Meaning) -> Job:
     norm = file.norm
-    nowhere = Job(norm.qualname, meant, needs="lines that can be run by themselves")
-    lines = cut(file.page, file.around, norm, meant) if file.page else nowhere
+    lines = lines_of(file.around, norm, meant)
     whole = _whole(file, meant)
     if whole is None or whole.needs:
         return lines if whole is None or not lines.needs else whole
@@ -151,7 +137,7 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
         return None
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
     job = replace(job, more=given is None or not norm.main.returned or bool(norm.main.others))
-    names = list(loads(ast.parse(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
+    names = sorted(free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
 
 
@@ -190,10 +176,10 @@ def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
     found: list[s.Class | s.Function] = []
     block = file.around.defining(names[0]) if names else ()
     for name in names:
-        same = [one for one in lowered_definitions(block) if one.name == name]
+        same = [one for one in definitions(block) if one.name == name]
         if not same:
             return []
-        found.append(next((one for one in same if _holds(one.span, file.norm.span)), same[-1]))
+        found.append(next((one for one in same if holds(one.span, file.norm.span)), same[-1]))
         block = found[-1].body
     return found
 
@@ -224,10 +210,6 @@ def _lifted(file: _File, node: s.Class | s.Function) -> str:
     return textwrap.dedent(text[start : node.span.end])
 
 
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
-
-
 # --- whether it is the norm ------------------------------------------------------------------------------------------
 
 
@@ -237,14 +219,12 @@ def _input(file: _File, names: list[str] | None, found: _Definition) -> str | No
     c = next((c for c in norm.computations if c.returned), None)
     if c is not None:
         return _argument(c, names) if _is_plain(c, norm.owner.intent in ("rms", "layer", "norm")) else None
-    if file.page is None:
+    product = product_of(file.around, norm)
+    function = function_in(product.chain) if product else None
+    if product is None or not product.returned or getattr(function, "name", "") != (found.method or found.entry):
         return None
-    product = product_of(file.page, norm)
-    function = function_in(product.chain)
-    if not product.returned or getattr(function, "name", "") != (found.method or found.entry):
-        return None
-    name = input_name(product, norm.main)
-    return name if isinstance(function, FUNCTIONS) and name in {a.arg for a in parameters(function.args)} else None
+    given = input_name(file.around, product, norm.main)
+    return given if function and given in {p.name for p in function.params} else None
 
 
 def _is_plain(c: Computation, named: bool) -> bool:

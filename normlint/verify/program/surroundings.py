@@ -5,18 +5,22 @@ from __future__ import annotations
 import builtins
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import Program
 from normlint.evaluate.concrete.program import STAR
-from normlint.text.pieces import Piece
+from normlint.evaluate.module import Module
+from normlint.evaluate.walk import children, walk
+from normlint.text.finding import Span
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
 from normlint.verify.program.stand_ins import known
+
+Chain: TypeAlias = "tuple[s.Node, ...]"  # from a statement at the top down to a node
 
 FUNCTION: Final = "norm"  # what lines that were cut out are called
 LARGEST: Final = 80  # statements at the top
@@ -44,14 +48,42 @@ class Surroundings:
     snippet: bool = False
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
-        """The statements at the top."""
-        return _program(self.text).module.pieces
+    def _module(self) -> Module:
+        return _program(self.text).module
+
+    def chain(self, span: Span) -> Chain:
+        """The nodes that hold a stretch of the text, the outermost first, the last one the innermost."""
+        held = (piece for piece in self._module.pieces if holds(piece.span, span))
+        below: Iterator[s.Node] = (stmt for piece in held for stmt in self._module.block(piece))
+        found: list[s.Node] = []
+        while (inner := next((node for node in below if holds(node.span, span)), None)) is not None:
+            found.append(inner)
+            below = children(inner)
+        return tuple(found)
+
+    def before(self, chain: Chain) -> s.Block:
+        """The statements at the top before the one that the chain begins with."""
+        plain = (
+            p for p in self._module.pieces if p.kind in ("plain", "compound") and p.span.end <= chain[0].span.start
+        )
+        return tuple(stmt for piece in plain for stmt in self._module.block(piece))
+
+    def functions(self, name: str) -> list[s.Function]:
+        """Those of this name, however deep they stand, in the order of the text."""
+        blocks = (self._module.block(piece) for piece in self._module.pieces if name in self._module.source(piece.span))
+        return [n for block in blocks for n in walk(block) if isinstance(n, s.Function) and n.name == name]
+
+    def source(self, node: s.Node) -> str:
+        """Its text."""
+        return self._module.source(node.span)
+
+    def spelled(self, node: s.Node) -> str:
+        """Its text without spaces, to be compared."""
+        return "".join(self.source(node).split())
 
     def defining(self, name: str) -> s.Block:
         """The statements at the top that define a name."""
-        module = _program(self.text).module
-        return tuple(stmt for piece in module.index.get(name, ()) for stmt in module.block(piece))
+        return tuple(stmt for piece in self._module.index.get(name, ()) for stmt in self._module.block(piece))
 
     def missing(self, names: Iterable[str]) -> str:
         """The first name that nothing binds, "" where all are bound."""
@@ -88,6 +120,11 @@ def surroundings(source: Source, unit: Unit) -> Surroundings:
     """Of a unit of a file."""
     has_file = source.path.endswith((".py", ".pyi", ".ipynb", ".md"))
     return Surroundings(unit.text, os.path.abspath(source.path) if has_file else "", unit.snippet)
+
+
+def holds(outer: Span, inner: Span) -> bool:
+    """Whether one stretch lies in another."""
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _called_alike(job: Job) -> Job:

@@ -36,7 +36,7 @@ _WORD: Final = re.compile(r"\w+")
 _AS: Final = re.compile(r"\b(\w+) as (\w+)")
 _TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 _HANDS_ON: Final = re.compile(r"=[^=\n]*(?:\blambda\b|\bpartial\(|\b[\w.]+\s*$)")
-_QUOTES: Final = "\"'"
+_SUPER: Final = re.compile(r"\bsuper\([^()]*\)\.$")
 
 
 class Found(NamedTuple):
@@ -81,7 +81,7 @@ def _bases(text: str) -> frozenset[str]:
 
 
 def _is_part(char: str) -> bool:
-    return bool(char) and (char.isalnum() or char == "_" or char in _QUOTES)
+    return bool(char) and (char.isalnum() or char == "_" or char in "\"'")
 
 
 class _Unit(NamedTuple):
@@ -347,7 +347,7 @@ class _Reading:
         """Units that name a function, or a method of these classes."""
         for at in self._places(name, dotted=bool(classes)):
             owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:] if classes else []
-            own = owner in (["self"], ["cls"])
+            own = owner in (["self"], ["cls"]) or _SUPER.search(self.text, max(at - 60, 0), at) is not None
             if classes and self.text[at - 2] != ")" and not own and not classes.issuperset(owner):
                 continue
             other = self.unit_at(at)

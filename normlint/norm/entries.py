@@ -18,7 +18,8 @@ from normlint.evaluate.objects import MOST_ABOVE, ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Found, Functions, candidates, is_base, mentions
+from normlint.norm.candidates import Found, Functions, candidates
+from normlint.norm.units import is_base, mentions
 from normlint.text.finding import Span
 from normlint.text.marks import Marks, any_reduction
 from normlint.text.pieces import WORD, Piece, pieces

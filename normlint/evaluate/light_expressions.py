@@ -196,7 +196,7 @@ class Expressions:
             self.meet(left, right)
         value = mix((left, right))
         if divide:
-            return value._replace(how=value.how | ROOTED) if right.stats else value
+            return value._replace(how=value.how | ROOTED) if right.stats and right.how & STRONG else value
         return value if left.bare.isdisjoint(right.bare) else value._replace(how=value.how | SQUARED)
 
     def meet(self, left: Value, right: Value) -> None:
@@ -276,6 +276,8 @@ class Expressions:
             given = join((*args, *named.values()))
             if given is not NOTHING:
                 self.bind(base, join((receiver, given)), None)
+            if name in ("append", "extend", "insert"):  # of lists alone
+                return NOTHING
         value = self.op(stripped, node, [receiver, *args], named)
         if stripped != name and isinstance(base, ast.Name | ast.Attribute):
             self.bind(base, value, None)
@@ -336,7 +338,7 @@ class Expressions:
     def reduced(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
         """A statistic, which may have one of its own in turn: its label begins with #."""
         value = mix((*args, *named.values()))
-        if not value.bare and not value.stats:
+        if (not value.bare and not value.stats) or _of_strings(node):
             return NOTHING
         strong = STRONG if value.how & SQUARED or name in SQUARING else 0
         how = value.how & ~SQUARED | strong | ROOTED * (name in LENGTH_OPS)
@@ -369,6 +371,12 @@ class Expressions:
         mark = "#" if kept and len(kept) == len(every) else f"{name}@"
         label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))
         return Value(label, value.stats, value.how | ROOTED if value.stats and name in POWERS else value.how)
+
+
+def _of_strings(node: ast.Call) -> bool:
+    """As `unicodedata.normalize("NFC", text)`."""
+    first = node.args[0] if node.args else None
+    return isinstance(first, ast.Constant) and isinstance(first.value, str)
 
 
 _W = Expressions

@@ -12,7 +12,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from normlint.norm.candidates import Callers, Candidates, Found, bases_of, candidates, mentions
+from normlint.norm.candidates import Callers, Candidates, Found, candidates
+from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import Marks

@@ -7,36 +7,33 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from normlint.evaluate import light, origins
 from normlint.evaluate.ops import OPS
 from normlint.evaluate.origins import Called, Seen, Value, join
 from normlint.norm.names import intent
-from normlint.text.depth import too_deep
+from normlint.norm.units import Read, Unit, bases_of, mentions, reached, read_of
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
-from normlint.text.pieces import Piece, methods
+from normlint.text.pieces import WORD, Piece, methods
 
 Functions = frozenset[str] | None  # by name; None: any
 Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts; None: not looked for yet
 Callers = frozenset[tuple[str, frozenset[str]]]
 _MOST_CALLS: Final = 200  # followed in one text
+_MOST_CALLED: Final = 40  # by one function, with what these call
 _LOOSE: Final = ("plain", "compound")
-_BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
-_BARE: Final = re.compile(r"(?<![\w.])\w+")
-_DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
 _CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
 _WORD: Final = re.compile(r"\w+")
 _AS: Final = re.compile(r"\b(\w+) as (\w+)")
-_TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 _HANDS_ON: Final = re.compile(r"=[^=\n]*(?:\blambda\b|\bpartial\(|\b[\w.]+\s*$)")
-_QUOTES: Final = "\"'"
+_ROOT: Final = re.compile(r"sqrt|pow|norm|std|recip|exp|log|\*\*|/|\b(?:self|cls)\.\w+\(")
+_SUPER: Final = re.compile(r"\bsuper\([^()]*\)\.$")
 
 
 class Found(NamedTuple):
@@ -54,77 +51,6 @@ def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> Found:
     return _Reading(text, pieces, marks).candidates() if marks.seeds or marks.wrapped else Found({})
 
 
-def mentions(text: str, name: str, span: Span) -> Iterator[int]:
-    """Where a name stands in a stretch of text, alone and not as a string."""
-    at = text.find(name, *span)
-    while at >= 0:
-        end = at + len(name)
-        before, after = text[at - 1 : at], text[end : end + 1]
-        if not (_is_part(before) or _is_part(after)):
-            yield at
-        at = text.find(name, end, span.end)
-
-
-def bases_of(text: str, span: Span) -> set[str]:
-    """The words in the brackets of class statements."""
-    return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
-
-
-def is_base(text: str, name: str) -> bool:
-    """Another class of the text derives from this one."""
-    return name in _bases(text)
-
-
-@lru_cache(maxsize=4)
-def _bases(text: str) -> frozenset[str]:
-    return frozenset(word for line in _DERIVED.findall(text) for word in _BARE.findall(line))
-
-
-def _is_part(char: str) -> bool:
-    return bool(char) and (char.isalnum() or char == "_" or char in _QUOTES)
-
-
-class _Unit(NamedTuple):
-    """A function at the top or in a class, or a statement that is neither."""
-
-    span: Span
-    name: str
-    piece: Piece
-
-    @property
-    def qualname(self) -> str:
-        return f"{self.piece.names[0]}.{self.name}" if self.piece.kind == "class" else self.name
-
-
-class _Read(NamedTuple):
-    """A unit's statements, and what they show by themselves."""
-
-    body: list[ast.stmt]
-    seen: Seen
-
-
-@lru_cache(maxsize=256)
-def _read(text: str) -> _Read | None:
-    """None: not Python by itself."""
-    try:
-        body = None if too_deep(text) else _parsed(text)
-        return None if body is None else _Read(body, light.seen(body, origins.Text(), binds=":=" in text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _parsed(text: str) -> list[ast.stmt]:
-    """The statements; decorators of what came next may hang on to the end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for _ in range(4):
-            try:
-                return ast.parse(f"if 1:\n{text}" if text[:1] in " \t" else text).body
-            except SyntaxError:
-                text = _TAIL.sub("\n", text)
-        return ast.parse(f"if 1:\n{text}").body
-
-
 class _Reading:
     """The functions of a text, read as far as statistics get in it."""
 
@@ -132,19 +58,19 @@ class _Reading:
         self.text = text
         self.pieces = pieces
         self._starts = [piece.span.start for piece in pieces]
-        self._units: dict[Piece, tuple[_Unit, ...]] = {}
+        self._units: dict[Piece, tuple[Unit, ...]] = {}
         self._marks = marks
-        self._waiting: list[_Unit] = []
+        self._waiting: list[Unit] = []
         self._made: set[str] = set()  # names of loose statements with a reduction
         self._special: set[Span] = set()  # units that were read
         self._givers: dict[Span, Value] = {}  # of those of them that give a statistic back, what they give
         self.attrs: dict[str, Value] = {}
-        self._arrived: set[_Unit] = set()
+        self._arrived: set[Unit] = set()
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
         self._families: dict[str, list[Piece]] = {}
-        self._users: dict[tuple[str, frozenset[str]], tuple[_Unit, ...]] = {}
+        self._users: dict[tuple[str, frozenset[str]], tuple[Unit, ...]] = {}
         self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
@@ -156,18 +82,18 @@ class _Reading:
     def piece_at(self, at: int) -> Piece:
         return self.pieces[max(bisect_right(self._starts, at) - 1, 0)]
 
-    def units(self, piece: Piece) -> tuple[_Unit, ...]:
+    def units(self, piece: Piece) -> tuple[Unit, ...]:
         if piece not in self._units:
             if piece.kind == "import":
-                found: tuple[_Unit, ...] = ()
+                found: tuple[Unit, ...] = ()
             elif piece.kind == "class":
-                found = tuple(_Unit(m.span, m.name, piece) for m in methods(self.text, piece.span))
+                found = tuple(Unit(m.span, m.name, piece) for m in methods(self.text, piece.span))
             else:
-                found = (_Unit(piece.span, piece.names[0], piece) if piece.kind == "def" else self._loose,)
+                found = (Unit(piece.span, piece.names[0], piece) if piece.kind == "def" else self._loose,)
             self._units[piece] = found
         return self._units[piece]
 
-    def unit_at(self, at: int) -> _Unit | None:
+    def unit_at(self, at: int) -> Unit | None:
         """None: in a class, but in none of its methods."""
         units = self.units(self.piece_at(at))
         if self.piece_at(at).kind in _LOOSE:
@@ -175,11 +101,11 @@ class _Reading:
         return next((unit for unit in units if unit.span.start <= at < unit.span.end), None)
 
     @cached_property
-    def _loose(self) -> _Unit:
+    def _loose(self) -> Unit:
         """All statements that define nothing, as one."""
-        return _Unit(Span(-1, -1), "", next((p for p in self.pieces if p.kind in _LOOSE), self.pieces[0]))
+        return Unit(Span(-1, -1), "", next((p for p in self.pieces if p.kind in _LOOSE), self.pieces[0]))
 
-    def source(self, unit: _Unit) -> str:
+    def source(self, unit: Unit) -> str:
         """Its text."""
         if unit.span.start >= 0:
             return self.text[slice(*unit.span)]
@@ -203,7 +129,7 @@ class _Reading:
         below = {other for other, above in self._lines.items() if name in above}
         return [p for other in line | below for p in self.index[other] if p.kind == "class"]
 
-    def targets(self, called: Called, piece: Piece) -> list[_Unit]:
+    def targets(self, called: Called, piece: Piece) -> list[Unit]:
         """The functions of the text that a call in a piece may mean."""
         if not called.own:
             found = [p for p in self.index.get(called.name, ()) if p.kind == "def"]
@@ -244,7 +170,7 @@ class _Reading:
         for name in self._made:
             self._waiting += [unit for unit in self._using(name) if unit not in self._waiting]
         for unit in list(self._waiting):
-            read = _read(self.source(unit))
+            read = read_of(self.source(unit))
             if read is not None:
                 self._gives(unit, read.seen)
         for _ in range(_MOST_CALLS):
@@ -253,7 +179,7 @@ class _Reading:
         self._arrived.update(self._waiting)
         return self._found()
 
-    def _gives(self, unit: _Unit, seen: Seen) -> None:
+    def _gives(self, unit: Unit, seen: Seen) -> None:
         """Where a statistic of what a caller has comes back from it, who names it is read, or read again."""
         result = seen.result
         known = (
@@ -265,9 +191,9 @@ class _Reading:
             self._givers[unit.span] = result
             self._waiting += [other for other in self._naming(unit) if other not in self._waiting]
 
-    def _process(self, unit: _Unit) -> None:
+    def _process(self, unit: Unit) -> None:
         self._special.add(unit.span)
-        read = _read(self.source(unit))
+        read = read_of(self.source(unit))
         if read is None:
             self._whole.add(unit.piece)
             return
@@ -276,7 +202,7 @@ class _Reading:
             seen = self._with_text(read, unit) or seen
         self._note(unit, seen)
 
-    def _asks(self, seen: Seen, unit: _Unit) -> bool:
+    def _asks(self, seen: Seen, unit: Unit) -> bool:
         """Something of the text's own matters in it."""
         if not self.attrs.keys().isdisjoint(seen.read):
             return True
@@ -288,14 +214,14 @@ class _Reading:
                 return True
         return False
 
-    def _with_text(self, read: _Read, unit: _Unit) -> Seen | None:
+    def _with_text(self, read: Read, unit: Unit) -> Seen | None:
         try:
             return light.seen(read.body, _Here(self, unit.piece), binds=read.seen.binds)
         except RecursionError:
             self._arrived.add(unit)
             return None
 
-    def _note(self, unit: _Unit, seen: Seen) -> None:
+    def _note(self, unit: Unit, seen: Seen) -> None:
         """What a walk has shown; who may be concerned is read, or read again."""
         named = intent(unit.qualname)
         if seen.met or (seen.weakly and named in ("rms", "norm", "layer", "l2")):
@@ -309,7 +235,7 @@ class _Reading:
                     self._waiting += self._reading(f".{name}")
         self._gives(unit, seen)
 
-    def _reading(self, word: str) -> Iterator[_Unit]:
+    def _reading(self, word: str) -> Iterator[Unit]:
         """Units with an attribute."""
         for at in mentions(self.text, word[1:], Span(0, len(self.text))):
             other = self.unit_at(at)
@@ -319,7 +245,7 @@ class _Reading:
     def _names(self, piece: Piece) -> Sequence[str]:
         return _FUNCTION.findall(self.text, *piece.span) if piece.kind == "compound" else piece.names
 
-    def _using(self, name: str) -> Iterator[_Unit]:
+    def _using(self, name: str) -> Iterator[Unit]:
         """Units that name what a loose statement binds."""
         for at in mentions(self.text, name, Span(0, len(self.text))):
             unit = self.unit_at(at)
@@ -335,7 +261,7 @@ class _Reading:
             self._named[name] = found
         return self._named[name][dotted]
 
-    def _naming(self, unit: _Unit) -> Iterator[_Unit]:
+    def _naming(self, unit: Unit) -> Iterator[Unit]:
         """Units that name one, as what it is: a function, or a method of related classes."""
         related = self.related(unit.piece.names[0]) if unit.piece.kind == "class" else ()
         key = unit.name, frozenset(p.names[0] for p in related)
@@ -343,11 +269,11 @@ class _Reading:
             self._users[key] = tuple(dict.fromkeys(self._users_of(*key))) if unit.name else ()
         return (other for other in self._users[key] if other != unit)
 
-    def _users_of(self, name: str, classes: frozenset[str]) -> Iterator[_Unit]:
+    def _users_of(self, name: str, classes: frozenset[str]) -> Iterator[Unit]:
         """Units that name a function, or a method of these classes."""
         for at in self._places(name, dotted=bool(classes)):
             owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:] if classes else []
-            own = owner in (["self"], ["cls"])
+            own = owner in (["self"], ["cls"]) or _SUPER.search(self.text, max(at - 60, 0), at) is not None
             if classes and self.text[at - 2] != ")" and not own and not classes.issuperset(owner):
                 continue
             other = self.unit_at(at)
@@ -364,7 +290,8 @@ class _Reading:
         if not found:
             return None
         given = origins.mix((*args, *named.values()))
-        results = [Value(given.bare | {f"{called.name}()"}, given.stats, given.how | origins.ROOTED)]
+        how = given.how | (origins.ROOTED if given.stats and any(map(self._may_root, found)) else 0)
+        results = [Value(given.bare | {f"{called.name}()"}, given.stats, how)]
         for unit in found:
             function = self._function(unit) if called.given or unit.span in self._givers else None
             if function is not None:
@@ -372,13 +299,26 @@ class _Reading:
                 results.append(self._followed(unit, function, env, depth) if called.given else self._given(unit, env))
         return join(results)
 
-    def _function(self, unit: _Unit) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        read = _read(self.source(unit))
+    def _may_root(self, unit: Unit) -> bool:
+        """It takes a root or divides, or calls what may."""
+        seen, waiting = {unit.span}, [unit]
+        while waiting and len(seen) <= _MOST_CALLED:
+            source = self.source(waiting.pop())
+            if _ROOT.search(source):
+                return True
+            named = (p for name in set(WORD.findall(source)) & self.index.keys() for p in self.index[name])
+            new = [u for p in named for u in self.units(p) if u.span not in seen]
+            seen.update(u.span for u in new)
+            waiting += new
+        return bool(waiting)
+
+    def _function(self, unit: Unit) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        read = read_of(self.source(unit))
         if read is None:
             self._whole.add(unit.piece)
         return read and light.function_of(read.body)
 
-    def _given(self, unit: _Unit, env: origins.Env) -> Value:
+    def _given(self, unit: Unit, env: origins.Env) -> Value:
         """The statistic that comes back, of what the caller has passed."""
         result = self._givers[unit.span]
         stats = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
@@ -387,7 +327,7 @@ class _Reading:
         how = result.how | stats.how | bare.how | strong
         return Value(bare.bare, stats.bare | stats.stats | bare.stats, how, result.made)
 
-    def _followed(self, unit: _Unit, function: ast.AST, env: origins.Env, depth: int) -> Value:
+    def _followed(self, unit: Unit, function: ast.AST, env: origins.Env, depth: int) -> Value:
         key = unit.span, tuple(env.items())
         if key in self._known:
             return self._known[key]
@@ -415,7 +355,7 @@ class _Reading:
         if key not in self._known:
             self._known[key] = origins.NOTHING
             for piece in found:
-                read = _read(self.text[slice(*piece.span)])
+                read = read_of(self.text[slice(*piece.span)])
                 if read is not None:
                     self._known[key] = light.global_of(read.body, name, _Here(self, piece))
         return self._known[key] if self._known[key].made else None
@@ -449,7 +389,7 @@ class _Reading:
         ordered = {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
         return Found(ordered, frozenset((name, frozenset(causes[name])) for name in callers))
 
-    def _aliases(self, unit: _Unit) -> set[str]:
+    def _aliases(self, unit: Unit) -> set[str]:
         """Names that loose statements give to a function, and to what they make of it."""
         names: set[str] = set()
         waiting = [unit.name] if unit.piece.kind == "def" else []
@@ -488,13 +428,3 @@ class _Here(origins.Text):
 
     def call(self, called: Called, args: Sequence[Value], named: Mapping[str, Value], depth: int) -> Value | None:
         return self._reading.call(called, args, named, depth, self._piece)
-
-
-def reached(found: set[str], named: Mapping[str, set[str]]) -> set[str]:
-    """With what these name, and what those name."""
-    every, waiting = set(found), list(found)
-    while waiting:
-        new = named.get(waiting.pop(), set()) - every
-        every |= new
-        waiting += new
-    return every

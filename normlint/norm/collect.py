@@ -15,7 +15,6 @@ from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Constant, Tup, Value
 from normlint.norm.blocks import OTHERS, STORING, reinitialises
-from normlint.norm.candidates import is_base
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Gain, Norm, Owner
@@ -23,6 +22,7 @@ from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_o
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
 from normlint.norm.spine import spine
+from normlint.norm.units import is_base
 from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import reductions

@@ -18,13 +18,15 @@ from normlint.evaluate.objects import MOST_ABOVE, ClassRef, FunctionRef
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
-from normlint.norm.candidates import Found, Functions, candidates, is_base, mentions
+from normlint.norm.candidates import Found, Functions, candidates
+from normlint.norm.units import is_base, mentions
 from normlint.text.finding import Span
-from normlint.text.marks import Marks
+from normlint.text.marks import Marks, any_reduction
 from normlint.text.pieces import WORD, Piece, pieces
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
 _CLASS = re.compile(r"\n[ \t\f]+class\b")  # within another
+_HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # what may be a method
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
@@ -112,7 +114,6 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
         have |= {m.name for m in inherited}
     called = set().union(*(_names(module, m) - {m.name} for m in methods))
     reaching = have if where is None or _handed_on(module, cls, where) else set(where)
-    reaching |= {m.name for m in methods if f"super().{m.name}(" in module.source(m.span)}
     aliased = {
         stmt.value.id
         for stmt in cls.node.body
@@ -132,10 +133,15 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
 
 
 def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool:
-    """A constructor or a statement of the unit names one of the functions: it may be called by another name."""
+    """A constructor or a statement of the unit names one of the functions: it may be called by another name.
+
+    Or the constructor makes a norm itself, which any method may have.
+    """
     made = [f.span for owner in cls.lineage() for f in owner.node.body if getattr(f, "name", "") == "__init__"]
+    if "__init__" in functions and any(any_reduction(module.text, span) for span in made):
+        return True
     loose = [p.span for p in module.pieces if p.kind in ("plain", "compound")]
-    words = {word for span in (*made, *loose) for word in WORD.findall(module.text, *span)}
+    words = {word for span in (*made, *loose) for word in _HANDED.findall(module.text, *span)}
     return not words.isdisjoint(functions)
 
 

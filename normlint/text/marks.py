@@ -61,7 +61,7 @@ RENAMED: Final = re.compile(rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for wor
 # A subclass of one of torch's norms, which calls what it derives from.
 _DERIVED: Final = re.compile(r"nn\.(?:Layer|RMS)Norm\s*[,)]")
 _ABOVE: Final = re.compile(r"super\([^()]*\)\.forward\(")
-# A class that owns one of torch's norms and no other layer, and calls it.
+# A class that owns one of torch's norms, perhaps in place of another, and no other layer, and calls it.
 _CLASSES: Final = re.compile(r"^class\b[^\n]*\n(?:(?!\w)[^\n]*\n?)*", re.MULTILINE)
 _OWNED: Final = re.compile(r"self\.(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*(?:\w+\.)*([A-Z]\w*)\(")
 _NORMS: Final = ("LayerNorm", "RMSNorm")
@@ -103,7 +103,8 @@ def _wrapped(text: str) -> Iterator[int]:
     """Where a class calls the norm of torch that is its only layer."""
     for match in _CLASSES.finditer(text) if any(f"nn.{norm}(" in text for norm in _NORMS) else ():
         owned = [(name, of) for name, of in _OWNED.findall(match.group()) if of not in _WEIGHTLESS]
-        if len(owned) == 1 and owned[0][1] in _NORMS:
+        names, kinds = {name for name, _ in owned}, {of for _, of in owned}
+        if len(names) == 1 and not kinds.isdisjoint(_NORMS):
             calls = re.compile(rf"self\.{owned[0][0]}\(")
             yield from (call.start() for call in calls.finditer(text, *match.span()))
 

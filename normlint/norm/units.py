@@ -1,0 +1,104 @@
+"""The functions of a text, each read by itself, and where names stand in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from normlint.evaluate import light, origins
+from normlint.evaluate.origins import Seen
+from normlint.text.depth import too_deep
+from normlint.text.finding import Span
+from normlint.text.pieces import Piece
+
+_BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
+_BARE: Final = re.compile(r"(?<![\w.])\w+")
+_DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
+_WORD: Final = re.compile(r"\w+")
+_TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
+
+
+def mentions(text: str, name: str, span: Span) -> Iterator[int]:
+    """Where a name stands in a stretch of text, alone and not as a string."""
+    at = text.find(name, *span)
+    while at >= 0:
+        end = at + len(name)
+        before, after = text[at - 1 : at], text[end : end + 1]
+        if not (_is_part(before) or _is_part(after)):
+            yield at
+        at = text.find(name, end, span.end)
+
+
+def bases_of(text: str, span: Span) -> set[str]:
+    """The words in the brackets of class statements."""
+    return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
+
+
+def is_base(text: str, name: str) -> bool:
+    """Another class of the text derives from this one."""
+    return name in _bases(text)
+
+
+@lru_cache(maxsize=4)
+def _bases(text: str) -> frozenset[str]:
+    return frozenset(word for line in _DERIVED.findall(text) for word in _BARE.findall(line))
+
+
+def _is_part(char: str) -> bool:
+    return bool(char) and (char.isalnum() or char == "_" or char in "\"'")
+
+
+class Unit(NamedTuple):
+    """A function at the top or in a class, or a statement that is neither."""
+
+    span: Span
+    name: str
+    piece: Piece
+
+    @property
+    def qualname(self) -> str:
+        """Its name, behind that of its class."""
+        return f"{self.piece.names[0]}.{self.name}" if self.piece.kind == "class" else self.name
+
+
+class Read(NamedTuple):
+    """A unit's statements, and what they show by themselves."""
+
+    body: list[ast.stmt]
+    seen: Seen
+
+
+@lru_cache(maxsize=256)
+def read_of(text: str) -> Read | None:
+    """A text, read; None: not Python by itself."""
+    try:
+        body = None if too_deep(text) else _parsed(text)
+        return None if body is None else Read(body, light.seen(body, origins.Text(), binds=":=" in text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _parsed(text: str) -> list[ast.stmt]:
+    """The statements; decorators of what came next may hang on to the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            try:
+                return ast.parse(f"if 1:\n{text}" if text[:1] in " \t" else text).body
+            except SyntaxError:
+                text = _TAIL.sub("\n", text)
+        return ast.parse(f"if 1:\n{text}").body
+
+
+def reached(found: set[str], named: Mapping[str, set[str]]) -> set[str]:
+    """With what these name, and what those name."""
+    every, waiting = set(found), list(found)
+    while waiting:
+        new = named.get(waiting.pop(), set()) - every
+        every |= new
+        waiting += new
+    return every

@@ -93,7 +93,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     kept = _last(node.index, index)
     if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
         return total
-    if algebra.is_statistic(base) and _is_single(index) and (alone := shapes.dropped(base, -1.0)):
+    single = _single(index) if algebra.is_statistic(base) else None
+    if single is not None and (alone := shapes.dropped(base, single)):
         return alone
     part = _part(m, env, base, index, node.span)
     if part is not None:
@@ -122,10 +123,14 @@ def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
     return False if isinstance(index[-1], Product) and index[-1].number == -1 else None
 
 
-def _is_single(index: Sequence[object]) -> bool:
-    """`[..., 0]`: what an axis of length 1 holds."""
-    at = index[-1].number if isinstance(index[-1], Product) else None
-    return at in (0, -1) and len(index) == 2 and isinstance(index[0], Constant) and index[0].value is ...
+def _single(index: Sequence[object]) -> float | None:
+    """The axis of which `[..., 0]` and `[:, 0, :]` take the only item, if its length is 1."""
+    first = [at for at, i in enumerate(index) if isinstance(i, Product) and i.number in (0, -1)]
+    others = [i for i in index if isinstance(i, Constant) or not _is_full(i)]
+    if others == [index[at] for at in first[:1]]:
+        return float(first[0])
+    behind = isinstance(index[0], Constant) and index[0].value is ... and len(others) == 2
+    return float(first[0] - len(index)) if behind and len(first) == 1 else None
 
 
 def _is_minus_one(node: s.Expr | None) -> bool:

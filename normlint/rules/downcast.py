@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Step
+from normlint.evaluate.monomial import Apply, Step
 from normlint.norm.norm import Computation, Norm
+from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
@@ -151,9 +152,15 @@ def _narrowed(c: Computation) -> Step | None:
 def _fixed(c: Computation) -> Step | None:
     """A cast of the input or of the whole product to one half dtype that neither the input nor the gain need have."""
     steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
-    open_ = c.returned and c.entered is DType.INPUT and c.statistic.square not in _HALF
+    open_ = c.returned and c.entered is DType.INPUT and c.statistic.square not in _HALF and not _made_half(c)
     known = [set(p).pop() for p in (c.possible, c.possible_gain) if len(p) == 1]
     return next((s for s in steps if s.dtype is not None and open_ and s.dtype.value not in known), None)
+
+
+def _made_half(c: Computation) -> bool:
+    """What other code computes comes in as a half: the norm keeps the dtype that it is given."""
+    came = {s.dtype for s in deep_steps(c.statistic.inner.factors) if s.op == "cast"}
+    return not came.isdisjoint(_HALF) and any(isinstance(f.atom, Apply) for f in c.input.factors)
 
 
 def _narrows(c: Computation, dtype: DType | None) -> bool:

@@ -1,0 +1,37 @@
+"""Sound: what was called wrong in repositories that nobody had read before."""
+
+from __future__ import annotations
+
+CASES: dict[str, str] = {
+    "a window with a learned scale that the first item of its deviation undoes": """
+class Forecast(nn.Module):
+    def __init__(self, n, horizon):
+        super().__init__()
+        self.horizon = horizon
+        self.scale = nn.Parameter(torch.ones(1, 1, n))
+        self.offset = nn.Parameter(torch.zeros(1, 1, n))
+        self.body = nn.Linear(n, n)
+
+    def forward(self, x):
+        mean = x.float().mean(1, keepdim=True).detach()
+        centred = x.float() - mean
+        std = torch.sqrt(centred.var(dim=1, keepdim=True, unbiased=False) + 1e-5)
+        out = self.body((centred / std * self.scale + self.offset).type_as(x))
+        out = (out - self.offset) / (self.scale + 1e-10)
+        out = out * std[:, 0, :].unsqueeze(1).repeat(1, self.horizon, 1)
+        return out + mean[:, 0, :].unsqueeze(1).repeat(1, self.horizon, 1)
+""",
+    "a norm of what another function made a bfloat16": """
+def mixed(x, residual):
+    return (x.float() + residual.float()).bfloat16()
+
+
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(h.square().mean(dim=-1, keepdim=True) + eps) * weight.float()).to(x.dtype)
+
+
+def mixed_and_normalised(x, residual, weight):
+    return rms_norm(mixed(x, residual), weight)
+""",
+}

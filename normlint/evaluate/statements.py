@@ -177,12 +177,10 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 
 
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
-    m.ctx.prefer = _preferred(m, stmt)
     known = dict(m.ctx.possible), len(m.ctx.decisions)
     asked = len(m.ctx.open)
-    taken = m.truth(env, stmt.test)
+    taken = m.truth(env, stmt.test, _preferred(m, stmt))
     m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
-    m.ctx.prefer = None
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
     quiet, m.ctx.quiet = (

@@ -226,7 +226,7 @@ def negate(value: Product, span: Span) -> Product:
 def absolute(value: Product, span: Span) -> Product:
     if value.number is not None:
         return number(abs(value.number), span)
-    if is_statistic(value) and is_positive(value):
+    if is_positive(value):
         return replace(value, span=span)
     base = Mono(1.0, value.mono.factors)
     atom = of_atom(Abs(base), value.dtype, span, tensor=value.tensor)
@@ -366,13 +366,17 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
+    if left.mono == right.mono and left.mono.has_data:
+        return replace(left, mono=Mono(0.0), alias="", span=span)
+    if is_statistic(left) and (mirrored := _centred(right, left, span)) is not None:
+        return negate(mirrored, span)
     whole = _difference(left)
     if whole is not None and whole[0] == right.mono:
         return negate(replace(left, mono=whole[1]), span)
     sole = left.sole.atom if left.sole and left.sole.power == 1 else None
     if isinstance(sole, Plus) and sole.how == "add" and sole.inner == right.mono:
         return Product(sole.eps, right.dtype, tensor=True, span=span)
-    centred = _centred(left, right, span) or _one_pass(left, right, span)
+    centred = _centred(left, right, span) or _one_pass(left, right, span) or _offset_apart(left, right)
     if centred is not None:
         return centred
     if is_normlike(left) and not right.mono.has_stat:
@@ -380,6 +384,15 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
     if not right.tensor and right.number is not None and left.tensor:
         return add(left, negate(right, right.span), span)
     return _one_less(left, right, span) or apply("-", (left, right), span)
+
+
+def _offset_apart(left: Product, right: Product) -> Product | None:
+    """(1 + w)·y − y is w·y."""
+    offset = next((f for f in left.mono.factors if isinstance(f.atom, Offset) and f.power == 1), None)
+    rest = Mono(left.mono.coef, tuple(f for f in left.mono.factors if f is not offset))
+    if offset is None or not isinstance(offset.atom, Offset) or offset.atom.constant != 1 or rest != right.mono:
+        return None
+    return replace(left, mono=rest.times(offset.atom.inner))
 
 
 def _one_less(left: Product, right: Product, span: Span) -> Product | None:

@@ -144,7 +144,17 @@ def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
         return _bind(m, found, Defined(instance, "self"), span)
     if name == "training":
         return Opaque("self.training")
+    if name in OWN:
+        return Dict(tuple((key, value) for key, value in instance.attrs.items() if _is_of(value, OWN[name])))
     return _guess(instance, name)
+
+
+OWN = {"__dict__": "", "_parameters": "parameter", "_buffers": "buffer"}  # what dicts of an instance hold
+
+
+def _is_of(value: Value, role: str) -> bool:
+    atom = value.sole.atom if isinstance(value, Product) and value.sole else None
+    return not role or (isinstance(atom, Param) and atom.role == role)
 
 
 def _guess(instance: Instance, name: str) -> Value:
@@ -216,6 +226,10 @@ def _key(place: Span, name: str) -> str:
 
 def set_attribute(instance: Instance, name: str, value: Value) -> None:
     """`self.name = value`; a tensor made in place takes the attribute's name; a parameter's data is plain."""
+    if name in OWN and isinstance(value, Dict):
+        for key, held in value.items:
+            set_attribute(instance, str(key), held)
+        return
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
         atom = value.sole.atom
         if not atom.name:

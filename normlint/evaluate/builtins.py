@@ -87,14 +87,6 @@ def _number(m: Machine, args: list[Value], node: s.Call) -> Value:
     return value
 
 
-def _extreme(m: Machine, args: list[Value], node: s.Call) -> Value:
-    known = [a.number for a in args if isinstance(a, Product) and a.number is not None]
-    name = node.func.id if isinstance(node.func, s.Name) else "max"
-    if args and len(known) == len(args):
-        return number(max(known) if name == "max" else min(known))
-    return scalar(f"{name}({', '.join(map(describe, args))})")
-
-
 def _tuple(m: Machine, args: list[Value], node: s.Call) -> Value:
     return args[0] if args else Tup(())
 
@@ -160,7 +152,6 @@ _OF_VALUES: dict[str, Callable[[Machine, list[Value], s.Call], Value]] = {
     "builtins.print": _print,
     "builtins.len": _len,
     **dict.fromkeys(("builtins.float", "builtins.int", "builtins.round"), _number),
-    **dict.fromkeys(("builtins.max", "builtins.min"), _extreme),
     **dict.fromkeys(("builtins.tuple", "torch.Size"), _tuple),
     "builtins.list": _list,
     "builtins.range": _range,
@@ -169,6 +160,7 @@ _OF_VALUES: dict[str, Callable[[Machine, list[Value], s.Call], Value]] = {
     "builtins.hasattr": _hasattr,
     "builtins.isinstance": _isinstance,
     "builtins.super": _super,
+    "builtins.vars": lambda m, args, node: get(m, args[0], "__dict__", node.span) if args else Opaque("vars"),
     "builtins.type": _type,
     "typing.cast": lambda _, args, __: args[-1],
     "torch.finfo": lambda *_: scalar("finfo"),
@@ -195,10 +187,13 @@ def _checkpoint(m: Machine, first: Value | None, args: Arguments, span: Span) ->
 
 
 def _dict(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
-    """dict(dim=-1, keepdim=True), also with another dict."""
-    if first is not None and not isinstance(first, Dict):
+    """dict(dim=-1, keepdim=True), also with another dict, or with pairs."""
+    held: Value | None = first or Dict()
+    if isinstance(first, Tup):
+        pairs = [pair.items for pair in first.items if isinstance(pair, Tup) and len(pair.items) == 2]
+        held = containers.made(pairs) if len(pairs) == len(first.items) else None
+    if not isinstance(held, Dict):
         return Opaque("dict")
-    held = first or Dict()
     return containers.stored(held, {name: given.value for name, given in args.keywords.items()}, more=args.more)
 
 
@@ -250,7 +245,21 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     atom = replace(value.sole.atom, init=init, first=held)
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)
+    share(m, value.sole.atom, init, held)
     return filled
+
+
+def share(m: Machine, old: Param, init: str, first: Mono | None) -> None:
+    """The attributes that hold a parameter which was filled through another name, a view or a loop."""
+    receiver = m.frame.receiver
+    attrs = receiver.ref.attrs if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else {}
+    for name, value in attrs.items():
+        sole = value.sole if isinstance(value, Product) else None
+        own = sole.atom if sole is not None and isinstance(sole.atom, Param) else None
+        same = own is not None and bool(own.name) and (own.span, own.name) == (old.span, old.name)
+        if same and isinstance(value, Product) and sole is not None and own is not None:
+            atom = replace(own, init=init, first=first)
+            attrs[name] = replace(value, mono=Mono(1.0, (replace(sole, atom=atom),)))
 
 
 def _filled_with(m: Machine, env: Env, name: str, rest: Sequence[s.Argument]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from normlint.evaluate import algebra, builtins, containers, functional, modules, spelling
+from normlint.evaluate import algebra, builtins, containers, functional, modules, prelude, spelling
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
@@ -12,7 +12,21 @@ from normlint.evaluate.ops import OPS, shaping
 from normlint.evaluate.ops.table import Arguments, Given, bind, key_of, method_key, op_name, row
 from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
-from normlint.evaluate.value import Constant, Defined, Dict, Member, Method, Opaque, Path, Product, Tup, Value, scalar
+from normlint.evaluate.value import (
+    Constant,
+    Defined,
+    Dict,
+    Member,
+    Method,
+    Opaque,
+    Path,
+    Pieces,
+    Product,
+    Shape,
+    Tup,
+    Value,
+    scalar,
+)
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -42,13 +56,14 @@ def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
     rest = more = False
     for arg in node.args:
         value = m.eval(env, arg.value)
-        given = {arg.name: value} if arg.name else dict(value.items) if arg.star and isinstance(value, Dict) else {}
-        keywords.update((name, Given(one, arg.value.span)) for name, one in given.items())
+        given = ((arg.name, value),) if arg.name else value.items if arg.star and isinstance(value, Dict) else ()
+        keywords.update((str(name), Given(one, arg.value.span)) for name, one in given)
         if arg.star == "**":
             more = more or not isinstance(value, Dict) or value.more
         elif not arg.name:
-            rest = rest or (arg.star == "*" and not isinstance(value, Tup))
-            parts = value.items if arg.star and isinstance(value, Tup) else (value,)
+            items = functional.items_of(m, value) if arg.star else None
+            rest = rest or (arg.star == "*" and items is None)
+            parts = (value,) if items is None else items
             (loose if rest else positional).extend(Given(part, arg.value.span) for part in parts)
     return Args(tuple(positional), keywords, rest, more, tuple(loose))
 
@@ -83,19 +98,15 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             return _operator(m, receiver, operator, args, span)
         case Method(receiver=receiver, name=name):
             args = args.after(Given(receiver, receiver.span))
+            written = prelude.named(f"torch.{name}", span, m.frame.qualname)
+            if written is not None:
+                return call(m, written, args, span)
             if row(name) in OPS:
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
             return shaping.outside(m.ctx, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
-            tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
-            if tensors and dotted.startswith("numpy."):
-                return algebra.opaque(dotted, (), span, pure=False, data=True)
-            combined = functional.call(m, dotted, args, span)
-            if combined is None and (operation := op_name(dotted)):
-                return _operate(m, operation, key_of(dotted) or "", args, span)
-            value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-            return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
+            return _of_path(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
             return call_function(m, ref, args, span)
         case Defined(ref=Partial() as partial):
@@ -105,6 +116,21 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         case Defined(ref=Instance()) | Opaque():
             return modules.called(m, func, args, span)
     return _unknown(m, "call", args, span)
+
+
+def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
+    """Something imported, by its dotted path."""
+    written = prelude.named(dotted, span, m.frame.qualname)
+    if written is not None:
+        return call(m, written, args, span)
+    tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
+    if tensors and dotted.startswith("numpy."):
+        return algebra.opaque(dotted, (), span, pure=False, data=True)
+    combined = functional.call(m, dotted, args, span)
+    if combined is None and (operation := op_name(dotted)):
+        return _operate(m, operation, key_of(dotted) or "", args, span)
+    value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
+    return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
 
 
 def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
@@ -202,7 +228,7 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
         name = param.name
         if param.star:
             whole = name not in found.unknown
-            held = Tup(tuple(g.value for g in found.star)) if whole else Opaque("args")
+            held = Tup(tuple(g.value for g in found.star)) if whole else _all_of(args)
             extra = tuple((key, g.value) for key, g in found.extra.items())
             env.names[name] = held if param.star == "*" else Dict(extra, more=not whole)
         elif name in found.values:
@@ -210,6 +236,12 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
         else:
             default = None if param.default is None else m.eval(ref.env or m.globals, param.default)
             env.names[name] = _unknown_like(param, default) if name in found.unknown or default is None else default
+
+
+def _all_of(args: Arguments) -> Value:
+    """What `*args` of a function holds: a shape or the parts of a tensor, if all comes from there."""
+    one = args.loose[0].value if len(args.loose) == 1 and not args.positional else None
+    return one if isinstance(one, Shape | Pieces) else Opaque("args")
 
 
 def _unknown_like(param: s.Parameter, default: Value | None) -> Value:

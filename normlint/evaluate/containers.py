@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.objects import Env
-from normlint.evaluate.value import Constant, Dict, Member, Opaque, Product, Tup, Value, tup
+from normlint.evaluate.value import Constant, Dict, Member, Opaque, Product, Tup, Value, number, tup
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -72,13 +72,13 @@ def _of_dict(held: Dict, member: Member, values: tuple[Value, ...], named: dict[
         return Constant(None), stored(held, named)
     if member.name in _VIEWS and not values and not held.more:
         return tup(_VIEWS[member.name](held), "dict"), held
-    key = values[0].value if values and isinstance(values[0], Constant) else None
-    if not isinstance(key, str) or member.name not in ("get", "pop", "setdefault"):
+    key = key_of(values[0]) if values else None
+    if key is None or member.name not in ("get", "pop", "setdefault"):
         return _lost(member)
     return _looked_up(held, member.name, key, values[1] if len(values) > 1 else Constant(None))
 
 
-def _looked_up(held: Dict, name: str, key: str, default: Value) -> Changed:
+def _looked_up(held: Dict, name: str, key: object, default: Value) -> Changed:
     found = held.get(key)
     if found is None and held.more:
         found = Opaque(f"dict.{name}({key!r})")
@@ -91,13 +91,31 @@ def _looked_up(held: Dict, name: str, key: str, default: Value) -> Changed:
 
 
 _VIEWS: dict[str, Callable[[Dict], tuple[Value, ...]]] = {
-    "keys": lambda held: tuple(Constant(k) for k, _ in held.items),
+    "keys": lambda held: tuple(of_key(k) for k, _ in held.items),
     "values": lambda held: tuple(v for _, v in held.items),
-    "items": lambda held: tuple(Tup((Constant(k), v)) for k, v in held.items),
+    "items": lambda held: tuple(Tup((of_key(k), v)) for k, v in held.items),
 }
 
 
-def stored(held: Dict, new: dict[str, Value], *, more: bool = False) -> Dict:
+def key_of(value: Value | None) -> object | None:
+    """A value as a dict finds it: 1, 1.0 and True are one key. None: not known."""
+    if isinstance(value, Constant):
+        return value.value
+    return value.number if isinstance(value, Product) else None
+
+
+def of_key(key: object) -> Value:
+    """The key of a dict as a value."""
+    return number(float(key)) if isinstance(key, float) else Constant(key)
+
+
+def made(pairs: Sequence[Sequence[Value]]) -> Dict:
+    """The dict that a display, a comprehension or dict() makes of keys and values."""
+    known = {key: value for one, value in pairs if (key := key_of(one)) is not None}
+    return Dict(tuple(known.items()), more=any(key_of(one) is None for one, _ in pairs))
+
+
+def stored(held: Dict, new: Mapping[Any, Value], *, more: bool = False) -> Dict:
     """The dict with other items in it."""
     return Dict(tuple({**dict(held.items), **new}.items()), held.more or more)
 
@@ -105,7 +123,7 @@ def stored(held: Dict, new: dict[str, Value], *, more: bool = False) -> Dict:
 def store(held: Tup | Dict, key: Value | None, value: Value) -> Value:
     """`held[key] = value`."""
     if isinstance(held, Dict):
-        known = key.value if isinstance(key, Constant) and isinstance(key.value, str) else None
+        known = key_of(key)
         return stored(held, {known: value}) if known is not None else Dict((), more=True)
     at = key.whole if isinstance(key, Product) else None
     if at is None or not -len(held.items) <= at < len(held.items):

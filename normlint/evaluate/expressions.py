@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from normlint.evaluate import algebra, attributes, subscripts
+from normlint.evaluate import algebra, attributes, containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Input, Scalar, Size
@@ -26,6 +26,7 @@ from normlint.evaluate.value import (
     Path,
     Pieces,
     Product,
+    Shape,
     Tup,
     Value,
     number,
@@ -49,7 +50,7 @@ MOST_ITEMS = 8  # of a comprehension
 BUILTINS = frozenset(
     (
         "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool "
-        "str pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next"
+        "str pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next vars filter"
     ).split()
 )
 
@@ -99,6 +100,10 @@ def _binary(m: Machine, env: Env, node: s.Binary) -> Value:
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     """`left op right`."""
+    if op == "+" and all(isinstance(v, Constant) and isinstance(v.value, str) for v in (left, right)):
+        return Constant(f"{left.value}{right.value}")  # type: ignore[union-attr]
+    if isinstance(left, Shape) and isinstance(right, Tup) and op == "+":
+        left = Tup((left,))  # as `(*shape, 1)` stands for
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
@@ -159,7 +164,7 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
             "ne", (*tensors, *(v for v in values if isinstance(v, Product) and not v.tensor)), node.span
         )
     if tensors and not ops & {"is", "is not", "in", "not in"}:
-        return replace(algebra.apply("compare", tensors, node.span), dtype=DType.INT)
+        return replace(algebra.apply("eq" if ops == {"=="} else "compare", tensors, node.span), dtype=DType.INT)
     return Constant(m.truth(env, node))
 
 
@@ -187,7 +192,7 @@ def _sequence(m: Machine, env: Env, node: s.Sequence) -> Value:
             items.append(m.eval(env, part))
             continue
         value = m.eval(env, part.value)
-        items.extend(value.items if isinstance(value, Tup) else (value,))
+        items.extend(functional.items_of(m, value) or (value,))
     return tup(tuple(items))
 
 
@@ -208,37 +213,65 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
-    if len(node.elements) > 1 or len(node.clauses) > 1:
-        parts = (e for c in node.clauses for e in (c.target, c.iterable, *c.conditions))
-        found = _comprehended(m, env, node)
-        return found or _left_out(m, env, node, (*node.elements, *parts) if len(node.elements) > 1 else ())
+    """A list or dict of known items, what becomes of each part of a tensor, or axes that are counted."""
     iterable = m.eval(env, node.clauses[0].iterable)
-    if isinstance(iterable, AxesOf) and iterable.of is None:
+    if isinstance(iterable, AxesOf) and iterable.of is None and len(node.clauses) == 1:
         return iterable
-    if isinstance(iterable, AxesOf):
-        iterable = Opaque("range")
-    if isinstance(iterable, Tup) and 0 < len(iterable.items) <= MOST_ITEMS:
-        return tup(tuple(_element(m, env, node, i) for i in iterable.items))
-    item: Value = Opaque("item")
-    if isinstance(iterable, Opaque) and iterable.text == "range":
-        item = scalar("index")
-    part = pieces.each(m.ctx, iterable, node.span)
-    element = _element(m, env, node, item if part is None else part)
-    counted = isinstance(iterable, Opaque) and iterable.text == "range"
-    if counted and isinstance(element, Product) and not element.tensor and _negative(element):
+    scopes, parts = _scopes(m, env, node, iterable)
+    known = bool(scopes) and node.kind != "async"
+    rows = [
+        tuple(m.eval(scope, e) for e in node.elements) for scope in scopes or [_unknown_scope(m, env, node, iterable)]
+    ]
+    for row in rows:
+        for value, written in zip(row, node.elements, strict=True):
+            m.flow(value, written.span)
+    element = rows[0][0]
+    if not known and _is_range(iterable) and isinstance(element, Product) and not element.tensor and _negative(element):
         return AxesOf()
-    return Opaque("list") if part is None else Pieces(element)
+    if not known:
+        return Opaque("list")
+    return (
+        containers.made(rows) if node.kind == "dict" else Pieces(element) if parts else tup(tuple(r[0] for r in rows))
+    )
 
 
-def _element(m: Machine, env: Env, node: s.Comprehension, item: Value) -> Value:
-    """What a comprehension makes of an item."""
+def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[list[Env], bool]:
+    """A scope for each turn, and whether one stands for all parts of a tensor; none where its items aren't known."""
     from normlint.evaluate.statements import bind_target
 
-    inner = Env(parent=env)
-    bind_target(m, inner, node.clauses[0].target, item)
-    value = m.eval(inner, node.elements[0])
-    m.flow(value, node.elements[0].span)
-    return value
+    scopes, parts = [env], False
+    for clause in node.clauses:
+        inner: list[Env] = []
+        for scope in scopes:
+            iterable = first if clause is node.clauses[0] else m.eval(scope, clause.iterable)
+            items = functional.items_of(m, iterable)
+            one = pieces.each(m.ctx, iterable, node.span) if items is None else None
+            parts = parts or one is not None
+            if (items is None and one is None) or (parts and (len(node.clauses) > 1 or clause.conditions)):
+                return [], False
+            for item in items if items is not None else (one,):
+                turn = Env(parent=scope)
+                bind_target(m, turn, clause.target, item or Opaque("item"))
+                if all(m.truth(turn, condition) for condition in clause.conditions):
+                    inner.append(turn)
+        scopes = inner if len(inner) <= MOST_ITEMS else []
+    return scopes, parts
+
+
+def _unknown_scope(m: Machine, env: Env, node: s.Comprehension, iterable: Value) -> Env:
+    """Where the elements are evaluated once, with items of which nothing is known."""
+    from normlint.evaluate.statements import bind_target
+
+    scope = Env(parent=env)
+    for clause in node.clauses:
+        bind_target(m, scope, clause.target, scalar("index") if _is_range(iterable) else Opaque("item"))
+        for test in clause.conditions:
+            m.eval(scope, test)
+    return scope
+
+
+def _is_range(value: Value) -> bool:
+    return isinstance(value, AxesOf) or (isinstance(value, Opaque) and value.text == "range")
 
 
 def _negative(element: Product) -> bool:
@@ -254,59 +287,27 @@ def _lambda(m: Machine, env: Env, node: s.Lambda) -> Value:
 
 
 def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
-    """A dict whose keys are strings."""
-    found: dict[str, Value] = {}
-    more = False
+    """A dict."""
+    held = Dict()
     for key, item in node.items:
         name = m.eval(env, key) if key is not None else None
         value = m.eval(env, item)
         m.flow(value, item.span)
-        if isinstance(name, Constant) and isinstance(name.value, str):
-            found[name.value] = value
-        elif name is None and isinstance(value, Dict):
-            found.update(value.items)
-            more = more or value.more
-        else:
-            more = True
-    return Dict(tuple(found.items()), more)
-
-
-def _rows(m: Machine, env: Env, node: s.Comprehension) -> tuple[list[tuple[Value, ...]], bool] | None:
-    """What a comprehension over known items gives, and whether one element stands for all parts of a tensor."""
-    from normlint.evaluate.statements import bind_target
-
-    scopes, parts = [env], False
-    for clause in node.clauses:
-        inner: list[Env] = []
-        for scope in scopes:
-            iterable = m.eval(scope, clause.iterable)
-            one = pieces.each(m.ctx, iterable, node.span)
-            parts = parts or one is not None
-            for item in iterable.items if isinstance(iterable, Tup) else (one,):
-                inner.append(Env(parent=scope))
-                if item is None or clause.conditions or len(inner) > MOST_ITEMS or (parts and len(inner) > 1):
-                    return None
-                bind_target(m, inner[-1], clause.target, item)
-        scopes = inner
-    return [tuple(m.eval(scope, element) for element in node.elements) for scope in scopes], parts
-
-
-def _comprehended(m: Machine, env: Env, node: s.Comprehension) -> Value | None:
-    """A comprehension with several clauses, or one of a dict; None where its items aren't known."""
-    rows, parts = _rows(m, env, node) or ([], False)
-    for value in (one for row in rows for one in row):
-        m.flow(value, node.span)
-    if not rows or node.kind == "async":
-        return None
-    if node.kind == "dict":
-        keys = [key.value if isinstance(key, Constant) else None for key, _ in rows]
-        known = tuple((key, row[1]) for key, row in zip(keys, rows, strict=True) if isinstance(key, str))
-        return Dict(known, more=len(known) < len(rows))
-    return Pieces(rows[0][0]) if parts else tup(tuple(row[0] for row in rows))
+        if name is not None:
+            value = containers.made([(name, value)])
+        held = (
+            containers.stored(held, dict(value.items), more=value.more) if isinstance(value, Dict) else Dict((), True)
+        )
+    return held
 
 
 def _joined(m: Machine, env: Env, node: s.Joined) -> Value:
-    fields = (part for part in node.parts if isinstance(part, s.Field))
+    """An f-string, whose text is known where it holds strings alone."""
+    fields = [part for part in node.parts if isinstance(part, s.Field)]
+    held = {id(f): m.eval(env, f.value) for f in fields if not f.format and not f.conversion}
+    parts = [part if isinstance(part, str) else getattr(held.get(id(part)), "value", None) for part in node.parts]
+    if all(isinstance(part, str) for part in parts):
+        return Constant("".join(map(str, parts)))
     return _left_out(m, env, node, (e for f in fields for e in (f.value, f.format) if e is not None))
 
 

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain, islice, pairwise, repeat
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from normlint.evaluate import algebra
+from normlint.evaluate import algebra, containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
-from normlint.evaluate.monomial import NOWHERE
+from normlint.evaluate.monomial import NOWHERE, Apply, Mono
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.table import Arguments, Given
-from normlint.evaluate.value import Pieces, Product, Tup, Value, number, scalar, tup
+from normlint.evaluate.truth import describe
+from normlint.evaluate.value import (
+    Constant,
+    Defined,
+    Dict,
+    Method,
+    Path,
+    Pieces,
+    Product,
+    Shape,
+    Tup,
+    Value,
+    number,
+    scalar,
+    tup,
+)
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -33,12 +51,84 @@ def call(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
     if args.rest or args.more:
         return None
     values = [given.value for given in args.positional]
-    if owner == "operator" and name in s.OPERATORS and len(values) == 2:
+    bare = name.removeprefix("Tensor.").strip("_")
+    sign = s.OPERATORS.get(bare) or (s.OPERATORS.get(bare[1:]) if name.startswith("i") else None)
+    if sign and len(values) == 2 and (owner == "operator" or name.startswith("Tensor.__")):
         from normlint.evaluate.expressions import binary
 
-        return binary(m, s.OPERATORS[name], values[0], values[1], span)
+        return binary(m, sign, values[0], values[1], span)
     handler = _FUNCTIONS.get(dotted)
-    return handler(m, values, args, span) if handler and values else None
+    found = handler(m, values, args, span) if handler and values else None
+    run = _PYTHON.get(dotted)
+    return _by_python(m, run, values, args, span) if found is None and run is not None else found
+
+
+# --- Python's own functions, which are run on the values as they are -------------------------------------------------
+
+MOST_ITEMS: Final = 64
+_PYTHON: Final[dict[str, Callable[..., Any]]] = {
+    **{f"builtins.{f.__name__}": f for f in (map, filter, zip, enumerate, reversed, iter, sorted)},
+    **{f"itertools.{f.__name__}": f for f in (accumulate, chain, islice, pairwise)},
+    "functools.reduce": functools.reduce, "builtins.max": max, "builtins.min": min, "itertools.repeat": repeat,
+    "builtins.next": lambda items, *rest: next(iter(items), *rest),
+}  # fmt: skip
+
+
+def _by_python(
+    m: Machine, run: Callable[..., Any], values: Sequence[Value], args: Arguments, span: Span
+) -> Value | None:
+    """What the function makes of lists whose items are known; None where it asks for what isn't."""
+    try:
+        given = [_out(m, value, span) for value in values]
+        result = run(*given, **{name: _out(m, g.value, span) for name, g in args.keywords.items()})
+        return _back(result)
+    except (TypeError, ValueError, IndexError, StopIteration, AttributeError):
+        return None
+
+
+def _out(m: Machine, value: Value, span: Span) -> Any:
+    """A value as Python's functions take it: a list, a number, a function; a tensor is just an object."""
+    items = items_of(m, value)
+    if items is not None:
+        return [_out(m, item, span) if isinstance(item, Tup) else item for item in items]
+    if isinstance(value, Product) and value.number is not None:
+        return value.number if value.whole is None else value.whole
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, Defined | Path | Method):
+        return lambda *given: m.call(value, Args(tuple(Given(_back(one), span) for one in given)), span)
+    return value
+
+
+def _back(result: Any) -> Value:
+    """What Python made of values, as a value."""
+    if isinstance(result, bool | str | None):
+        return Constant(result)
+    if isinstance(result, int | float):
+        return number(float(result))
+    if isinstance(result, Iterator | list | tuple):
+        return tup(tuple(_back(one) for one in islice(result, MOST_ITEMS)))
+    return cast("Value", result)
+
+
+def items_of(m: Machine, value: Value) -> tuple[Value, ...] | None:
+    """What a loop over a value meets, where all of it is known."""
+    match value:
+        case Tup(items=items):
+            return items
+        case Dict(items=held, more=False):
+            return tuple(containers.of_key(key) for key, _ in held)
+        case Shape(of=of, start=start, stop=stop):
+            rank = m.ctx.rank(of)
+            first, last = start or 0, 0 if stop is None else stop
+            if rank is not None and rank > 0:
+                places = range(rank)[start:stop]
+            elif (first < 0 and last <= 0) or (first >= 0 and last > 0):
+                places = range(first, last)
+            else:
+                return None
+            return tuple(subscripts.size(m, Shape(of), at) for at in places)
+    return None
 
 
 def product(items: Sequence[Value]) -> Product:
@@ -51,13 +141,17 @@ def product(items: Sequence[Value]) -> Product:
 
 
 def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    one = pieces.each(m.ctx, values[0], span) if len(values) == 1 else None
+    one = pieces.each(m.ctx, values[0], span)
+    start = [*values[1:], *(g.value for name, g in args.keywords.items() if name == "start")]
+    items = items_of(m, values[0])
     if isinstance(one, Product):
-        return pieces.summed(m.ctx, one, span)
-    items = values[0].items if isinstance(values[0], Tup) else ()
-    products = [item for item in (*items, *values[1:]) if isinstance(item, Product)]
-    if not products or len(products) < len(items):
+        total = pieces.summed(m.ctx, one, span)
+        items = None if total is None else (total,)
+    products = [item for item in (*start, *(items or ())) if isinstance(item, Product)]
+    if not items or len(products) < len(items) + len(start):
         return None
+    if len(products) > 1 and products[0].number == 0:
+        products = products[1:]
     total = products[0]
     for item in products[1:]:
         total = algebra.add(total, item, span)
@@ -66,33 +160,46 @@ def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value 
 
 def _prod(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
     """math.prod(x.shape[1:]) is a count, but of which axes isn't followed."""
-    items = values[0].items if isinstance(values[0], Tup) else ()
+    items = items_of(m, values[0])
     known = items and all(isinstance(i, Product) for i in items)
-    return product(items) if known else scalar(m.module.source(span)[:80])
+    return product(items) if items and known else scalar(m.module.source(span)[:80])
 
 
 def _reduce(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """functools.reduce(f, items, first): f of the first two, f of that and the third, and so on."""
-    if len(values) < 2 or not isinstance(values[1], Tup):
+    """functools.reduce(f, items, first) over the parts of a tensor."""
+    one = pieces.each(m.ctx, values[1], span) if 1 < len(values) < 4 else None
+    start = values[2] if len(values) > 2 else number(0.0)
+    if one is None or not isinstance(start, Product):
         return None
-    items = [*values[2:3], *values[1].items]
-    if not items:
+    mark = so_far(start, span, "")
+    after = m.call(values[0], Args((Given(mark, span), Given(one, span))), span)
+    return added_up(m, start, after, mark, one, span)
+
+
+def so_far(value: Product, span: Span, name: str) -> Product:
+    """What stands for all that a loop has left in a name before one more turn."""
+    return replace(algebra.opaque(f"so far {name}", (), span, pure=False), dtype=value.dtype)
+
+
+def added_up(m: Machine, start: Product, after: Value, mark: Product, one: Value, span: Span) -> Product | None:
+    """What a loop over the parts of a tensor leaves that adds something of each part to what it has so far."""
+    sole = after.sole if isinstance(after, Product) else None
+    args = sole.atom.args if sole and isinstance(sole.atom, Apply) and sole.atom.name == "+" else ()
+    rest = [a for a in args if a != mark.mono]
+    if not isinstance(after, Product) or len(args) != 2 or len(rest) != 1 or not isinstance(rest[0], Mono):
         return None
-    total = items[0]
-    for item in items[1:]:
-        total = m.call(values[0], Args((Given(total, span), Given(item, span))), span)
-    return total
+    layout = one.layout if isinstance(one, Product) else ()
+    dtype = one.dtype if isinstance(one, Product) else after.dtype
+    total = pieces.summed(m.ctx, replace(after, mono=rest[0], layout=layout, dtype=dtype), span)
+    if total is None or algebra.constant(start).mono.coef == 0:
+        return total
+    return algebra.add(start, total, span)
 
 
 def _map(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """map(f, [q, k, v]) for lists whose items are known."""
+    """map(f, x.chunk(2)): what becomes of each part."""
     part = _each(m, values[1:], span)
-    if part is not None:
-        return Pieces(m.call(values[0], Args(tuple(Given(v, span) for v in part)), span))
-    rows = _rows(values[1:])
-    if rows is None:
-        return None
-    return tup(tuple(m.call(values[0], Args(tuple(Given(v, span) for v in row)), span) for row in rows))
+    return None if part is None else Pieces(m.call(values[0], Args(tuple(Given(v, span) for v in part)), span))
 
 
 def _each(m: Machine, values: list[Value], span: Span) -> tuple[Value, ...] | None:
@@ -101,35 +208,21 @@ def _each(m: Machine, values: list[Value], span: Span) -> tuple[Value, ...] | No
     return tuple(v for v in found if v is not None) if found and None not in found else None
 
 
-def _rows(values: list[Value]) -> list[tuple[Value, ...]] | None:
-    lists = [v.items for v in values if isinstance(v, Tup)]
-    return list(zip(*lists, strict=False)) if lists and len(lists) == len(values) else None
-
-
 def _zip(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
     part = _each(m, values, span)
-    if part is not None:
-        return Pieces(Tup(part))
-    rows = _rows(values)
-    return tup(tuple(Tup(row) for row in rows)) if rows is not None else None
-
-
-def _enumerate(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    if not isinstance(values[0], Tup) or len(values) > 1 or args.keywords:
-        return None
-    return tup(tuple(Tup((number(float(i)), v)) for i, v in enumerate(values[0].items)))
+    return None if part is None else Pieces(Tup(part))
 
 
 def _same(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    return values[0] if isinstance(values[0], Tup | Pieces) else None
+    return values[0] if isinstance(values[0], Pieces) else None
 
 
-def _reversed(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    return Tup(values[0].items[::-1]) if isinstance(values[0], Tup) else None
-
-
-def _next(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    return values[0].items[0] if isinstance(values[0], Tup) and values[0].items else None
+def _extreme(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    """The largest or smallest of numbers; of what isn't known, a number."""
+    items = (items_of(m, values[0]) if len(values) == 1 else None) or values
+    if args.keywords or all(isinstance(v, Product) and v.number is not None for v in items):
+        return None
+    return scalar(f"{m.module.source(span)[:3]}({', '.join(map(describe, values))})")
 
 
 def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
@@ -138,7 +231,7 @@ def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 
 _FUNCTIONS: dict[str, Callable[[Machine, list[Value], Arguments, Span], Value | None]] = {
-    "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip, "builtins.enumerate": _enumerate,
-    "builtins.iter": _same, "builtins.sorted": _same, "builtins.reversed": _reversed, "builtins.next": _next,
+    "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip, "builtins.iter": _same, "builtins.sorted": _same,
+    "builtins.max": _extreme, "builtins.min": _extreme,
     "functools.reduce": _reduce, "math.prod": _prod, "numpy.prod": _prod, "torch.broadcast_tensors": _getter,
 }  # fmt: skip

@@ -24,7 +24,7 @@ def lower(text: str, offset: int = 0, *, later: bool = False, deep: list[Span] |
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             module = ast.parse(text)
-        return _Lowering(text, offset, deep, later=later).block(module.body)
+        return Lowering(text, offset, deep, later=later).block(module.body)
     except (RecursionError, MemoryError):
         deep.append(Span(offset, offset + len(text)))
         return ()
@@ -35,7 +35,7 @@ def lower(text: str, offset: int = 0, *, later: bool = False, deep: list[Span] |
 _NAME = re.compile(r"(?:def|class)[ \t\f\\\r\n]+([^\s(:\[\\#]+)")
 
 
-class _Lowering(Expressions):
+class Lowering(Expressions):
     """Statements; `_STMT` below says which method."""
 
     def __init__(self, text: str, offset: int, deep: list[Span], *, later: bool = False) -> None:
@@ -153,8 +153,8 @@ def _plain_import(node: ast.alias) -> tuple[str, str]:
     return (node.asname, node.name) if node.asname else (first, first)
 
 
-_L = _Lowering
-_STMT: dict[type[ast.stmt], Callable[[_Lowering, Any], s.Stmt]] = {
+_L = Lowering
+_STMT: dict[type[ast.stmt], Callable[[Lowering, Any], s.Stmt]] = {
     ast.AnnAssign: _L.ann_assign, ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Break: _L.jump,
     ast.Continue: _L.jump, ast.Global: _L.declare, ast.Nonlocal: _L.declare, ast.With: _L.with_,
     ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match, ast.FunctionDef: _L.function,

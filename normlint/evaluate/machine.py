@@ -63,8 +63,8 @@ class Machine:
     def call(self, func: Value, args: Arguments, span: Span) -> Value:
         return calls.call(self, func, args, span)
 
-    def truth(self, env: Env, node: s.Expr) -> bool:
-        return expressions.truth(self, env, node)
+    def truth(self, env: Env, node: s.Expr, prefer: bool | None = None) -> bool:
+        return expressions.truth(self, env, node, prefer)
 
     @property
     def frame(self) -> Frame:

@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra, torch_norms
+from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param
-from normlint.evaluate.objects import ClassRef
+from normlint.evaluate.monomial import NOWHERE, Mono, Param
+from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops import shaping
-from normlint.evaluate.value import Constant, Defined, Opaque, Product, Tup, Value, of_atom
+from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Tup, Value, of_atom
 from normlint.text.finding import Span
+from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -28,20 +31,61 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
     """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
     if dotted.endswith(".__init__"):
         return torch_norms.constructed(dotted, args, span)
-    if dotted == "torch.nn.ParameterList" and args.positional and isinstance(args.positional[0].value, Tup):
-        return args.positional[0].value
+    first = args.positional[0].value if args.positional else None
+    if dotted == "torch.nn.ParameterList" and isinstance(first, Tup):
+        return Tup(tuple(_parameter(m, value, span) for value in first.items))
+    if dotted == "torch.nn.ParameterDict" and isinstance(first, Dict):
+        return replace(first, items=tuple((key, _parameter(m, value, span)) for key, value in first.items))
     if dotted.startswith("torch.nn.") and dotted.rsplit(".", 1)[-1][:1].isupper():
         return Opaque(f"module {dotted}", span, _sizes(args), args)
     return None
 
 
+def _parameter(m: Machine, value: Value, span: Span) -> Value:
+    from normlint.evaluate.ops.table import Given
+
+    return m.call(Path("torch.nn.Parameter"), Args((Given(value, span),)), span)
+
+
 def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
-    """An instance of one of the text's classes: judged where it is defined, opaque where it is used."""
+    """An instance of one of the text's classes; a module is judged where it is defined, opaque where it is used."""
+    if not any(c.outside for c in cls.lineage()) and len(m.frames) < MOST_FRAMES:
+        return _plain(m, cls, args, span)
     return Opaque(f"module {cls.qualname}", span, tuple(_number(g.value) for g in args.positional))
+
+
+def _plain(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
+    """An instance of a class without a base outside the text, with what its constructor sets."""
+    from normlint.evaluate.attributes import get, set_attribute
+
+    instance = Instance(cls)
+    found = Defined(instance, cls.qualname)
+    if any("__init__" in c.members for c in cls.lineage()):
+        m.call(get(m, found, "__init__", span), args, span)
+    elif cls.node.decorated:  # a dataclass: its fields, in order
+        fields = [stmt for c in reversed([*cls.lineage()]) for stmt in c.node.body]
+        targets = [
+            t
+            for stmt in fields
+            for t in ((stmt.target,) if isinstance(stmt, s.Evaluate) else getattr(stmt, "targets", ()))
+        ]
+        names = [t.id for t in targets if isinstance(t, s.Name)]
+        given = dict(zip(names, args.positional, strict=False)) | args.keywords
+        for name, value in given.items():
+            set_attribute(instance, name, value.value)
+    return found
+
+
+MOST_FRAMES = 6  # below those that a constructor runs in
 
 
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     """A call of something opaque: a layer keeps the dtype, `register_buffer` sets an attribute."""
+    if isinstance(func, Defined) and isinstance(func.ref, Instance) and func.ref.cls is not None:
+        from normlint.evaluate.attributes import get
+
+        if any("__call__" in c.members for c in func.ref.cls.lineage()):
+            return m.call(get(m, func, "__call__", span), args, span)
     text = func.text if isinstance(func, Opaque) else "module"
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
     for given in args.values:
@@ -52,7 +96,10 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     if function is not None:
         m.ctx.wrapped.add(span)
         return m.call(function, args, span)
-    registered = _register(m, text, args, span)
+    stateless = _function(func)
+    if stateless is not None and isinstance(func, Opaque):
+        return m.call(stateless, args.joined(func.given), span)  # type: ignore[arg-type]
+    registered = _own(m, text, args) or _register(m, text, args, span)
     if registered is not None:
         return registered
     result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
@@ -63,6 +110,40 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
         dims = shaping.layer(m.ctx, text.rpartition(".")[2], sizes, tensors[0]) or m.ctx.shapes.free()
         return replace(result, shape=dims, dtype=tensors[0].dtype if text.endswith(KEEPS_DTYPE) else result.dtype)
     return result
+
+
+def _function(module: Value) -> Value | None:
+    """What a layer without parameters computes: torch's function of the same name, but for underscores."""
+    name = module.text.removeprefix("module torch.nn.").lower() if isinstance(module, Opaque) else ""
+    found = _STATELESS.get(name)
+    return None if found is None else Path(f"torch.nn.functional.{found}" if "pool" in found else f"torch.{found}")
+
+
+_STATELESS = {word.replace("_", ""): word for kind in ("layout", "reduction") for word in CLASSES[kind].split()}
+
+
+def _own(m: Machine, text: str, args: Arguments) -> Value | None:
+    """`self.parameters()`, `self.named_parameters()`, `self.get_parameter(name)` of a module without others in it."""
+    owner, _, method = text.partition(".")
+    receiver = m.frame.receiver
+    instance = receiver.ref if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else None
+    if owner != "self" or instance is None or method not in _ASKED:
+        return None
+    if any(isinstance(v, Opaque) and v.text.startswith("module ") for v in instance.attrs.values()):
+        return None
+    from normlint.evaluate.attributes import get
+
+    held = get(m, Defined(instance, "self"), _ASKED[method], NOWHERE)
+    first = args.positional[0].value if args.positional else None
+    if not isinstance(held, Dict):
+        return None
+    if method.startswith("get_"):
+        return held.get(first.value) if isinstance(first, Constant) else None
+    return Tup(tuple(Tup((Constant(k), v)) if method.startswith("named_") else v for k, v in held.items))
+
+
+_ASKED = {"get_parameter": "_parameters", "get_buffer": "_buffers"}
+_ASKED |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for how in ("", "named_")}
 
 
 def _is_idle(module: Value) -> bool:
@@ -99,7 +180,6 @@ def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | Non
         return None
     receiver = m.frame.receiver
     from normlint.evaluate.attributes import set_attribute
-    from normlint.evaluate.objects import Instance
 
     name = args.positional[0].value
     value = _second(args)

@@ -7,15 +7,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from normlint.evaluate import algebra, containers, subscripts
+from normlint.evaluate import algebra, containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import set_attribute, set_within
 from normlint.evaluate.binding import spread
 from normlint.evaluate.context import Abandon
 from normlint.evaluate.dims import without
 from normlint.evaluate.objects import Env, FunctionRef, Instance
+from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import cast
-from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Shape, Tup, Value, scalar
+from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Pieces, Product, Shape, Tup, Value, scalar
+from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -177,12 +179,10 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 
 
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
-    m.ctx.prefer = _preferred(m, stmt)
     known = dict(m.ctx.possible), len(m.ctx.decisions)
     asked = len(m.ctx.open)
-    taken = m.truth(env, stmt.test)
+    taken = m.truth(env, stmt.test, _preferred(m, stmt))
     m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
-    m.ctx.prefer = None
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
     quiet, m.ctx.quiet = (
@@ -211,8 +211,12 @@ def _preferred(m: Machine, stmt: s.If) -> bool | None:
 def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     """The body runs for each of a few known items, else once with an unknown one."""
     subject = m.eval(env, stmt.subject)
-    if isinstance(subject, Tup) and stmt.target is not None and 0 < len(subject.items) <= MOST_ROUNDS:
-        return _rounds(m, env, stmt, stmt.target, subject.items)
+    items = functional.items_of(m, subject) if stmt.target is not None else None
+    if items and len(items) <= MOST_ROUNDS:
+        return _rounds(m, env, stmt, stmt.target, items)
+    one = pieces.each(m.ctx, subject, stmt.span) if stmt.target is not None else None
+    if one is not None:
+        return _over_parts(m, env, stmt, one)
     before = {name: value for name, value in env.names.items() if isinstance(value, Tup | Dict)}
     if stmt.target is not None:
         item: Value = algebra.opaque("item", (), stmt.target.span, pure=False, data=True)
@@ -226,10 +230,45 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     return execute(m, env, stmt.orelse)
 
 
-def _rounds(m: Machine, env: Env, stmt: s.Loop, target: s.Expr, items: tuple[Value, ...]) -> Outcome:
+def _changed(body: s.Block) -> set[str]:
+    """The names that a loop's body gives another value, or another item; none where it may leave the loop."""
+    nodes = [*walk(body)]
+    if any(isinstance(n, s.Return | s.Jump) for n in nodes):
+        return set()
+    targets = [t for n in nodes if isinstance(n, s.Assign) for t in n.targets]
+    targets += [n.target for n in nodes if isinstance(n, s.Augment)]
+    lists = [n.func.base for n in nodes if isinstance(n, s.Call) and isinstance(n.func, s.Attribute)]
+    return {t.id for t in (*targets, *lists) if isinstance(t, s.Name)}
+
+
+def _over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
+    """The body once for all parts of a tensor: what it adds to what there was is summed, what it appends is a list."""
+    assert stmt.target is not None
+    bind_target(m, env, stmt.target, one)
+    own = _changed(stmt.body)
+    before = {name: value for name, value in env.names.items() if name in own and isinstance(value, Product | Tup)}
+    sums = {name: value for name, value in before.items() if isinstance(value, Product)}
+    marks = {name: functional.so_far(value, stmt.span, name) for name, value in sums.items()}
+    env.names.update(marks)
+    outcome = execute(m, env, stmt.body)
+    for name, value in before.items():
+        after = env.names[name]
+        if name in marks and after is marks[name]:
+            env.names[name] = value
+        elif isinstance(value, Product) and name in marks:
+            total = functional.added_up(m, value, after, marks[name], one, stmt.span)
+            env.names[name] = total or algebra.opaque("item", (), stmt.span, pure=False, data=True)
+        elif isinstance(value, Tup) and after is not value:
+            new = after.items[len(value.items) :] if isinstance(after, Tup) else ()
+            env.names[name] = Pieces(new[0]) if len(new) == 1 and not value.items else Opaque("collected")
+    return outcome if isinstance(outcome, Returned) else execute(m, env, stmt.orelse)
+
+
+def _rounds(m: Machine, env: Env, stmt: s.Loop, target: s.Expr | None, items: tuple[Value, ...]) -> Outcome:
     """The body for each item in turn, until a jump or a return."""
     for item in items:
-        bind_target(m, env, target, item)
+        if target is not None:
+            bind_target(m, env, target, item)
         outcome = execute(m, env, stmt.body)
         if isinstance(outcome, Returned):
             return outcome

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
+from normlint.evaluate.containers import key_of
 from normlint.evaluate.dims import is_symbol
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
     base = m.eval(env, node.base)
     if isinstance(base, Dict):
-        key = m.eval(env, node.index[0])
-        return (base.get(key.value) if isinstance(key, Constant) and isinstance(key.value, str) else None) or scalar(
-            m.module.source(node.span)[:80]
-        )
+        key = key_of(m.eval(env, node.index[0]))
+        return (base.get(key) if key is not None else None) or scalar(m.module.source(node.span)[:80])
     if isinstance(base, Shape | Tup):
         return _item(m, env, base, node.index, node.span)
     if isinstance(base, Product):

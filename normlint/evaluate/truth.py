@@ -72,20 +72,28 @@ def _atom(atom: object) -> str:
     return type(atom).__name__.lower()
 
 
-def truth(m: Machine, env: Env, node: s.Expr) -> bool:
-    """The outcome of a test on this path."""
+def truth(m: Machine, env: Env, node: s.Expr, prefer: bool | None = None) -> bool:
+    """The outcome of a test on this path; `prefer` is the one that leads to a reduction."""
     match node:
         case s.Unary(op="not", operand=operand):
-            m.ctx.prefer = None if m.ctx.prefer is None else not m.ctx.prefer
-            return not m.truth(env, operand)
+            return not truth(m, env, operand, None if prefer is None else not prefer)
         case s.Logic(op=op, values=values):
-            return (all if op == "and" else any)(m.truth(env, value) for value in values)
+            return (all if op == "and" else any)(truth(m, env, value, prefer) for value in values)
         case s.Compare(left=left, rights=((op, right),)):
-            return _compare(m, m.eval(env, left), op, m.eval(env, right))
+            negated = op in _NEGATED
+            sides = m.eval(env, left), m.eval(env, right)
+            m.ctx.prefer = prefer if prefer is None else prefer is not negated
+            outcome = _compare(m, sides[0], _NEGATED.get(op, op), sides[1]) is not negated
         case s.Compare(left=left, rights=rights):
             words = [describe(m.eval(env, left)), *(f"{op} {describe(m.eval(env, e))}" for op, e in rights)]
-            return m.ctx.decide(" ".join(words))
-    return _truthy(m, m.eval(env, node), m.module.source(node.span))
+            m.ctx.prefer = prefer
+            outcome = m.ctx.decide(" ".join(words))
+        case _:
+            value = m.eval(env, node)
+            m.ctx.prefer = prefer
+            outcome = _truthy(m, value, m.module.source(node.span))
+    m.ctx.prefer = None
+    return outcome
 
 
 def _truthy(m: Machine, value: Value, text: str) -> bool:
@@ -113,9 +121,6 @@ _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">=": "<", ">": "<="}
 
 
 def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
-    if op in _NEGATED:
-        m.ctx.prefer = None if m.ctx.prefer is None else not m.ctx.prefer
-        return not _compare(m, left, _NEGATED[op], right)
     if isinstance(left, Dtype) and isinstance(right, Dtype) and right.dtype in (DType.INPUT, DType.PARAM):
         return _compare_dtype(m, right, left)
     if isinstance(left, Dtype):

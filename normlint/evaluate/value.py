@@ -71,12 +71,12 @@ class Tup:
 
 @dataclass(frozen=True, slots=True)
 class Dict:
-    """A dict whose keys are strings; `more`: it may hold others too."""
+    """A dict whose keys are strings, numbers and the like; `more`: it may hold others too."""
 
-    items: tuple[tuple[str, Value], ...] = ()
+    items: tuple[tuple[object, Value], ...] = ()
     more: bool = False
 
-    def get(self, key: str) -> Value | None:
+    def get(self, key: object) -> Value | None:
         """What it holds under a key, as far as that is known."""
         return dict(self.items).get(key)
 

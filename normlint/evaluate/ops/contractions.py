@@ -196,6 +196,8 @@ def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | Non
     scale = _diagonal_of(y)
     if scale is not None:
         return algebra.multiply(x, scale, call.span)
+    if ctx.shapes.axis(ctx.dims(x), -1) == ONE_LONG == ctx.shapes.axis(ctx.dims(y), -2) and x.mono != y.mono:
+        return algebra.multiply(x, y, call.span)
     base = _row_and_column(ctx, x, y) if x.mono == y.mono else None
     if base is None:
         return _with_constant(ctx, call, x, y)

@@ -37,7 +37,7 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
     """Base ** exponent for a constant exponent."""
-    value = exponent.number
+    value = algebra.constant(exponent).number if exponent.tensor else exponent.number
     if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)
@@ -128,6 +128,11 @@ def maximum(ctx: Context, call: Bound) -> Value | None:
     pair = _pair(call)
     if pair is None:
         return None
+    if pair[0].mono == pair[1].mono:
+        return pair[0]
+    if pair[0].mono == algebra.negate(pair[1], call.span).mono:
+        return algebra.absolute(pair[0], call.span)
+    pair = algebra.constant(pair[0]), algebra.constant(pair[1])
     for base, floor in (pair, pair[::-1]):
         if algebra.is_statistic(base) and not floor.mono.has_stat and not (floor.tensor and floor.mono.factors):
             return algebra.clamp(base, floor, call.span)
@@ -166,7 +171,13 @@ def where(ctx: Context, call: Bound) -> Value | None:
     condition = call.product("condition")
     if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, algebra.nonzero(condition)):
         return replace(one, span=call.span)  # and a zero stays one
-    return one if one.mono == two.mono else algebra.apply("where", (one, two), call.span)
+    return one if one.mono == two.mono or _holds(condition) else algebra.apply("where", (one, two), call.span)
+
+
+def _holds(condition: Product | None) -> bool:
+    """`x == x`, which all but NaN is."""
+    atom = condition.sole.atom if condition is not None and condition.sole else None
+    return isinstance(atom, Apply) and atom.name == "eq" and atom.args[:1] == atom.args[1:]
 
 
 def _is_of(value: Product, base: Mono | None) -> bool:

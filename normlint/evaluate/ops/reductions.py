@@ -101,7 +101,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     if not changes and x.layout and isinstance(axes, tuple) and x.layout[-1] == ("axis", *axes):
         kept = call.flag("keepdim", False) is not False  # an axis of length 1 that was added
         return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
-    inner, outside = _split(x.mono, axes)
+    inner, outside = _split(_centred_alike(x.mono, axes), axes)
     accumulate = call.dtype(x.dtype)
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
     stat = Stat(
@@ -111,6 +111,15 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
     return replace(result, mono=result.mono.times(outside), layout=layout)
+
+
+def _centred_alike(mono: Mono, axes: Axes) -> Mono:
+    """x·(x − mean) as (x − mean)²: over the axes of the mean, they have one mean."""
+    centred = next((f for f in mono.factors if isinstance(f.atom, Centred) and f.power == 1), None)
+    rest = Mono(1.0, tuple(f for f in mono.factors if f is not centred))
+    if centred is None or not isinstance(centred.atom, Centred) or centred.atom.stat.axes != axes:
+        return mono
+    return Mono(mono.coef, (replace(centred, power=TWO),)) if rest == centred.atom.base else mono
 
 
 def _before(ctx: Context, x: Product, axes: Axes, keepdim: bool) -> tuple[Product, Axes, bool, Layout]:

@@ -192,4 +192,4 @@ def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(NORM)
     (report,) = check_all([(str(tmp_path / "a.py"), preparing(Demand()))], 1)
     (note,) = verified(report, [(0, Verdict(SKIPPED, f"{INTERNAL}: KeyError"))], "2").notes
-    assert (note.line, note.message, note.internal) == (12, f"Norm.forward: {INTERNAL}: KeyError", True)
+    assert (note.line, note.message, note.internal) == (13, f"Norm.forward: {INTERNAL}: KeyError", True)

@@ -159,15 +159,17 @@ def _numbers(program: str) -> list[int]:
 
 
 def _unused_gain(built: Built, job: Job, device: str) -> str:
-    """The only parameter, where it is called like a gain, lies on the features and changes nothing."""
+    """The first parameter of ones, or called like a gain, that lies on the features, where it changes nothing."""
     call = built.plan.call
     if job.meaning.gain or job.method != "forward" or call.guessed or call.partial or built.sizes:
         return ""
     made = built.make(WIDTH, device=device)
-    own = {} if made.module is None else dict(made.module.named_parameters())
-    name, gain = next(iter(own.items()), ("", None))
-    if len(own) != 1 or gain is None or name not in GAINS or gain.numel() != WIDTH:
+    own = {} if made.module is None else dict(made.module.named_parameters(recurse=False))
+    gains = (name for name, p in own.items() if p.numel() == WIDTH and (name in GAINS or bool((p == 1).all())))
+    name = next(gains, "")
+    if not name:
         return ""
+    gain = own[name]
     x = torch.ones((WIDTH,) * built.ranks[0], device=device).cumsum(-1)
     with torch.no_grad():
         try:

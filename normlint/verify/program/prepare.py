@@ -24,6 +24,9 @@ from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds, 
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
 _TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_FOLDED: Final = re.compile(
+    r"\b(?:view|reshape|unflatten)\((?:(?!\bview\(|\breshape\().)*?(?:\bself\.|[ (](?:[2-9]|\d\d+)\b)"
+)
 _AXES: Final = ("dim", "dims", "axis")
 
 
@@ -53,11 +56,17 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
-        return job.claiming(claims, folded=any(move[0] == "view" for move in norm.main.statistic.layout))
+        return job.claiming(claims, folded=_is_folded(norm, unit.text))
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
     except SyntaxError:
         return Job(norm.qualname, meant, needs="code that parses")
+
+
+def _is_folded(norm: Norm, text: str) -> bool:
+    """Whether what is reduced was reshaped by numbers that the text has, or the constructor."""
+    views = (move[1] for move in norm.main.statistic.layout if move[0] == "view")
+    return any(isinstance(span, Span) and _FOLDED.search(text, *span) for span in views)
 
 
 def _of_a_test(path: str, qualname: str) -> str:

@@ -57,13 +57,16 @@ TROUBLE = {
     "no number of jobs": (["--jobs", "0"], "normlint: argument --jobs: '0' is no number of processes"),
     "a rule to explain that is not there": (["--explain", "NRM9"], "normlint: unknown rule 'NRM9'"),
     "a configuration that is not there": (["--config", "no.toml"], "normlint: no.toml: can't be read: No such file"),
-    "two answers about configuration": (["--config", "x", "--isolated"], "normlint: --config and --isolated exclude"),
+    "two answers about configuration": (
+        ["--config", "x", "--isolated"],
+        "normlint: --config and --isolated cannot be combined",
+    ),
     "a baseline that is not there": (
         ["--baseline", "no"],
         "normlint: baseline no: No such file or directory; write it",
     ),
     "a baseline that is none": (["--baseline", "a.py"], "normlint: baseline a.py: not a baseline; write it again"),
-    "standard input and a path": (["-", "a.py"], 'normlint: "-" stands alone'),
+    "standard input and a path": (["-", "a.py"], 'normlint: "-" cannot be combined with paths'),
     "comments for standard input": (["-", "--add-noqa"], "normlint: --add-noqa writes files"),
     "a report that can't be written": (["--output-file", "no/a"], "normlint: --output-file no/a: No such"),
     "a baseline that can't be written": (["--write-baseline", "no/a"], "normlint: --write-baseline no/a: No such file"),

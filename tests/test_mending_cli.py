@@ -169,10 +169,10 @@ def test_a_diff_of_standard_input_has_its_name(stdin) -> None:
 
 
 TOGETHER = {
-    "both ways": (["--fix", "--diff"], "--fix writes what --diff only shows"),
-    "comments": (["--fix", "--add-noqa"], "--fix mends findings: --add-noqa does something else"),
-    "a baseline": (["--diff", "--write-baseline", "b"], "--diff mends findings: --write-baseline does"),
-    "norms": (["--fix", "--show-norms"], "--fix mends findings: --show-norms does"),
+    "both ways": (["--fix", "--diff"], "--fix and --diff cannot be combined"),
+    "comments": (["--fix", "--add-noqa"], "--fix and --add-noqa cannot be combined"),
+    "a baseline": (["--diff", "--write-baseline", "b"], "--diff and --write-baseline cannot be combined"),
+    "norms": (["--fix", "--show-norms"], "--fix and --show-norms cannot be combined"),
 }
 
 

@@ -163,11 +163,11 @@ def test_norms_without_findings_are_closed(read: Page) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--fix"], "--fix does something else"),
-        (["--diff"], "--diff does something else"),
-        (["--add-noqa"], "--add-noqa does something else"),
-        (["--write-baseline", "b"], "--write-baseline does something else"),
-        (["--show-files"], "--show-files does something else"),
+        (["--fix"], "--report and --fix cannot be combined"),
+        (["--diff"], "--report and --diff cannot be combined"),
+        (["--add-noqa"], "--report and --add-noqa cannot be combined"),
+        (["--write-baseline", "b"], "--report and --write-baseline cannot be combined"),
+        (["--show-files"], "--report and --show-files cannot be combined"),
     ],
     ids=lambda one: one[0] if isinstance(one, list) else "",
 )

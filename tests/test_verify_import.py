@@ -131,10 +131,10 @@ def test_only_the_command_asks_for_it() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--verify=import", "--fix"], "--verify=import runs files as they are: --fix needs --verify"),
-        (["--verify=import", "--diff"], "--verify=import runs files as they are: --diff needs --verify"),
-        (["--verify=import", "--report", "a.html"], "--verify=import runs files as they are: --report needs --verify"),
-        (["--verify=import", "-"], "--verify=import runs files as they are, and no standard input"),
+        (["--verify=import", "--fix"], "--verify=import and --fix cannot be combined"),
+        (["--verify=import", "--diff"], "--verify=import and --diff cannot be combined"),
+        (["--verify=import", "--report", "a.html"], "--verify=import and --report cannot be combined"),
+        (["--verify=import", "-"], "--verify=import cannot read standard input"),
         (["--verify=run"], "invalid choice"),
     ],
 )

@@ -59,7 +59,7 @@ def _configs(options: Namespace) -> Configs:
     """Where settings come from; the order of wrongness is told: first the command line, then the file it names."""
     adjust = adjuster(options)
     if options.config is not None and options.isolated:
-        raise ConfigError("--config and --isolated exclude each other; give one of them")
+        raise ConfigError("--config and --isolated cannot be combined")
     if options.isolated:
         return Configs(adjust, Settings(os.getcwd()))
     return Configs(adjust, load_given(options.config) if options.config is not None else None)

@@ -33,21 +33,21 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = _parsed(list(sys.argv[1:] if arguments is None else arguments))
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
-            raise ConfigError(f"--{option.replace('_', '-')} says how norms are run: it needs --verify")
+            raise ConfigError(f"--{option.replace('_', '-')} needs --verify")
     for option in ("fix", "diff", "report"):
         if options.verify == IMPORT and getattr(options, option):
-            raise ConfigError(f"--verify=import runs files as they are: --{option} needs --verify")
+            raise ConfigError(f"--verify=import and --{option} cannot be combined: the file is executed as it is")
     if options.verify == IMPORT and "-" in options.paths:
-        raise ConfigError("--verify=import runs files as they are, and no standard input")
+        raise ConfigError("--verify=import cannot read standard input: the file is executed as it is")
     if options.fix and options.diff:
-        raise ConfigError("--fix writes what --diff only shows; give one of them")
+        raise ConfigError("--fix and --diff cannot be combined: one writes what the other shows")
     for option in ("fix", "diff", "add_noqa", "write_baseline", "show_settings", "show_files"):
         if options.report and getattr(options, option):
-            raise ConfigError(f"--report shows findings as they are: --{option.replace('_', '-')} does something else")
+            raise ConfigError(f"--report and --{option.replace('_', '-')} cannot be combined")
     for option in ("add_noqa", "write_baseline", "show_norms", "show_settings", "show_files"):
         if (options.fix or options.diff) and getattr(options, option):
             asked = "--fix" if options.fix else "--diff"
-            raise ConfigError(f"{asked} mends findings: --{option.replace('_', '-')} does something else with them")
+            raise ConfigError(f"{asked} and --{option.replace('_', '-')} cannot be combined")
     return options
 
 
@@ -129,7 +129,7 @@ def _parser() -> _Parser:
 
 def _add_fixing(parser: _Parser) -> None:
     group = parser.add_argument_group("fixing")
-    group.add_argument("--fix", action="store_true", help="mend what can be mended safely, and write the files")
+    group.add_argument("--fix", action="store_true", help="fix what can be fixed safely, and write the files")
     group.add_argument(
         "--unsafe-fixes",
         action=argparse.BooleanOptionalAction,

@@ -36,7 +36,7 @@ def targets(options: Namespace, configs: Configs, found: Found | None = None) ->
         found = found or discovered(options.paths, configs)
         return Targets(found.paths, _tasks(found.paths, options, configs), found.errors)
     if len(options.paths) > 1:
-        raise ConfigError('"-" stands alone: give either paths or standard input')
+        raise ConfigError('"-" cannot be combined with paths')
     if options.add_noqa:
         raise ConfigError("--add-noqa writes files: it can't take standard input")
     name = options.stdin_filename or "<stdin>"

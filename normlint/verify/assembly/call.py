@@ -175,7 +175,12 @@ class _Way:
     def guesses(self, p: inspect.Parameter) -> bool:
         """It is required, and only the output can tell what leaves the norm as it is."""
         required = p.default is inspect.Parameter.empty
-        return required and p.name not in self.named and self.role(p) in ("gate", "scale", "condition", "")
+        return (
+            required
+            and p.name not in self.named
+            and not _is_shape(p)
+            and self.role(p) in ("gate", "scale", "condition", "")
+        )
 
     def options(self, p: inspect.Parameter) -> list[Value | None]:
         """What it may be given, None for its default; nothing where the default stands."""
@@ -218,14 +223,25 @@ def _values(role: str, p: inspect.Parameter, shape: str, layout: Layout) -> list
     return table.get(role) or _by_annotation(p, shape)
 
 
+def _kind(p: inspect.Parameter) -> str:
+    return p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", str(p.annotation))
+
+
+def _is_shape(p: inspect.Parameter) -> bool:
+    kind = _kind(p).lower().removeprefix("typing.").removeprefix("torch.")
+    return kind.startswith(("list[int", "tuple[int", "sequence[int", "size"))
+
+
 def _by_annotation(p: inspect.Parameter, shape: str) -> list[Value]:
-    kind = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", str(p.annotation))
+    kind = _kind(p)
     if kind.startswith("bool"):
         return [Value("count", 0), Value("count", 1)]
     if kind.startswith("int"):
         return [Value("features"), Value("count", 1)]
     if kind.startswith("float"):
         return [Value("number", 1.0), Value("number", 0.0)]
+    if _is_shape(p):
+        return [Value("shape"), Value("features")]
     if kind.startswith(("str", "callable", "Callable")):
         raise CannotBuildError(f"a value for {p.name}")
     return [Value("none"), Value(shape), Value(shape, 1.0)]

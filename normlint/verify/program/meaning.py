@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.evaluate.monomial import ONE, TRAILING, Input, Mono, Offset, Param, Plus, Scalar, Stat
+from normlint.evaluate.monomial import ONE, TRAILING, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
-from normlint.verify.names import is_features
+from normlint.verify.names import input_role, is_features
 
 _GAINS: Final = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2")
 _SHIFTS: Final = ("bias", "beta", "b_2", "shift")
@@ -179,8 +179,15 @@ def _gains(norm: Norm) -> Iterator[str]:
         yield from (f.atom.name for f in factors if isinstance(f.atom, Param) and f.atom.axis == "last")
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
+    yield from _passed(norm, (atom for c in norm.computations for atom in c.others))
     if all(_is_bare(c) for c in norm.computations):
         yield from (p.name for p in norm.owner.params if p.name in _GAINS and p.role == "parameter")
+
+
+def _passed(norm: Norm, atoms: Iterable[Atom]) -> Iterator[str]:
+    """A function's argument that is a plain factor or summand, and whose name says nothing else."""
+    plain = (atom.name for atom in atoms if isinstance(atom, Input) and not norm.owner.method)
+    return (name for name in plain if not input_role(name))
 
 
 def _is_bare(c: Computation) -> bool:
@@ -191,6 +198,7 @@ def _is_bare(c: Computation) -> bool:
 def _shifts(norm: Norm) -> Iterator[str]:
     for c in norm.computations:
         yield from _held(c.shift)
+        yield from _passed(norm, (f.atom for f in c.shift.factors) if c.shift else ())
     yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
 

@@ -145,7 +145,8 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
     if given is None and not (found.method and _named(norm)):
         return None
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
-    job = replace(job, more=given is None or not norm.main.returned or bool(norm.main.others))
+    others = [atom for atom in norm.main.others if not (isinstance(atom, Input) and atom.name == meant.gain)]
+    job = replace(job, more=given is None or not norm.main.returned or bool(others))
     names = sorted(free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
 

@@ -193,3 +193,108 @@ def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
     (report,) = check_all([(str(tmp_path / "a.py"), preparing(Demand()))], 1)
     (note,) = verified(report, [(0, Verdict(SKIPPED, f"{INTERNAL}: KeyError"))], "2").notes
     assert (note.line, note.message, note.internal) == (13, f"Norm.forward: {INTERNAL}: KeyError", True)
+
+
+SPARED: dict[str, tuple[str, str, str]] = {
+    "an upcast that an argument asks for": (
+        """
+import torch
+def rms_norm_ref(x, weight, eps=1e-6, upcast=False):
+    dtype = x.dtype
+    if upcast:
+        x = x.float()
+        weight = weight.float()
+    rstd = 1 / torch.sqrt(x.square().mean(dim=-1, keepdim=True) + eps)
+    return (x * rstd * weight).to(dtype)
+""",
+        "rms_norm_ref",
+        "precision",
+    ),
+    "gains that only fit channels that come first": (
+        """
+import torch
+from torch import nn
+from torch.nn import functional as F
+class LayerNorm(nn.Module):
+    def __init__(self, n_out, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n_out, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(n_out, 1, 1))
+    def forward(self, x):
+        shape = x.size()[1:]
+        return F.layer_norm(x, shape, self.weight.expand(shape), self.bias.expand(shape))
+""",
+        "LayerNorm.forward",
+        "skipped",
+    ),
+    "an axis that a call may say": (
+        """
+import torch
+from torch import nn
+class ChannelRMSNorm(nn.Module):
+    def __init__(self, channel_dim=1, eps=1e-8):
+        super().__init__()
+        self.channel_dim, self.eps = channel_dim, eps
+    def forward(self, x, channel_dim=None):
+        if channel_dim is None:
+            channel_dim = self.channel_dim
+        return x / torch.sqrt(torch.mean(x.float() ** 2, dim=channel_dim, keepdim=True) + self.eps)
+""",
+        "ChannelRMSNorm.forward",
+        "skipped",
+    ),
+    "all axes but the first": (
+        """
+import torch
+def rms_normalize(x, eps=1e-4):
+    dim = list(range(1, x.ndim))
+    return x / torch.sqrt(x.float().square().mean(dim, keepdim=True) + eps).type_as(x)
+""",
+        "rms_normalize",
+        "skipped",
+    ),
+    "a share of features called p, which is no rate of dropout": (
+        """
+import torch
+from torch import nn
+class RMSNorm(nn.Module):
+    def __init__(self, d, p=-1.0, eps=1e-8):
+        super().__init__()
+        self.eps, self.d, self.p = eps, d, p
+        self.scale = nn.Parameter(torch.ones(d))
+    def forward(self, x):
+        h = x.float()
+        if self.p < 0.0 or self.p > 1.0:
+            length, d = h.norm(2, dim=-1, keepdim=True), self.d
+        else:
+            d = int(self.d * self.p)
+            length = h[..., :d].norm(2, dim=-1, keepdim=True)
+        return (self.scale * (h / (length * d ** -0.5 + self.eps))).type_as(x)
+""",
+        "RMSNorm.forward",
+        "match",
+    ),
+    "a view that says so where it can't be had": (
+        """
+import torch
+from torch import nn
+class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.eps, self.d = eps, d
+        self.weight = nn.Parameter(torch.ones(d))
+    def forward(self, x):
+        h = x.view(-1, self.d).float()
+        y = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + self.eps)
+        return (y.type_as(x) * self.weight).view(x.shape)
+""",
+        "RMSNorm.forward",
+        "match",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPARED)
+def test_what_is_sound_or_cannot_be_known_is_not_called_wrong(name: str) -> None:
+    text, qualname, status = SPARED[name]
+    assert judge_text(text, qualname).status == status

@@ -24,7 +24,8 @@ class Meaning:
     at zero on purpose. `rank`: the number of axes the input must have, None for any. `of_sum`: eps joins the sum of
     squares or its root, not the mean: a floor of 1e-12 in F.normalize(x) * d ** 0.5 is one of 1e-12 / d ** 0.5 for the
     root mean square. `filled_later`: other code than the constructor gives the gain its first values. `halves`: a half
-    may come in; otherwise callers that aren't in the text may have cast the input.
+    may come in; otherwise callers that aren't in the text may have cast the input. `axes_read`: the text says which
+    axes are reduced; otherwise `axes` are the likeliest.
     """
 
     kind: str  # rms, layer, l2
@@ -40,6 +41,7 @@ class Meaning:
     of_sum: bool = False
     filled_later: bool = False
     halves: bool = True
+    axes_read: bool = True
 
 
 @dataclass(frozen=True, slots=True)

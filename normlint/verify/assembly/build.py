@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import re
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from normlint.verify.assembly.agreement import with_tensors
-from normlint.verify.assembly.call import Extras
+from normlint.verify.assembly.call import Extras, tensors_in
 from normlint.verify.assembly.construct import Construction, constructions
 from normlint.verify.assembly.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
 from normlint.verify.assembly.layout import Layout
@@ -24,6 +25,7 @@ from normlint.verify.names import GAINS
 from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
+AXIS: Final = "the axis that its features lie on"
 LARGEST: Final = 8192  # features
 MOST_GROUPS: Final = 32
 MOST_NUMBERS: Final = 4  # that are tried
@@ -50,17 +52,34 @@ class Built:
         if self.job.folded and not self.agrees:
             return "the groups that its features fall into"
         if values:
-            return ""
+            unread = not self.meaning.axes_read  # with fewer axes it may agree by chance
+            return AXIS if unread and (self.agrees or self.elsewhere()) else ""
         if self.agrees:
             return "an input of another shape"
         if self.job.cut:
             return "what stands around its lines"
-        return "the axis that its features lie on" if self.elsewhere() else ""
+        if self._runs_somewhere():
+            return "an input of another shape"
+        return AXIS if self.elsewhere() else ""
 
-    def make(
-        self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
-    ) -> Made:
-        """A new norm as its constructor leaves it, then cast and moved."""
+    def _runs_somewhere(self) -> bool:
+        """Whether it takes any input whose axes are of different lengths."""
+        width = WIDTH if self.sizes is None else self.sizes[0]
+        live, extras = self._ready(width)
+        for rank in (3, 4, 2, 5):
+            for axis in range(rank):
+                others = (2, 3, 4, 5)[: rank - 1]
+                x = torch.ones((*others[:axis], width, *others[axis:]), device=live.device)
+                with contextlib.suppress(*ERRORS), torch.no_grad():
+                    out = self.plan.call.returned(live.target, x, extras)
+                    if any(y.shape == x.shape for _, y in tensors_in(out)):
+                        return True
+        return False
+
+    def _ready(
+        self, d: int, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
+    ) -> tuple[Live, Extras]:
+        """A new norm, and what its call passes on."""
         call = self.plan.call
         try:
             live = self.plan.make(call.layout, d, dtype, device, eps)
@@ -68,14 +87,22 @@ class Built:
             raise CannotBuildError(missing(error) or f"a constructor that runs ({first_line(error)})") from error
         live = with_tensors(live, call, d, self.meaning)
         given = live.eps if eps is None or not self.takes_eps else eps
-        extras = Extras(live.gain, live.shift, 1e-6 if given is None else given)
+        live = replace(live, eps=given)
+        return live, Extras(live.gain, live.shift, 1e-6 if given is None else given)
+
+    def make(
+        self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
+    ) -> Made:
+        """A new norm as its constructor leaves it, then cast and moved."""
+        call = self.plan.call
+        live, extras = self._ready(d, dtype, device, eps)
 
         def run(x: Tensor) -> Tensor:
             return call.run(live.target, x, extras)
 
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        return Made(run, live.gain, live.shift, given, module, self.meaning.offset, live.born)
+        return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.born)
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:

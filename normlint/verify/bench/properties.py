@@ -103,7 +103,7 @@ def evaluation(bench: Bench) -> Iterator[Outcome]:
     with torch.no_grad():
         trained = bench.run(made, x.clone())  # what is counted in training may count here
         for part in made.module.modules():
-            for name in [name for name, value in vars(part).items() if is_rate(name) and isinstance(value, float)]:
+            for name in [name for name, value in vars(part).items() if _is_probability(name, value)]:
                 setattr(part, name, 0.5)
         made.module.eval()
         y, z = bench.run(made, x.clone()), bench.run(made, x.clone())
@@ -114,6 +114,10 @@ def evaluation(bench: Bench) -> Iterator[Outcome]:
         off = ((y.double() - trained.double()).abs().amax() / trained.abs().amax().clamp(min=1e-30)).item()
         told = "" if off <= words.NEAR else f"in eval mode the output is another one, by up to {words.percent(off)}"
     yield holds("evaluation", not told, told, 36)
+
+
+def _is_probability(name: str, value: Any) -> bool:
+    return is_rate(name) and isinstance(value, float) and 0 <= value < 1
 
 
 def initial(bench: Bench) -> Iterator[Outcome]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.evaluate.monomial import ONE, TRAILING, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
+from normlint.evaluate.monomial import ALL, ONE, TRAILING, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
@@ -33,13 +33,19 @@ def meaning(norm: Norm, text: str) -> Meaning:
         gain=_name(_gains(norm)),
         offset=next((g.offset for g in c.gains if g.offset), 0.0),
         shift=_name(_shifts(norm)),
-        lenient=not c.explicit_square or norm.owner.intent == "pixel",  # whose precision no rule judges, either
+        lenient=not c.explicit_square or norm.owner.intent == "pixel" or _may_be_widened(norm),  # as no rule judges it
         zero_gain=_zero_on_purpose(norm, text),
         rank=_rank(c),
         of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
         filled_later=_filled_later(norm),
         halves=_sees_halves(norm),
+        axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
     )
+
+
+def _may_be_widened(norm: Norm) -> bool:
+    """An argument decides whether it computes in fp32."""
+    return len({c.statistic.square.wide for c in norm.computations}) > 1
 
 
 def _sees_halves(norm: Norm) -> bool:
@@ -242,6 +248,6 @@ def _takes_zero(norm: Norm, text: str) -> bool:
 
 def _filled_later(norm: Norm) -> bool:
     gains = [g.param for c in norm.computations for g in c.gains]
-    # ones and zeros are what the rules know of; another start is a choice
-    chosen = any(p.init in ("data", "full", "random") for p in gains)
+    # ones and zeros are what the rules know of; another start is a choice, and that of an L2 norm the model's
+    chosen = any(p.init in ("data", "full", "random") or (norm.kind == "l2" and p.init == "empty") for p in gains)
     return chosen or norm.owner.reinitialised or any(p.init == "empty" and p.name in norm.owner.filled for p in gains)

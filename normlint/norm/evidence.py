@@ -49,7 +49,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 
 def _is_undone(c: Computation, owner: Owner) -> bool:
     """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
-    told = bool(c.gains) or owner.intent in ("rms", "layer")
+    told = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
     return (owner.keeps and not c.over_last) or (owner.undone and not told)
 
 

@@ -34,4 +34,11 @@ def rms_norm(x, weight, eps=1e-6):
 def mixed_and_normalised(x, residual, weight):
     return rms_norm(mixed(x, residual), weight)
 """,
+    "what an autoencoder calls a layer norm, beside the mean and the deviation that bring it back": """
+def ln(x, eps=1e-5):
+    mu = x.mean(dim=-1, keepdim=True)
+    x = x - mu
+    std = x.std(dim=-1, keepdim=True)
+    return x / (std + eps), mu, std
+""",
 }

@@ -59,6 +59,7 @@ def test_a_name_says_what_was_meant(name: str, meant: str) -> None:
         ("a length of everything", "l2", L2.replace("dim=-1, keepdim=True", "")),
         ("the batch axis without name or gain", "scale", RMS.replace("-1", "0")),
         ("a middle axis without name or gain", "scale", RMS.replace("-1", "2")),
+        ("numpy's arrays", "l2_norm", "(y := x.numpy()) / (y ** 2).sum(-1, keepdims=True) ** 0.5"),
         ("an instance norm", "scale", RMS.replace("-1", "(2, 3)")),
         ("an instance norm with a name", "my_norm", RMS.replace("-1", "(2, 3)")),
     ),

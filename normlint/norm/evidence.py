@@ -21,6 +21,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = c.scaled or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
+    if any(s.op == "numpy" for s in c.input_steps):  # nobody trains through it
+        return False
     if _is_undone(c, owner) or _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
@@ -49,7 +51,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 
 def _is_undone(c: Computation, owner: Owner) -> bool:
     """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
-    told = bool(c.gains) or owner.intent in ("rms", "layer")
+    told = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
     return (owner.keeps and not c.over_last) or (owner.undone and not told)
 
 

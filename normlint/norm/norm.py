@@ -67,6 +67,7 @@ class Placing:
     apart: bool = False  # the centre is the mean along other axes than the statistic's
     fits: bool | None = None  # the statistic broadcasts as one that keeps its axis would
     centre_fits: bool | None = None
+    single: bool = False  # on this path there is but one item in the batch: over everything is over all of that one
 
     @property
     def shown(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, Dims, Shapes, is_symbol
-from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Stat
+from normlint.evaluate.monomial import ALL, ONCE, Centred, Factor, Mono, Scalar, Stat
 from normlint.norm.norm import Gain, Placing
 
 MOST_AXES = 5  # of an unknown rank, that are looked at from either end
@@ -27,7 +27,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
     """What the shapes tell of a norm."""
     shapes, over = context.shapes, stat.over
     if over is None or not isinstance(stat.axes, tuple):
-        return Placing()
+        return Placing(single=stat.axes == ALL and _is_single(stat, shapes))
     single = stat.axes[0] if len(stat.axes) == 1 else None
     told = [_along(shapes, over, stat.axes, gain) for gain in gains]
     return Placing(
@@ -39,6 +39,13 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         _set_against(shapes, stat),
         _set_against(shapes, centre) if centre is not None else None,
     )
+
+
+def _is_single(stat: Stat, shapes: Shapes) -> bool:
+    """Whether the text asked if the first axis of what is reduced has a length of 1, and it has on this path."""
+    inner = (a for f in stat.inner.factors for a in (f.atom.base.factors if isinstance(f.atom, Centred) else (f,)))
+    whole = [shapes.held.get((Mono(1.0, (Factor(f.atom, ONCE),)), ())) for f in inner]
+    return any(dims is not None and shapes.equal(shapes.axis(dims, 0), ONE_LONG) for dims in whole)
 
 
 def of_features(length: Mono, stat: Stat, shapes: Shapes) -> bool | None:

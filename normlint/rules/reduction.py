@@ -70,7 +70,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations if norm.meant else (c for c in norm.computations if not c.standardises):
         stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not _of_vector(t)), None)
-        if stat is not None:
+        if stat is not None and not c.placing.single:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
             yield Problem(stat.span, message, partial(resynthesis.over_last_axis, norm, c, stat))

@@ -109,7 +109,7 @@ CLASSES: Final[dict[str, str]] = {
     """,
     "cast": """
         float double half bfloat16 int long short char byte bool cfloat cdouble chalf to type type_as asarray
-        as_tensor promote_types result_type detach detach_copy stop_gradient item tolist view_as_real
+        as_tensor promote_types result_type detach detach_copy stop_gradient item tolist numpy view_as_real
         view_as_complex view_as_real_copy view_as_complex_copy
     """,
     "creation": f"""
@@ -169,7 +169,7 @@ CLASSES: Final[dict[str, str]] = {
         miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
         mkldnn_convolution mkldnn_linear_backward_weights mkldnn_rnn_layer module_load
         multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
-        numpy orgqr ormqr parse_ir parse_schema parse_type_comment pca_lowrank pinv pinverse poisson_nll_loss
+        orgqr ormqr parse_ir parse_schema parse_type_comment pca_lowrank pinv pinverse poisson_nll_loss
         prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 qr
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_gru quantized_gru_cell
         quantized_lstm quantized_lstm_cell quantized_rnn_relu_cell quantized_rnn_tanh_cell record_stream

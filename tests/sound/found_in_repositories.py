@@ -34,4 +34,32 @@ def rms_norm(x, weight, eps=1e-6):
 def mixed_and_normalised(x, residual, weight):
     return rms_norm(mixed(x, residual), weight)
 """,
+    "what an autoencoder calls a layer norm, beside the mean and the deviation that bring it back": """
+def ln(x, eps=1e-5):
+    mu = x.mean(dim=-1, keepdim=True)
+    x = x - mu
+    std = x.std(dim=-1, keepdim=True)
+    return x / (std + eps), mu, std
+""",
+    "a layer norm of whole samples, where a batch of one is flattened to a vector": """
+class LayerNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(num_features))
+        self.beta = nn.Parameter(torch.zeros(num_features))
+
+    def forward(self, x):
+        shape = [-1] + [1] * (x.dim() - 1)
+        h = x.float()
+        if x.size(0) == 1:
+            mean = h.view(-1).mean().view(*shape)
+            var = h.view(-1).var(unbiased=False).view(*shape)
+        else:
+            mean = h.view(x.size(0), -1).mean(1).view(*shape)
+            var = h.view(x.size(0), -1).var(1, unbiased=False).view(*shape)
+        y = ((h - mean) / torch.sqrt(var + self.eps)).type_as(x)
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        return y * self.gamma.view(*shape) + self.beta.view(*shape)
+""",
 }

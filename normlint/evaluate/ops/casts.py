@@ -83,3 +83,12 @@ def item(ctx: Context, call: Bound) -> Value | None:
     if x is None:
         return None
     return replace(x, mono=x.mono.stepped(Step("item", call.span)), tensor=False, dtype=DType.WEAK, span=call.span)
+
+
+@op("numpy")
+def array(ctx: Context, call: Bound) -> Value | None:
+    """An array, which has numpy's methods and dtypes."""
+    x = call.product("input")
+    if x is None or x.mono.has_stat:
+        return None
+    return replace(x, mono=x.mono.stepped(Step("numpy", call.span)), span=call.span)

@@ -192,6 +192,8 @@ def _sequence(m: Machine, env: Env, node: s.Sequence) -> Value:
             items.append(m.eval(env, part))
             continue
         value = m.eval(env, part.value)
+        if isinstance(value, AxesOf) and len(node.items) == 1:
+            return value
         items.extend(functional.items_of(m, value) or (value,))
     return tup(tuple(items))
 

@@ -152,6 +152,8 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
     bound = bind(row(name), key, span, args)
     if bound.unexpected:
         bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
+    if bound.surplus and not (args.rest or args.more):
+        spelling.too_many(m, key, args, bound.surplus)
     value = OPS[bound.name](m.ctx, bound)
     if value is None:
         passed = (v for g in args.positional for v in (g.value.items if isinstance(g.value, Tup) else (g.value,)))

@@ -103,6 +103,8 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
         return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
     inner, outside = _split(_centred_alike(x.mono, axes), axes)
     accumulate = call.dtype(x.dtype)
+    if axes in ((-1,), (0,)) and axes_rank == 1 and any(token[0] == "view" for token in x.layout[-1:]):
+        axes = ALL  # flattened to one axis
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
     stat = Stat(
         inner, kind, axes, keepdim, True, x.layout,

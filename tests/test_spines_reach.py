@@ -45,7 +45,7 @@ def test_functions_that_make_functions_are_followed(call: str, spine: str | None
     ),
 )
 def test_a_decorator_may_change_the_dtype_of_what_comes_in(decorators: str, square: str) -> None:
-    before = "\n\ndef wrap(f):\n    return f\n"
+    before = "\n\ndef wrap(f):\n    return lambda *a: f(*a)\n"
     text = function(f"return {NORM} * weight", before=before).replace("def rms_norm", f"{decorators}def rms_norm")
     assert main(text).statistic.square.value == square
 

@@ -366,7 +366,11 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
-    if left.mono == right.mono and left.mono.has_data:
+    if (
+        left.mono == right.mono
+        and left.mono.has_data
+        and not any(s.op == "detach" for f in right.mono.factors for s in f.steps)
+    ):
         return replace(left, mono=Mono(0.0), alias="", span=span)
     if is_statistic(left) and (mirrored := _centred(right, left, span)) is not None:
         return negate(mirrored, span)
@@ -381,6 +385,8 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return centred
     if is_normlike(left) and not right.mono.has_stat:
         return _shifted(left, negate(right, right.span), span)
+    if is_statistic(left) and not right.tensor and _is_small(right):
+        return _with_eps(left, right, "subtract", span)
     if not right.tensor and right.number is not None and left.tensor:
         return add(left, negate(right, right.span), span)
     return _one_less(left, right, span) or apply("-", (left, right), span)
@@ -393,6 +399,14 @@ def _offset_apart(left: Product, right: Product) -> Product | None:
     if offset is None or not isinstance(offset.atom, Offset) or offset.atom.constant != 1 or rest != right.mono:
         return None
     return replace(left, mono=rest.times(offset.atom.inner))
+
+
+def _is_small(value: Product) -> bool:
+    """An eps, by its name or by what it is."""
+    if value.number is not None:
+        return 0 < value.number < 1e-2
+    sole = value.sole
+    return sole is not None and isinstance(sole.atom, Scalar) and "eps" in sole.atom.name.lower()
 
 
 def _one_less(left: Product, right: Product, span: Span) -> Product | None:

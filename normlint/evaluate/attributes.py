@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from normlint.evaluate import algebra
+from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
@@ -63,8 +63,10 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
             return _bind(m, found, base, span) if isinstance(ref, FunctionRef) and ref.kind == "class" else found
         case Path(dotted=dotted):
             return imported(f"{dotted}.{name}")
-        case Tup() | Dict():
-            return Member(base, name)
+        case Tup(items=items) if name in _PARTS and len(items) == 2:
+            return items[_PARTS[name]]
+        case Tup() | Dict() | Shape(start=int(), stop=None):
+            return Member(_as_list(m, base), name)
         case Opaque(text=text, place=place) if (held := _within(m, place, name)) is not None:
             return held.at(span) if isinstance(held, Product) else held
         case Opaque(text=text) if text.startswith("module ") and name in ("weight", "bias"):
@@ -72,6 +74,13 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
         case Opaque(text=text):
             return Opaque(f"{text}.{name}")
     return Opaque(f"{describe(base)}.{name}")
+
+
+def _as_list(m: Machine, base: Tup | Dict | Shape) -> Tup | Dict:
+    """The last lengths of a shape, counted from the end, as a tuple."""
+    if not isinstance(base, Shape):
+        return base
+    return Tup(tuple(subscripts.size(m, Shape(base.of), at) for at in range(min(base.start or 0, 0), 0)))
 
 
 def imported(dotted: str) -> Value:
@@ -149,6 +158,7 @@ def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
     return _guess(instance, name)
 
 
+_PARTS = {"values": 0, "indices": 1, "min": 0, "max": 1}  # of what torch gives back as a named tuple
 OWN = {"__dict__": "", "_parameters": "parameter", "_buffers": "buffer"}  # what dicts of an instance hold
 
 
@@ -203,7 +213,7 @@ def of_super(m: Machine, above: Super, name: str) -> Value:
 
 def set_within(m: Machine, module: Opaque, name: str, value: Value) -> None:
     """`self.norm.weight = value`: what a module that the text made holds is kept by the one that made it."""
-    maker = _receiver(m)
+    maker = receiver_of(m)
     if maker is not None and module.text.startswith("module "):
         held = Instance(None)
         set_attribute(held, name, value)
@@ -211,11 +221,12 @@ def set_within(m: Machine, module: Opaque, name: str, value: Value) -> None:
 
 
 def _within(m: Machine, place: Span, name: str) -> Value | None:
-    maker = _receiver(m) if place != NOWHERE else None
+    maker = receiver_of(m) if place != NOWHERE else None
     return maker.attrs.get(_key(place, name)) if maker is not None else None
 
 
-def _receiver(m: Machine) -> Instance | None:
+def receiver_of(m: Machine) -> Instance | None:
+    """`self`, where there is one."""
     receiver = m.frames[-1].receiver if m.frames else None
     return receiver.ref if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else None
 

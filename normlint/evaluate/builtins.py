@@ -12,9 +12,10 @@ from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
+from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import item
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind, method_key
-from normlint.evaluate.statements import rebind
+from normlint.evaluate.statements import rebind, share
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     AxesOf,
@@ -73,7 +74,8 @@ def _len(m: Machine, args: list[Value], node: s.Call) -> Value:
     if isinstance(value, Shape) and value.start is value.stop is None:
         return m.ctx.ask_rank(value.of, f"rank of {describe(value.of)}")
     if isinstance(value, Product) and value.tensor:
-        return subscripts.size(m, Shape(value), 0)
+        whole, axis = pieces.count_of(value) or (value.mono, 0)
+        return subscripts.size(m, Shape(replace(value, mono=whole, shape=None if axis else value.shape)), axis)
     return scalar(f"len of {describe(value)}")
 
 
@@ -247,19 +249,6 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     rebind(m, env, target, filled)
     share(m, value.sole.atom, init, held)
     return filled
-
-
-def share(m: Machine, old: Param, init: str, first: Mono | None) -> None:
-    """The attributes that hold a parameter which was filled through another name, a view or a loop."""
-    receiver = m.frame.receiver
-    attrs = receiver.ref.attrs if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else {}
-    for name, value in attrs.items():
-        sole = value.sole if isinstance(value, Product) else None
-        own = sole.atom if sole is not None and isinstance(sole.atom, Param) else None
-        same = own is not None and bool(own.name) and (own.span, own.name) == (old.span, old.name)
-        if same and isinstance(value, Product) and sole is not None and own is not None:
-            atom = replace(own, init=init, first=first)
-            attrs[name] = replace(value, mono=Mono(1.0, (replace(sole, atom=atom),)))
 
 
 def _filled_with(m: Machine, env: Env, name: str, rest: Sequence[s.Argument]) -> str:

@@ -98,7 +98,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             return _operator(m, receiver, operator, args, span)
         case Method(receiver=receiver, name=name):
             args = args.after(Given(receiver, receiver.span))
-            written = prelude.named(f"torch.{name}", span, m.frame.qualname)
+            written = prelude.named(f"torch.{name}", span, m.frames[-1].qualname if m.frames else "")
             if written is not None:
                 return call(m, written, args, span)
             if row(name) in OPS:
@@ -120,7 +120,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
 
 def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
     """Something imported, by its dotted path."""
-    written = prelude.named(dotted, span, m.frame.qualname)
+    written = prelude.named(dotted, span, m.frames[-1].qualname if m.frames else "")
     if written is not None:
         return call(m, written, args, span)
     tensors = any(isinstance(g.value, Product) and g.value.tensor for g in args.positional)
@@ -152,6 +152,8 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
     bound = bind(row(name), key, span, args)
     if bound.unexpected:
         bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
+    if bound.surplus and not (args.rest or args.more):
+        spelling.too_many(m, key, args, bound.surplus)
     value = OPS[bound.name](m.ctx, bound)
     if value is None:
         passed = (v for g in args.positional for v in (g.value.items if isinstance(g.value, Tup) else (g.value,)))

@@ -192,6 +192,8 @@ def _sequence(m: Machine, env: Env, node: s.Sequence) -> Value:
             items.append(m.eval(env, part))
             continue
         value = m.eval(env, part.value)
+        if isinstance(value, AxesOf) and len(node.items) == 1:
+            return value
         items.extend(functional.items_of(m, value) or (value,))
     return tup(tuple(items))
 
@@ -247,14 +249,14 @@ def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[
             items = functional.items_of(m, iterable)
             one = pieces.each(m.ctx, iterable, node.span) if items is None else None
             parts = parts or one is not None
-            if (items is None and one is None) or (parts and (len(node.clauses) > 1 or clause.conditions)):
+            if (items is None and one is None) or (parts and clause.conditions):
                 return [], False
             for item in items if items is not None else (one,):
                 turn = Env(parent=scope)
                 bind_target(m, turn, clause.target, item or Opaque("item"))
                 if all(m.truth(turn, condition) for condition in clause.conditions):
                     inner.append(turn)
-        scopes = inner if len(inner) <= MOST_ITEMS else []
+        scopes = inner if len(inner) <= (1 if parts else MOST_ITEMS) else []
     return scopes, parts
 
 

@@ -12,6 +12,7 @@ from normlint.evaluate import algebra, containers, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.monomial import NOWHERE, Apply, Mono
+from normlint.evaluate.objects import Partial
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.table import Arguments, Given
 from normlint.evaluate.truth import describe
@@ -225,6 +226,28 @@ def _extreme(m: Machine, values: list[Value], args: Arguments, span: Span) -> Va
     return scalar(f"{m.module.source(span)[:3]}({', '.join(map(describe, values))})")
 
 
+def _vmap(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    """torch.vmap(f, in_dims, out_dims): a function that waits for tensors."""
+    given = [args.keywords.get(name) for name in ("in_dims", "out_dims")]
+    dims = [values[i] if len(values) > i else one.value if one else number(0.0) for i, one in enumerate(given, 1)]
+    return Defined(Partial(Path("torch.vmap.called"), Args(tuple(Given(v, span) for v in (values[0], *dims)))), "vmap")
+
+
+def _mapped(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    """What the function makes of each part along the first axis, stacked along the first."""
+    function, dims, out, *tensors = values
+    axes = dims.items if isinstance(dims, Tup) else [dims] * len(tensors)
+    parts = [
+        pieces.rows(m.ctx, v, span) if isinstance(a, Product) and a.number == 0 else v
+        for v, a in zip(tensors, axes, strict=False)
+    ]
+    whole = isinstance(dims, Product) or any(isinstance(a, Product) and a.number != 0 for a in axes)
+    if not isinstance(out, Product) or out.number != 0 or None in parts or (whole and dims != number(0.0)):
+        return None
+    one = m.call(function, Args(tuple(Given(v, span) for v in parts if v is not None)), span)
+    return pieces.stacked_again(one)
+
+
 def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
     """torch.broadcast_tensors(a, b): the tensors in one shape."""
     return tup(tuple(values)) if all(isinstance(v, Product) for v in values) else None
@@ -232,6 +255,7 @@ def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 _FUNCTIONS: dict[str, Callable[[Machine, list[Value], Arguments, Span], Value | None]] = {
     "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip, "builtins.iter": _same, "builtins.sorted": _same,
-    "builtins.max": _extreme, "builtins.min": _extreme,
-    "functools.reduce": _reduce, "math.prod": _prod, "numpy.prod": _prod, "torch.broadcast_tensors": _getter,
+    "builtins.max": _extreme, "builtins.min": _extreme, "functools.reduce": _reduce, "math.prod": _prod,
+    "numpy.prod": _prod, "torch.vmap": _vmap, "torch.func.vmap": _vmap, "torch.vmap.called": _mapped,
+    "torch.broadcast_tensors": _getter,
 }  # fmt: skip

@@ -23,6 +23,7 @@ from normlint.evaluate.origins import (
     NOTHING,
     OPERATORS,
     PARTIAL,
+    PASSING,
     POWERS,
     REDUCING,
     ROOTED,
@@ -103,6 +104,8 @@ class Expressions:
         value = self.expr(base)
         if name in SAME:
             return value
+        if (kept := self.env.get(f".{name}")) is not None and (kept.stats or kept.bare):
+            return kept  # of an object that was made here
         if not value.bare and not value.stats:
             return Value(frozenset((f"*.{name}",)), made=(name,)) if not library(base) else Value(made=(name,))
         part = item_of(value, name)
@@ -186,7 +189,7 @@ class Expressions:
         if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv):
             return self.product(left, right, divide=isinstance(op, ast.Div | ast.FloorDiv))
         if isinstance(op, ast.Pow):
-            return self.power(left)
+            return self.power(mix((left, right)) if right.stats else left)
         return self.sum(left, right)
 
     def product(self, left: Value, right: Value, *, divide: bool) -> Value:
@@ -239,7 +242,7 @@ class Expressions:
                 and inner.value.attr == "aten"
             )
             name = inner.attr if overload and isinstance(inner, ast.Attribute) else func.attr
-            return self.out(node, self.op(name.rstrip("_"), node, args, named))
+            return self.out(node, self.op(OPERATORS.get(name) or name.rstrip("_"), node, args, named))
         if isinstance(func, ast.Name) and func.id == "getattr" and len(node.args) > 1:
             key = node.args[1]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -310,6 +313,7 @@ class Expressions:
         return self.text.call(called, args, named, self.depth + 1) if self.depth < DEEPEST else None
 
     def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
+        name = OPERATORS.get(name, name)
         if name in FUSED_NORMS:
             self.seen.met = True
         if name in REDUCING:
@@ -363,6 +367,12 @@ class Expressions:
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
         """A value of its own, and a function of every statistic that was given."""
         every = [v for v in (*args, *named.values()) if v.bare or v.stats]
+        handed = [v for v in args if v.made and not v.bare and not v.stats]
+        if handed and every:  # functions that it may call with what else it is given
+            whole = join(every)
+            return join([self.apply(one, node, [whole, whole], {}) for one in handed])
+        if name in PASSING:
+            return join(every)
         kept = [v for v in every if v.stats and pure(v)]
         for one in kept:  # what a statistic was taken of may meet it there
             if one.how & (ROOTED | STRONG) and any(not one.stats.isdisjoint(v.bare) for v in every):

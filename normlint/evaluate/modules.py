@@ -124,15 +124,14 @@ _STATELESS = {word.replace("_", ""): word for kind in ("layout", "reduction") fo
 
 def _own(m: Machine, text: str, args: Arguments) -> Value | None:
     """`self.parameters()`, `self.named_parameters()`, `self.get_parameter(name)` of a module without others in it."""
+    from normlint.evaluate.attributes import get, receiver_of
+
     owner, _, method = text.partition(".")
-    receiver = m.frame.receiver
-    instance = receiver.ref if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else None
+    instance = receiver_of(m)
     if owner != "self" or instance is None or method not in _ASKED:
         return None
     if any(isinstance(v, Opaque) and v.text.startswith("module ") for v in instance.attrs.values()):
         return None
-    from normlint.evaluate.attributes import get
-
     held = get(m, Defined(instance, "self"), _ASKED[method], NOWHERE)
     first = args.positional[0].value if args.positional else None
     if not isinstance(held, Dict):

@@ -41,6 +41,9 @@ OPERATORS: Final = {
 } | {f"__{r}truediv__": "div" for r in ("", "r", "i")}
 _KNOWN: Final = _words(*CLASSES)
 _NEAR: Final = sorted(_words("statistic", "power"))
+PASSING: Final = frozenset(
+    "next iter list tuple dict zip map filter enumerate reversed sorted chain accumulate".split()
+)
 PARTIAL: Final = frozenset(("partial", "compile", "vmap", "wraps", "jit", "script", "checkpoint"))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from normlint.evaluate.dtypes import DType
 from normlint.evaluate.ops import OPS, signatures
 from normlint.evaluate.value import Method, Path, Product, Value
 from normlint.text.finding import Span
@@ -96,6 +97,15 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
         if near:
             keywords[near] = given
     return args._replace(keywords=keywords, more=more)
+
+
+def too_many(m: Machine, key: str, args: Arguments, surplus: int) -> None:
+    """Note the first argument that a tensor's method has no parameter for; what it is asked of was cast: a tensor."""
+    receiver = args.positional[0].value
+    cast = isinstance(receiver, Product) and receiver.tensor and receiver.dtype not in (DType.UNKNOWN, DType.INPUT)
+    if cast and key.startswith("Tensor.") and _is_torch(m):
+        at = args.positional[-surplus].span
+        m.ctx.note(NOTE, at, f"`{key.rpartition('.')[2]}` takes {surplus} fewer argument{'s' * (surplus > 1)}")
 
 
 def _of_tensor(args: Arguments) -> bool:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from normlint.evaluate import algebra, containers, functional, subscripts
 from normlint.evaluate import syntax as s
-from normlint.evaluate.attributes import set_attribute, set_within
+from normlint.evaluate.attributes import receiver_of, set_attribute, set_within
 from normlint.evaluate.binding import spread
 from normlint.evaluate.context import Abandon
 from normlint.evaluate.dims import without
+from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import cast
@@ -93,8 +94,25 @@ def _store(m: Machine, env: Env, target: s.Subscript, value: Value) -> None:
     if isinstance(held, Product):
         if held.alias:
             m.ctx.note("mutation", span, held.alias)
+        own = held.sole.atom if held.sole else None
+        if isinstance(own, Param) and own.name and all(map(subscripts.is_full, target.index)):
+            known = value.number if isinstance(value, Product) else None
+            share(m, own, {0.0: "zeros", 1.0: "ones"}.get(-1.0 if known is None else known, "data"), None)
+            return
         changed = replace(algebra.opaque("stored", (), span, pure=False, data=True), dtype=held.dtype)
         rebind(m, env, target.base, changed)
+
+
+def share(m: Machine, old: Param, init: str, first: Mono | None) -> None:
+    """The attributes that hold a parameter which was filled through another name, a view or a loop."""
+    instance = receiver_of(m)
+    for name, value in instance.attrs.items() if instance is not None else ():
+        sole = value.sole if isinstance(value, Product) else None
+        own = sole.atom if sole is not None and isinstance(sole.atom, Param) else None
+        same = own is not None and bool(own.name) and (own.span, own.name) == (old.span, old.name)
+        if same and isinstance(value, Product) and sole is not None and own is not None and instance is not None:
+            atom = replace(own, init=init, first=first)
+            instance.attrs[name] = replace(value, mono=Mono(1.0, (replace(sole, atom=atom),)))
 
 
 def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:

@@ -15,7 +15,21 @@ from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env
 from normlint.evaluate.ops import contractions, shapes, shaping
 from normlint.evaluate.truth import describe
-from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Shape, Tup, Value, of_atom, scalar
+from normlint.evaluate.value import (
+    AxesOf,
+    Constant,
+    Defined,
+    Dict,
+    Opaque,
+    Path,
+    Product,
+    Shape,
+    Tup,
+    Value,
+    number,
+    of_atom,
+    scalar,
+)
 from normlint.text.finding import Span
 
 if TYPE_CHECKING:
@@ -31,6 +45,8 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
         return _item(m, env, base, node.index, node.span)
     if isinstance(base, Product):
         return _tensor_item(m, env, base, node)
+    if isinstance(base, AxesOf) and _bound(m, env, node.index[0]) == -1:
+        return number(-1.0, node.span)  # the last axis, from wherever they are counted
     if isinstance(base, Constant | Defined | Path):
         return Opaque(m.module.source(node.span)[:80])
     return algebra.opaque(m.module.source(node.span)[:80], (), node.span)
@@ -80,7 +96,7 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     sole = base.sole
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
-    plain = all(_is_full(i) for i in index)
+    plain = all(is_full(i) for i in index)
     dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index]) or m.ctx.shapes.free()
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
@@ -115,7 +131,7 @@ def _meant(item: object) -> str:
 def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
     """Whether `[..., -1:]` keeps the axis of which it takes the last element; None if it takes others."""
     end = written[-1]
-    if not all(map(_is_full, index[:-1])) or len(index) < 2:
+    if not all(map(is_full, index[:-1])) or len(index) < 2:
         return None
     if isinstance(end, s.Slice):
         return True if end.upper is end.step is None and _is_minus_one(end.lower) else None
@@ -157,7 +173,11 @@ def _cut(m: Machine, env: Env, item: object) -> str:
     return describe(item) if isinstance(item, Product) else ""
 
 
-def _is_full(item: object) -> bool:
+def is_full(item: object) -> bool:
+    """An index that takes all: `:`, `...` or None."""
+    item = item.value if isinstance(item, s.Literal) else item
+    if item in (None, ...):
+        return True
     if isinstance(item, s.Slice):
         return item.lower is item.upper is item.step is None
     return isinstance(item, Constant) and item.value in (None, ...)

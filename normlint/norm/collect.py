@@ -11,9 +11,9 @@ from normlint.evaluate.context import Context, Flow
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
-from normlint.evaluate.monomial import ONCE, Atom, Input, Mono, Offset, Param
+from normlint.evaluate.monomial import ONCE, Apply, Atom, Input, Mono, Offset, Param
 from normlint.evaluate.replay import replay
-from normlint.evaluate.value import Constant, Tup, Value
+from normlint.evaluate.value import Constant, Product, Tup, Value
 from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
@@ -124,6 +124,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
     keeps = undone = False
+    passing: set[bool] = set()  # of the paths with a norm: is that what is given back?
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
@@ -133,6 +134,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         undone = undone or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
+            passing.add(_is_input(results[0] if results else path.result))
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
@@ -141,10 +143,20 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         name = _qualname(entry, group[0])
         if name not in owners:
             owner = _owner(module, entry, name, group[0].origin.owner, attrs)
-            owners[name] = replace(owner, keeps=keeps, undone=undone)
+            owners[name] = replace(owner, keeps=keeps, undone=undone, passes=passing == {True})
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             yield norm
+
+
+def _is_input(result: Value | None) -> bool:
+    """What comes out is what came in, perhaps times and plus parameters, and was read to the end."""
+    mono = result.mono if isinstance(result, Product) else Mono()
+    atom = mono.factors[0].atom if len(mono.factors) == 1 else None
+    if isinstance(atom, Apply) and atom.name == "+":
+        mono = max((a for a in atom.args if isinstance(a, Mono)), key=lambda a: a.has_data, default=mono)
+    kinds = [type(f.atom) for f in mono.factors]
+    return kinds.count(Input) == 1 and all(kind in (Input, Param, Offset) for kind in kinds)
 
 
 def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:

@@ -10,11 +10,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.binding import Args
 from normlint.evaluate.context import Context
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import MOST_ABOVE, ClassRef, FunctionRef
+from normlint.evaluate.ops.table import Given
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Defined
 from normlint.evaluate.walk import definitions, walk
@@ -95,9 +97,18 @@ def _recast(machine: Machine, node: s.Function) -> bool:
     for decorator in node.decorators:
         func = decorator.func if isinstance(decorator, s.Call) else decorator
         value = machine.eval(machine.globals, func)
+        if isinstance(value, Defined) and func is decorator and _leaves(machine, value, node):
+            continue
         if isinstance(value, Defined) or re.search(r"fwd|autocast|fp32|float|cast", describe(value)):
             return True
     return False
+
+
+def _leaves(machine: Machine, decorator: Defined, node: s.Function) -> bool:
+    """Whether a decorator of the text gives back the function that it is given."""
+    given = Defined(FunctionRef(node, machine.globals, node.name), node.name)
+    found = machine.call(decorator, Args((Given(given, node.head),)), node.head)
+    return isinstance(found, Defined) and isinstance(found.ref, FunctionRef) and found.ref.node is node
 
 
 def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]:

@@ -27,7 +27,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
         return False
-    if c.degree == 1 and not (c.power in (-HALF, Fraction(-1)) and (named or gain) and _meant_squares(c, owner)):
+    if c.degree != 2 and not (c.power in (-HALF, Fraction(-1)) and (named or gain) and _meant_squares(c, owner)):
         return False
     if "power" in c.unread and owner.intent not in ("rms", "layer", "norm"):
         return False  # x times some function of its mean square may be a gate

@@ -110,6 +110,7 @@ class Computation:
     span: Span
     unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
     placing: Placing = Placing()
+    astray: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
 
     @property
@@ -230,6 +231,7 @@ class Owner:
     alone: bool = False  # a method of one tensor, of a module that owns no other module
     in_place: bool = False  # its name or a parameter says that the input is changed
     keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
+    passes: bool = False  # it gives back what it was given, times parameters, and not what was normalised
     undone: bool = False  # mean and deviation are attributes afterwards, or given back: who has them undoes the norm
 
     def makes(self, c: Computation) -> bool:

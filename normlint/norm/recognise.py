@@ -174,12 +174,16 @@ def _around(
     mono: Mono, factor: Factor, roots: dict[int, _Root | None], flow: Flow, context: Context
 ) -> Computation | None:
     root = roots[id(factor)]
-    degree = _degree(root.stat.inner) if root else None
-    if root is None or degree is None or (root.stat.inner.has_stat and degree[0] == 1):
+    degree = (_degree(root.stat.inner) or (0, root.stat.inner)) if root else None
+    if root is None or degree is None or not root.stat.inner.factors or (root.stat.inner.has_stat and degree[0] == 1):
         return None  # a mean of a statistic is a response norm; a pooled tensor has squares like any other
     outside = [f for f in mono.factors if f is not factor]
-    matched = _input(degree[1], outside)
-    if matched is None and flow.returned and factor.power != 1 and not _tensors(outside):
+    matched = _input(degree[1], outside) if degree[0] else None
+    astray = NOWHERE
+    if matched is None and any(_gain(f) for f in outside):
+        degree, matched = _mistaken(root, degree, outside)
+        astray = matched[1][0].span if matched and degree[0] <= 2 else NOWHERE
+    if matched is None and degree[0] and flow.returned and factor.power != 1 and not _tensors(outside):
         matched = _alone(degree[1])
     if matched is None:
         return None
@@ -200,7 +204,7 @@ def _around(
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
-        tuple(context.notes), flow.span, _unread(root, gains, others),
+        tuple(context.notes), flow.span, _unread(root, gains, others), astray=astray,
     )  # fmt: skip
 
 
@@ -265,6 +269,40 @@ def _input(inner: Mono, outside: list[Factor]) -> _Match | None:
     for f in outside:
         if isinstance(f.atom, Centred) and f.power == 1 and f.atom.base.factors and f.atom.base == inner:
             return inner, [f], f.atom.stat, (False, True)
+    return None
+
+
+def _mistaken(root: _Root, degree: tuple[int, Mono], outside: list[Factor]) -> tuple[tuple[int, Mono], _Match | None]:
+    """What a formula with a learned gain is about that takes another power than the square, or another centre."""
+    inner = root.stat.inner
+    powers = {f.power for f in inner.factors}
+    power = powers.pop() if len(powers) == 1 else ONCE
+    if power > 2 and power.denominator == 1 and power * root.power != -1:  # else the length of another order
+        base = Mono(1.0, tuple(replace(f, power=ONCE) for f in inner.factors))
+        return (int(power), base), _input(base, outside)
+    sole = degree[1].factors[0].atom if len(degree[1].factors) == 1 else None
+    if isinstance(sole, Apply) and (sum_ := _sum_with_statistic(sole)) is not None:
+        centred = [f for f in outside if isinstance(f.atom, Centred) and f.power == 1 and f.atom.base == sum_[0]]
+        return degree, (sum_[0], centred, sum_[1], (False, True)) if centred else None
+    base = sole.base if isinstance(sole, Centred) else degree[1]
+    for f in outside:
+        other = _sum_with_statistic(f.atom) if isinstance(f.atom, Apply) and f.power == 1 else None
+        if other is not None and other[0] == base and (isinstance(sole, Centred) or degree[0] == 1):
+            return degree, (base, [f], other[1], (isinstance(sole, Centred), False))
+        mean = _root(f) if f.power == 1 and bears_stat(f.atom) and isinstance(sole, Centred) else None
+        if mean is not None and mean.stat.inner == base and mean.power == 1 and mean.eps:
+            return degree, (base, [f], mean.stat, (True, False))
+    return degree, None
+
+
+def _sum_with_statistic(atom: Apply) -> tuple[Mono, Stat] | None:
+    """(x, its statistic) of x + mean(x), x − var(x)."""
+    pair = [a for a in atom.args if isinstance(a, Mono)] if atom.name in ("+", "-") else []
+    for base, other in (pair, pair[::-1]) if len(pair) == 2 else ():
+        stat = other.factors[0].atom if len(other.factors) == 1 and other.factors[0].power == 1 else None
+        inner = stat.inner.factors[0].atom if isinstance(stat, Stat) and len(stat.inner.factors) == 1 else None
+        if isinstance(stat, Stat) and (stat.inner == base or (isinstance(inner, Centred) and inner.base == base)):
+            return base, stat
     return None
 
 

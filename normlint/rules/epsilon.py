@@ -189,11 +189,15 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
             narrowed = 0 < (e.default or 0) < SMALLEST_HALF  # NRM205 says where; with a wide sum this eps is right
             if why:
                 dtypes = FP16 if "fp16" in why else ()
-                yield Problem(e.at, why, None if narrowed else partial(repair.put_right, norm, e), dtypes)
+                yield Problem(
+                    e.at, why, None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e), dtypes
+                )
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:
     value = e.default
+    if e.how == "subtract":
+        return "eps is subtracted: a row of zeros gives NaN"
     if value is None:
         return ""
     if value <= 0:

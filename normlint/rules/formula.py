@@ -1,4 +1,4 @@
-"""NRM401 to NRM404: the formula itself, its powers, roots and centres."""
+"""NRM401 to NRM404 and NRM407: the formula itself, its powers, roots and centres, and where its gain goes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
+from normlint.evaluate.monomial import NOWHERE, Mono, Param
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
@@ -142,7 +143,10 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            yield Problem(c.statistic.span, "averages the values, not their squares", partial(squaring.square, norm, c))
+            repair = None if c.astray != NOWHERE else partial(squaring.square, norm, c)
+            yield Problem(c.statistic.span, "averages the values, not their squares", repair)
+        elif c.degree > 2:
+            yield Problem(c.statistic.span, f"averages the values to the power {c.degree}, not their squares")
 
 
 @rule("NRM404", name="missing-centre", fix=Applicability.SAFE)
@@ -184,7 +188,71 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     is left alone.
     """
     for c in norm.computations if norm.meant else ():
-        if c.centred[0] != c.centred[1] and (c.centred[1] or c.shift is not None or norm.owner.intent in _CENTRED):
+        if c.astray != NOWHERE and c.degree == 2:
+            yield Problem(c.astray, "the mean is not subtracted here: the output, or its scale, is not centred")
+        elif c.centred[0] != c.centred[1] and (c.centred[1] or c.shift is not None or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
             yield Problem(c.statistic.span, message, partial(centring.centre, norm, c))
+
+
+@rule("NRM407", name="misapplied-gain")
+def misapplied_gain(norm: Norm) -> Iterator[Problem]:
+    """Adds the gain, divides by it, or scales the input with it instead of what was normalised.
+
+    A gain starts at ones: the output starts one too large, shrinks where the gain grows, or is no norm at all.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) + self.weight  # error: [misapplied-gain]
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * self.weight
+    ```
+
+    A bias is added, and starts at zeros.
+    """
+    for c in norm.judged if norm.owner.module and norm.owner.intent in _CENTRED else ():
+        if c.power != -HALF:
+            continue
+        added = _learned(c.shift) if not c.gains else None
+        divided = next((g for g in c.gains if g.power == -1 and g.offset is None and _starts_at_one(g.param)), None)
+        if added is not None and _starts_at_one(added):
+            yield Problem(norm.span, f"adds `{added.name}`, which starts at ones: a gain is multiplied")
+        elif divided is not None:
+            yield Problem(norm.span, f"divides by `{divided.param.name}`: a gain is multiplied")
+    if norm.owner.passes and norm.owner.intent in _CENTRED and norm.owner.module:
+        yield Problem(norm.span, "what is normalised here is not what is given back")
+
+
+def _learned(shift: Mono | None) -> Param | None:
+    atom = shift.factors[0].atom if shift is not None and len(shift.factors) == 1 and shift.coef == 1 else None
+    return atom if isinstance(atom, Param) else None
+
+
+def _starts_at_one(param: Param) -> bool:
+    return param.role == "parameter" and param.init == "ones" and param.shape != ()

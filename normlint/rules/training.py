@@ -57,8 +57,16 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.judged if norm.meant and not (norm.owner.keeps or norm.owner.undone) else ():
         step = _detaching(c)
+        if step is None and not any(one.grad for one in norm.computations) and norm.owner.module and _trained(c):
+            yield Problem(
+                norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
+            )
         if step is not None:
             yield Problem(step.span, "no gradient flows through the statistic", partial(gradient.attach, norm, c))
+
+
+def _trained(c: Computation) -> bool:
+    return any(g.param.role == "parameter" and g.param.maker == "ones" for g in c.gains)
 
 
 def _detaching(c: Computation) -> Step | None:

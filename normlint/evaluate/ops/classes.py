@@ -13,6 +13,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.ops.casts import cast
+from normlint.evaluate.ops.contractions import last_of_sums
 from normlint.evaluate.ops.shapes import relayout
 from normlint.evaluate.ops.table import OPS, Bound, Run, op
 from normlint.evaluate.truth import describe
@@ -50,6 +51,14 @@ def converted(ctx: Context, call: Bound) -> Value | None:
 def made(ctx: Context, call: Bound) -> Value | None:
     """A new tensor, which depends on no other."""
     return replace(algebra.opaque(call.name, (), call.span, pure=False), dtype=call.dtype(DType.UNKNOWN))
+
+
+@op("select")
+def selected(ctx: Context, call: Bound) -> Value | None:
+    """One element along an axis: of running sums, the last is the sum."""
+    x, dim, index = call.product("input"), call.product("dim"), call.product("index")
+    last = x is not None and dim is not None and index is not None and (dim.number, index.number) == (-1, -1)
+    return (last and x and last_of_sums(ctx, x, keepdim=False, span=call.span)) or gathered(ctx, call)
 
 
 @op("copy")

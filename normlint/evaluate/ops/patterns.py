@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import NOWHERE, Mono
+from normlint.evaluate.ops import shapes
 from normlint.evaluate.ops.reductions import reduce
+from normlint.evaluate.ops.shapes import with_axis
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import Constant, Product, Tup, Value
+from normlint.evaluate.value import Constant, Path, Product, Tup, Value
 
 
 @op("reduce")
@@ -16,6 +19,7 @@ def einops_reduce(ctx: Context, call: Bound) -> Value | None:
     """einops.reduce(x * x, "b n d -> b n 1", "mean")."""
     x, pattern, reduction = call.product("input"), call.get("pattern"), call.get("reduction")
     kind = reduction.value if isinstance(reduction, Constant) else None
+    kind = reduction.dotted.rpartition(".")[2] if isinstance(reduction, Path) else kind
     if x is None or not isinstance(pattern, Constant) or kind not in ("mean", "sum"):
         return None
     found = _einops_axes(str(pattern.value))
@@ -38,3 +42,13 @@ def _einops_axes(pattern: str) -> tuple[tuple[int, ...], bool] | None:
     if out == kept:
         return gone, True
     return (gone, False) if out == [n for n in names if n in out] else None
+
+
+@op("repeat")
+def repeated(ctx: Context, call: Bound) -> Value | None:
+    """einops.repeat(s, "... -> ... d", d=n): a statistic with an axis behind the others; else as Tensor.repeat."""
+    x, pattern = call.product("input"), call.get("pattern")
+    left, _, right = str(pattern.value).partition("->") if isinstance(pattern, Constant) else ("", "", "")
+    if x is not None and right.split()[:-1] == left.split() and algebra.is_statistic(x):
+        return with_axis(x, -1)
+    return shapes.repeated(ctx, call)

@@ -13,9 +13,23 @@ from typing import Any, Final, TypeAlias
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import without
-from normlint.evaluate.monomial import NOWHERE, ONCE, Apply, Atom, Factor, Layout, Mono, Stat, raised
+from normlint.evaluate.monomial import (
+    ALL,
+    NOWHERE,
+    ONCE,
+    Apply,
+    Atom,
+    Factor,
+    Layout,
+    Mono,
+    Param,
+    Scalar,
+    Size,
+    Stat,
+    raised,
+)
 from normlint.evaluate.ops.reductions import reduce
-from normlint.evaluate.ops.shapes import with_axis
+from normlint.evaluate.ops.shapes import is_param, with_axis
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Constant, Pieces, Product, Tup, Value, number
@@ -52,7 +66,7 @@ def taken_apart(ctx: Context, call: Bound) -> Value | None:
     if x is None or not x.tensor or dim.number is None:
         return None
     into = tuple(describe(g.value) for name, g in call.values.items() if name not in ("input", "tensor", "dim"))
-    cut = Cut(int(dim.number), call.name.startswith("unbind"), into, x.layout)
+    cut = Cut(int(dim.number), call.name.startswith("unbind"), (call.name, *into), x.layout)
     return replace(algebra.opaque(call.name, (x.mono, cut), call.span), dtype=x.dtype, layout=x.layout)
 
 
@@ -67,6 +81,52 @@ def each(ctx: Context, value: Value, span: Span) -> Value | None:
     args = atom.args if parts and isinstance(atom, Apply) else (value.mono, Cut(0, True, (), value.layout))
     one = algebra.opaque("item", args, span)
     return replace(one, dtype=value.dtype, layout=value.layout, shape=without(ctx.dims(value), (0,)))
+
+
+def rows(ctx: Context, value: Value, span: Span) -> Value | None:
+    """Each part of a tensor along its first axis: a statistic of other axes is that of the part."""
+    if not isinstance(value, Product) or not value.tensor:
+        return None
+    cut = Cut(0, True, (), value.layout)
+    mono = _in_rows(value.mono, cut)
+    return (
+        replace(value, mono=mono, shape=without(ctx.dims(value), (0,)), span=span) if mono else each(ctx, value, span)
+    )
+
+
+def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
+    """The product with a part in the place of each tensor; None where a statistic mixes the parts."""
+    found = Mono(mono.coef)
+    for f in mono.factors:
+        changes = {field.name: getattr(f.atom, field.name) for field in fields(f.atom)}
+        inner = {name: _in_rows(v, cut) for name, v in changes.items() if isinstance(v, Mono) and v.factors}
+        stats = [a for a in (f.atom, *changes.values()) if isinstance(a, Stat)]
+        if (
+            None in inner.values()
+            or isinstance(f.atom, Param)
+            or any(not isinstance(a.axes, tuple) or max(a.axes) >= 0 or not a.keepdim for a in stats)
+        ):
+            return None
+        atom = replace(f.atom, **inner) if inner and not isinstance(f.atom, Apply) else f.atom  # type: ignore[arg-type]
+        if not inner and not isinstance(f.atom, Size | Scalar):
+            atom = Apply("item", (Mono(1.0, (Factor(f.atom, ONCE),)), cut), data=Mono(1.0, (f,)).has_data)
+        found = found.times(Mono(1.0, (replace(f, atom=atom),)))
+    return found
+
+
+def stacked_again(one: Value) -> Value | None:
+    """The tensor, or tensors, of which one is a part along the first axis."""
+    if isinstance(one, Tup):
+        several = [stacked_again(item) for item in one.items]
+        return Tup(tuple(v for v in several if v is not None)) if None not in several else None
+    return _again(one, 0, stacked=True) if isinstance(one, Product) else None
+
+
+def count_of(value: Product) -> tuple[Mono, int] | None:
+    """The tensor and its axis along which it was taken apart into single elements, and so how many there are."""
+    cut = _cut(value.sole.atom) if value.sole else None
+    whole = value.sole.atom.args[0] if value.sole and isinstance(value.sole.atom, Apply) and cut else None
+    return (whole, cut.axis) if cut is not None and cut.gone and isinstance(whole, Mono) else None
 
 
 # --- together --------------------------------------------------------------------------------------------------------
@@ -90,8 +150,26 @@ def joined(ctx: Context, call: Bound) -> Value | None:
     return _whole_of(items, axis, stacked=call.name == "stack") or _held(items, axis, call)
 
 
+def repeated(x: Product, axis: int, span: Span) -> Product:
+    """Each element along an axis as many times as the others."""
+    atom = Apply("repeated", (x.mono, (axis,)), span, data=x.mono.has_data)
+    return replace(x, mono=Mono(1.0, (Factor(atom, ONCE, span=span),)), shape=None, span=span)
+
+
+@op("repeat_interleave")
+def interleaved(ctx: Context, call: Bound) -> Value | None:
+    """A gain or a statistic is broadcast; of anything else, the elements are repeated along an axis."""
+    x, dim, times = call.product("input"), call.product("dim"), call.product("repeats")
+    if x is None or is_param(x) or algebra.is_statistic(x):
+        return x
+    alike = dim is not None and dim.whole is not None and times is not None and not times.tensor
+    return repeated(x, int(dim.whole or 0), call.span) if alike and dim is not None else None
+
+
 def _held(items: Sequence[Product], axis: int, call: Bound) -> Product:
     data = any(item.mono.has_data for item in items)
+    if call.name != "stack" and len({item.mono for item in items}) == 1:
+        return repeated(items[0], axis, call.span)
     made = algebra.opaque("stacked" if call.name == "stack" else "cat", (axis, *items), call.span, data=data)
     return replace(made, dtype=algebra.promoted(tuple(items)), layout=items[0].layout)
 
@@ -116,9 +194,10 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or one.layout != cut.layout:
         return None
-    if cut.gone:
+    single = cut.into in (("split", "1"), ("unsafe_split", "1"))
+    if cut.gone or (single and not one.mono.has_stat):
         mono = _healed(one.mono, _of_piece, cut)
-        values = {"dim": Given(number(float(cut.axis)), NOWHERE), "keepdim": Given(Constant(False), NOWHERE)}
+        values = {"dim": Given(number(float(cut.axis)), NOWHERE), "keepdim": Given(Constant(single), NOWHERE)}
         whole = None if mono is None else replace(one, mono=mono, shape=None)
         return whole and reduce(ctx, Bound("sum", span, values), whole, "sum")
     factors = one.mono.factors
@@ -176,6 +255,8 @@ def _healed(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
 
 def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
     """A factor that is made of pieces, with the whole in their place; None where that isn't the same."""
+    if isinstance(f.atom, Stat) and cut.gone and cut.axis == 0 and f.atom.axes == ALL and f.atom.rank == 1:
+        f = replace(f, atom=replace(f.atom, axes=(-1,), rank=2))  # of rows
     if isinstance(f.atom, Stat) and cut.gone and cut.axis < 0:
         fits = f.atom.axes == (cut.axis,) and not f.atom.keepdim  # it has no such axis, as the pieces have none
         return Mono(1.0, (replace(f, atom=replace(f.atom, keepdim=True)),)) if fits else None

@@ -37,7 +37,8 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
     """Base ** exponent for a constant exponent."""
-    value = algebra.constant(exponent).number if exponent.tensor else exponent.number
+    held = algebra.held(exponent) or exponent.mono
+    value = None if held.factors else held.coef
     if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)

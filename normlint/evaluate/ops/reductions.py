@@ -94,7 +94,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
     axes = ALL if given and _is_every(given.value, x) else axes_of(given.value if given else None, axes_rank)
-    x = replace(x, mono=_in_order(x.mono, axes))
+    x = replace(x, mono=_in_order(x.mono, axes, kind))
     whole = None if changes else folded(x, axes, kind, call.span)
     if whole is not None or (not changes and is_reduced(x, axes)):
         return replace(whole or x, span=call.span)
@@ -103,6 +103,8 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
         return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
     inner, outside = _split(_centred_alike(x.mono, axes), axes)
     accumulate = call.dtype(x.dtype)
+    if axes in ((-1,), (0,)) and axes_rank == 1 and any(token[0] == "view" for token in x.layout[-1:]):
+        axes = ALL  # flattened to one axis
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
     stat = Stat(
         inner, kind, axes, keepdim, True, x.layout,
@@ -158,6 +160,39 @@ def multiplied(ctx: Context, call: Bound) -> Value | None:
     return folded(x, axes_of(call.get("dim"), None), "prod", call.span) if x else None
 
 
+@op("sort msort argsort")
+def ordered(ctx: Context, call: Bound) -> Value | None:
+    """The elements along an axis in another order, and where they were before."""
+    x, dim = call.product("input"), call.product("dim") or number(-1.0)
+    if x is None or not x.tensor or dim.whole is None:
+        return None
+    places = replace(algebra.opaque("argsort", (x.mono, (dim.whole,)), call.span), dtype=DType.INT)
+    moved = x if is_reduced(x, (dim.whole,)) else _reordered(x, (dim.whole,), call.name, call.span)
+    return places if call.name == "argsort" else moved if call.name == "msort" else Tup((moved, places))
+
+
+def _reordered(x: Product, axes: Axes, how: object, span: Span) -> Product:
+    moved = Apply("permuted", (x.mono, axes, how), data=x.mono.has_data)
+    return replace(x, mono=Mono(1.0, (Factor(moved, ONCE, span=span),)), span=span)
+
+
+@op("gather take_along_dim")
+def gathered_along(ctx: Context, call: Bound) -> Value | None:
+    """The elements along an axis in the order of an argsort."""
+    x, dim, index = call.product("input"), call.product("dim"), call.product("index", "indices")
+    atom = index.sole.atom if index is not None and index.sole else None
+    if (
+        x is None
+        or dim is None
+        or dim.whole is None
+        or not isinstance(atom, Apply)
+        or atom.name != "argsort"
+        or atom.args[1:] != ((dim.whole,),)
+    ):
+        return algebra.apply(call.name, call.products, call.span) if call.products else None
+    return _reordered(x, (dim.whole,), call.name, call.span)
+
+
 @op("roll flip")
 def permuted(ctx: Context, call: Bound) -> Value | None:
     """The same elements along some axes, in another order."""
@@ -167,14 +202,17 @@ def permuted(ctx: Context, call: Bound) -> Value | None:
     if x is None or not isinstance(axes, tuple):
         return None
     how = call.product("shifts")
-    moved = Apply("permuted", (x.mono, axes, how.mono if how else call.name), data=x.mono.has_data)
-    return replace(x, mono=Mono(1.0, (Factor(moved, ONCE, span=call.span),)), span=call.span)
+    return _reordered(x, axes, how.mono if how else call.name, call.span)
 
 
-def _in_order(mono: Mono, axes: Axes) -> Mono:
-    """What is reduced, without what only gave its elements another order along the axes."""
+def _in_order(mono: Mono, axes: Axes, kind: str) -> Mono:
+    """What is reduced, without what gave its elements another order along the axes, or repeated them for a mean."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
-    if not isinstance(atom, Apply) or atom.name != "permuted" or not isinstance(axes, tuple):
+    if (
+        not isinstance(atom, Apply)
+        or atom.name not in ("permuted", "repeated"[: 8 * (kind == "mean")])
+        or not isinstance(axes, tuple)
+    ):
         return mono
     whole, along = atom.args[:2]
     assert isinstance(whole, Mono)
@@ -225,11 +263,14 @@ def _masked(mono: Mono) -> bool:
     return any(mask(f) or (isinstance(f.atom, Apply) and "masked" in f.atom.name) for f in mono.factors)
 
 
-@op("amax amin")
+@op("amax amin median nanmedian mode aminmax topk")
 def extreme(ctx: Context, call: Bound) -> Value | None:
+    """Of what has one element along the axes, itself."""
     x = call.product("input")
     given = call.values.get("dim")
-    return x if x and given and is_reduced(x, axes_of(given.value, ctx.rank(x))) else None
+    if x is None or given is None or not is_reduced(x, axes_of(given.value, ctx.rank(x))):
+        return None
+    return x if call.name in ("amax", "amin") else Tup((x, x))
 
 
 @op("mean nanmean average")

@@ -134,6 +134,8 @@ def flattened(ctx: Context, dims: Dims, start: int, end: int) -> Dims | None:
         start, end = start % rank - rank, end % rank - rank
     if (start, end) == (0, -1):
         return Exact((None,))
+    if start == 0 and end < -1:
+        return Exact((None, *(ctx.shapes.axis(dims, i) for i in range(end + 1, 0))))
     if start >= 0 and end == -1 and start < 4:
         return Exact((*(ctx.shapes.axis(dims, i) for i in range(start)), None))
     if (start < 0) != (end < 0) or end < start or (rank == 0 and dims == SCALAR):

@@ -100,14 +100,22 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
 @op("expand expand_as broadcast_to contiguous clone alias")
 def transparent(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
+    if x is not None and call.name[:2] in ("ex", "br"):
+        x = _of_any_shape(x)
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
 
 
-@op("repeat repeat_interleave tile")
+@op("tile")
 def repeated(ctx: Context, call: Bound) -> Value | None:
     """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
     x = call.product("input")
-    return x if x and (is_param(x) or algebra.is_statistic(x)) else None
+    return _of_any_shape(x) if x and (is_param(x) or algebra.is_statistic(x)) else None
+
+
+def _of_any_shape(x: Product) -> Product:
+    """A tensor that was made on the spot, larger than it was made."""
+    mono = x.mono.map(lambda atom: replace(atom, shape=None) if isinstance(atom, Param) and not atom.name else atom)
+    return replace(x, mono=mono, shape=None) if is_param(x) else x
 
 
 @op("squeeze")

@@ -43,6 +43,7 @@ class Bound:
     values: dict[str, Given]
     rest: tuple[Given, ...] = ()
     unexpected: tuple[str, ...] = ()  # keywords that it doesn't take
+    surplus: int = 0  # positional arguments for which it has no parameter
 
     def get(self, *names: str) -> Value | None:
         """What the first of these parameters that was given holds."""
@@ -136,7 +137,7 @@ def bind(name: str, key: str, span: Span, args: Arguments) -> Bound:
     """Match the arguments of a call of the row `name` with the parameters of torch's."""
     found = signatures.bind(key, args, letter)
     unknown = {name: Given(Opaque(f"unknown {name}"), span) for name in found.unknown if name not in found.values}
-    return Bound(name, span, {**found.values, **unknown}, found.star, found.unexpected)
+    return Bound(name, span, {**found.values, **unknown}, found.star, found.unexpected, found.surplus)
 
 
 def letter(given: Given) -> str:

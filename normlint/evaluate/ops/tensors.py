@@ -91,6 +91,8 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
         only = items.pop() if len(items) == 1 else None
         init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if only is None else only, "data")
         return _made(call, init, (Mono(float(len(data.items))),), "tensor")
+    if isinstance(data, Shape):
+        return data
     if not isinstance(data, Product):
         return _made(call, "data", None, "tensor")
     number = data.number

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from normlint.fixes.calls import is_module
-from normlint.fixes.tree import ATOM, Function, Tree, binding
+from normlint.fixes.tree import ATOM, Function, Tree, binding, is_module
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 

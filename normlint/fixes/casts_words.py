@@ -7,11 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from normlint.fixes.calls import is_module
 from normlint.fixes.casts_edits import scope, starts_its_line, stores
 from normlint.fixes.eps_scope import parameters
 from normlint.fixes.spelled import spelled
-from normlint.fixes.tree import Function, Tree
+from normlint.fixes.tree import Function, Tree, is_module
 from normlint.fixes.work import CALL, took, walk
 from normlint.text.frozen import dataclass
 

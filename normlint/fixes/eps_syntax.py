@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Final
 
 from normlint.evaluate.monomial import Step
-from normlint.fixes.calls import is_module
 from normlint.fixes.casts_edits import first_operand
-from normlint.fixes.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding, called
+from normlint.fixes.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding, called, is_module
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 

@@ -13,7 +13,7 @@ from normlint.fixes.flow import assignments, carried, definitions, loads, names_
 from normlint.fixes.formula import Change, tried
 from normlint.fixes.formula_means import averaged, by_method, holds_mean, known_means, sides
 from normlint.fixes.powers import in_place_of
-from normlint.fixes.spelling import SUM, Style, called, expression, number, placed, stripped, tight
+from normlint.fixes.spelling import SUM, Style, called, expression, instead, number, stripped, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Norm
@@ -118,7 +118,7 @@ def _differences(document: Document, targets: Sequence[cst.BaseExpression], less
 
 def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseExpression) -> cst.BaseExpression:
     new = expression("{x} - {m}", x=tight(stripped(target), SUM), m=tight(less, SUM + 1))
-    return new.with_changes(lpar=target.lpar, rpar=target.rpar) if target.lpar else placed(document, target, new)
+    return instead(document, target, new)
 
 
 def _discarded(

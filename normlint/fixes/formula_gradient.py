@@ -107,7 +107,8 @@ def _dedented(holder: cst.With) -> cst.FlattenSentinel[Any]:
     first, *rest = holder.body.body
     comment = getattr(holder.body, "header", cst.TrailingWhitespace()).comment
     above = [*holder.leading_lines, *([cst.EmptyLine(comment=comment)] if comment else [])]
-    return cst.FlattenSentinel([first.with_changes(leading_lines=[*above, *first.leading_lines]), *rest])  # type: ignore[union-attr]
+    lines = [first.with_changes(leading_lines=[*above, *first.leading_lines]), *rest]  # type: ignore[union-attr]
+    return cst.FlattenSentinel([*lines, *getattr(holder.body, "footer", ())])
 
 
 def _only_computes(stmt: cst.CSTNode) -> bool:

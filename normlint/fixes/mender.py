@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from normlint.fixes.callers import beside, given_back
+from normlint.fixes.remarks import with_remarks
 from normlint.fixes.together import together
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -72,7 +73,7 @@ class Mender:
         if fixes or fix is None or not fix.edits:
             return None
         places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
-        return replace(fix, edits=with_twins(tree, fix.edits, places))
+        return replace(fix, edits=with_remarks(tree, with_twins(tree, fix.edits, places)))
 
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
         """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""

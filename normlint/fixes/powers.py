@@ -11,7 +11,6 @@ import libcst as cst
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import Product, bound_to_root, definitions, product_at, read_once
 from normlint.fixes.spelling import (
-    ATOM,
     HALF,
     NAMED,
     POWER,
@@ -19,7 +18,6 @@ from normlint.fixes.spelling import (
     PRODUCT,
     Style,
     bare,
-    binding,
     called,
     expression,
     number,
@@ -87,7 +85,7 @@ def _raised(
 def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
     """Only the part is left of the whole; parentheses that have become idle go."""
     kept = placed(document, whole, bare(part))
-    if whole.lpar and not kept.lpar and (spread(kept) or binding(kept) < ATOM):
+    if whole.lpar and not kept.lpar and spread(kept):
         return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
     return kept
 
@@ -160,7 +158,7 @@ def flipped(style: Style, product: Product) -> Iterator[Changes]:
             other, value = tight(product.other, PRODUCT), tight(product.value, POWER)
             yield {node: node.with_changes(left=other, operator=_other(operator, cst.Divide), right=value)}
         case cst.Call() if not product.first:
-            yield {node: renamed(style, node, _FLIPPED[called(node)].rstrip("_"))}
+            yield {node.func: renamed(style, node, _FLIPPED[called(node)].rstrip("_")).func}
         case cst.Call() if called(node) in ("mul", "multiply"):
             yield {node: _swapped(style, node, product)}
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
+USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # How tightly an expression binds: what is looser than its new surroundings needs parentheses.
@@ -268,6 +269,13 @@ def called(node: ast.AST) -> str:
     """The last part of a name with dots, or of that of what is called."""
     node = node.func if isinstance(node, ast.Call) else node
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def is_module(tree: Tree, node: ast.expr) -> bool:
+    """`torch`, `torch.linalg`, `F`: something imported, no tensor."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and (node.id in tree.imported or node.id in USUAL)
 
 
 def _first_line(node: ast.AST) -> int:

@@ -35,7 +35,22 @@ def names_of(c: Computation) -> tuple[str, ...]:
 
 def lacks(tree: Tree, c: Computation) -> bool:
     """With its statistic in fp32 the product would be, too, in a module of halves: nothing casts it back."""
-    return c.gain_may_be_half and not _cast_back(c) and not _cast_later(tree, c)
+    return c.gain_may_be_half and not _cast_back(c) and not _cast_later(tree, c) and not _compared(tree, c)
+
+
+def _compared(tree: Tree, c: Computation) -> bool:
+    """The text looks whether the product has the dtype that came in, and casts it where it hasn't."""
+    found = (tree.at(span) for span in (c.joined, c.span))
+    nodes: list[ast.expr] = list(filter(None, found))
+    several = [n for node in nodes for n in (node, *getattr(tree.statement(node), "targets", ()))] if nodes else []
+    names = {n.id for n in several if isinstance(n, ast.Name)}
+    function = scope(tree, nodes[0]) if nodes else None
+    sides = (side for n in walk(function or tree.root) if isinstance(n, ast.Compare) for side in _sides(n))
+    return any(side.attr == "dtype" and isinstance(side.value, ast.Name) and side.value.id in names for side in sides)
+
+
+def _sides(test: ast.Compare) -> list[ast.Attribute]:
+    return [side for side in (test.left, *test.comparators) if isinstance(side, ast.Attribute)]
 
 
 def _cast_later(tree: Tree, c: Computation) -> bool:
@@ -89,6 +104,8 @@ def _cast(tree: Tree, c: Computation, node: ast.expr, suffix: str) -> tuple[Edit
     dtypes = {step.span: step.dtype for step in shared_casts(c)}
     dtype = dtypes.get(tree.span(node))
     operand = receiver(tree, node) if isinstance(node, ast.Call) and dtype is not None and dtype.wide else None
+    if isinstance(node, ast.Name) and suffix in (f".type_as({node.id})", f".to({node.id}.dtype)"):
+        return ()  # changed in place, it has kept its dtype
     if operand is None:
         return behind(tree, node, suffix)
     there = dtypes.get(tree.span(operand)) is DType.INPUT

@@ -41,8 +41,14 @@ _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vect
 
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
-    trial = Trial(tree, norm, "NRM104", partly=True)
-    return tried(trial, _candidates(c, tree.document, Style(tree.text)))
+    trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
+    several = list(_candidates(c, document, Style(tree.text)))
+    fix = tried(trial, several)
+    if fix is not None or not several:
+        return fix
+    message, edits = several[0][0], document.edits(several[0][1])
+    merged = bool(edits) and trial.mended(edits) is None  # what differed by it alone is one norm now
+    return Fix(message, edits, Applicability.SAFE) if merged else None
 
 
 def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Change]:

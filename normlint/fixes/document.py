@@ -231,6 +231,13 @@ class _Exchange(cst.CSTTransformer):
             raise ValueError("nothing is left of the block")
         if isinstance(new, cst.IndentedBlock | cst.Module) and any(isinstance(s, _Gone) for s in new.body):
             return _without_gone(new)
+        if (
+            new is updated_node
+            and isinstance(new, cst.SimpleStatementLine)
+            and 0 < len(new.body) < len(original_node.body)
+        ):
+            last = new.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+            return new.with_changes(body=[*new.body[:-1], last])
         return new if isinstance(new, cst.CSTNode) or not callable(new) else new(updated_node)
 
 

@@ -61,6 +61,9 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
     else:
         turned = (p for p in products(document, start) if number(p.other) is None)
         outer = [("Divide by the root", e) for p in turned for e in flipped(style, p)]
+    carried_along = divides and next((p.node for p in products(document, start) if number(p.other) is None), None)
+    if carried_along and carried_along is not steps[0][1]:
+        roots = []  # a factor that is divided by as well
     first_inner = named and read_once(document, start) if divides else inverted or not named
     yield from (*roots, *outer) if first_inner else (*outer, *roots)
 

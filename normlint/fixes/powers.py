@@ -62,6 +62,19 @@ def power_of(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, Fraction] | 
     return None if value is None else (operands[0], value)
 
 
+def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """What is squared: x of `x ** 2`, `x * x`, `x.pow(2)`, `x.square()`, `x.mul(x)`."""
+    found = power_of(node)
+    if found is not None:
+        return found[0] if found[1] == 2 else None
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+        return node.left if node.left.deep_equals(node.right) else None
+    if not isinstance(node, cst.Call) or called(node) not in ("mul", "multiply"):
+        return None
+    factors = [*([node.func.value] if isinstance(node.func, cst.Attribute) else []), *(a.value for a in node.args)][-2:]
+    return factors[0] if len(factors) == 2 and factors[0].deep_equals(factors[1]) else None
+
+
 def _by_method(node: cst.Call) -> bool:
     """What stands in front of the dot is an operand: there is none among the arguments, or only the exponent."""
     wanted = 0 if called(node).rstrip("_") in POWERS else 1

@@ -9,14 +9,13 @@ from typing import Final
 
 from normlint.evaluate.monomial import Step
 from normlint.fixes.casts_edits import first_operand
-from normlint.fixes.tree import ATOM, POWER, PRODUCT, SUM, UNARY, Tree, binding, called, is_module
+from normlint.fixes.tree import ATOM, SUM, Tree, binding, called, is_module
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
 _POWERS: Final = {"norm": HALF, "std": HALF, "sqrt": HALF, "rsqrt": -HALF, "recip": -ONE, "square": Fraction(2)}
 _DIVISIONS = ("div", "div_", "divide", "divide_", "true_divide", "true_divide_")
-_NEEDED: Final = {ast.Add: SUM, ast.Sub: SUM, ast.Pow: POWER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +153,3 @@ def after_arguments(tree: Tree, call: ast.Call, text: str) -> Edit:
     ends = [tree.with_parentheses(one).end for one in given]
     end = max(ends, default=tree.span(call).end - 1)
     return Edit(Span(end, end), f", {text}" if ends else text)
-
-
-def fits(kept: int, node: ast.expr, parent: ast.AST | None) -> bool:
-    """Something that binds as tightly as `kept` needs no parentheses in the place of `node`."""
-    if isinstance(parent, ast.BinOp):
-        needed = _NEEDED.get(type(parent.op), PRODUCT)
-        if isinstance(parent.op, ast.Pow):
-            return kept > POWER if node is parent.left else kept >= UNARY
-        return kept >= needed if node is parent.left else kept > needed
-    return kept >= ATOM or (_stands_alone(parent) and not (isinstance(parent, ast.Call) and node is parent.func))

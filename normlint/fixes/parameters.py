@@ -8,10 +8,8 @@ from typing import Final
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
-from normlint.fixes.casts_edits import without_keyword
-from normlint.fixes.eps_scope import parameters
-from normlint.fixes.spelled import spelled
-from normlint.fixes.tree import Tree, called
+from normlint.fixes.casts_words import without_keyword
+from normlint.fixes.tree import Tree, called, parameters, spelled
 from normlint.fixes.work import walk
 from normlint.text.finding import Applicability, Edit, Fix, Span
 

@@ -12,7 +12,6 @@ from normlint.text.finding import Applicability, Span
 
 repair = Fixes("formula")
 centring = Fixes("formula_centre")
-squaring = Fixes("formula_square")
 
 _CENTRED = ("layer", "rms")  # by their names; else x / sqrt(var), without a bias, may be meant
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
@@ -142,7 +141,7 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            yield Problem(c.statistic.span, "averages the values, not their squares", partial(squaring.square, norm, c))
+            yield Problem(c.statistic.span, "averages the values, not their squares", partial(repair.square, norm, c))
 
 
 @rule("NRM404", name="missing-centre", fix=Applicability.SAFE)

@@ -9,8 +9,8 @@ from normlint.norm.norm import HALF, QUANTITIES, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
-modern = Fixes("modern")
-modern_fused = Fixes("modern_fused")
+modern = Fixes("formula")
+modern_fused = Fixes("fused")
 
 
 @rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE)

@@ -13,8 +13,8 @@ from normlint.rules.gains import scales
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
-gains = Fixes("formula_gain")
-gradient = Fixes("formula_gradient")
+gains = Fixes("gains")
+formula = Fixes("formula")
 
 
 @rule("NRM405", name="detached-statistic", fix=Applicability.SAFE)
@@ -58,7 +58,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged if norm.meant and not (norm.owner.keeps or norm.owner.undone) else ():
         step = _detaching(c)
         if step is not None:
-            yield Problem(step.span, "no gradient flows through the statistic", partial(gradient.attach, norm, c))
+            yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 
 
 def _detaching(c: Computation) -> Step | None:

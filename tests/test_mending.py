@@ -16,6 +16,8 @@ from normlint.engine.report import Failure
 from normlint.engine.rounds import MOST_ROUNDS
 from normlint.engine.selection import Safety, Selection
 from normlint.engine.wish import Fixed, Wish
+from normlint.text.edit import entangled
+from normlint.text.finding import Edit, Span
 from tests.mending import MENDS, SAFE, UNSAFE, Mend, use
 
 Using = Callable[..., None]
@@ -163,6 +165,13 @@ def test_fixes_that_interlock_wait_for_the_next_round(using: Using) -> None:
     done = mended("'one two'\n")
     assert done.after.text == "'3'\n"
     assert [one.code for one in done.fixed] == ["NRM101", "NRM503"]
+
+
+def test_a_fix_waits_for_one_that_gives_a_name_that_it_writes_a_value() -> None:
+    line = [Edit(Span(0, 0), "x, y = f\n")]
+    assert entangled(line, [Edit(Span(9, 9), ".to(y.dtype)")])
+    assert entangled([Edit(Span(9, 9), ".to(y.dtype)")], line)
+    assert not entangled(line, [Edit(Span(9, 9), ".type_as(z)")])
 
 
 def test_a_fix_that_breaks_the_text_is_dropped_and_told_and_the_rest_kept(using: Using) -> None:

@@ -17,7 +17,7 @@ from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
 from normlint.rules import Analysis
-from normlint.text.edit import apply
+from normlint.text.edit import apply, entangled
 from normlint.text.finding import Applicability, Edit, Span
 from normlint.text.frozen import dataclass
 from normlint.text.raw import BadSourceError
@@ -41,6 +41,11 @@ class _Chosen:
     def hull(self) -> Span:
         """From its first edit to its last."""
         return Span(min(edit.span.start for edit in self.edits), max(edit.span.end for edit in self.edits))
+
+    def waits_for(self, other: _Chosen) -> bool:
+        """It is about a norm of the other, and one of both gives a value to a name that the other writes."""
+        norms = set(self.diagnostic.norms) & set(other.diagnostic.norms)
+        return self.view is other.view and bool(norms) and entangled(self.edits, other.edits)
 
 
 @dataclass(slots=True)
@@ -144,7 +149,7 @@ class Rounds:
             for one in sorted(_candidates(view), key=lambda one: one.hull):
                 if left[one.diagnostic] < 1 or self.wish.spared.intersection(_norms(view, one.diagnostic)):
                     continue
-                if one.hull.start > end:
+                if one.hull.start > end and not any(one.waits_for(other) for other in chosen):
                     chosen.append(one)
                     end = one.hull.end
         return chosen

@@ -55,7 +55,7 @@ def _also_named(tree: Tree, span: Span) -> str:
 
 def given_back(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> str:
     """A name whose value is edited, and that is returned beside the norm or kept in an attribute; nothing for most."""
-    for stmt in {stmt for edit in edits if (stmt := tree.around(edit.span, ast.Assign)) is not None}:
+    for stmt in dict.fromkeys(stmt for edit in edits if (stmt := tree.around(edit.span, ast.Assign)) is not None):
         target, function = stmt.targets[0], tree.function(stmt)
         if isinstance(target, ast.Name) and function is not None:
             nodes = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == target.id)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import ast
 
-from normlint.fixes.calls import Reduction
-from normlint.fixes.casts_back import cast_back, lacks, names_of, shared_casts
-from normlint.fixes.casts_caller import at_the_call
-from normlint.fixes.casts_edits import (
+from normlint.fixes.casts_places import (
+    Entry,
+    at_the_call,
+    cast_back,
+    casting,
+    entry_of,
+    lacks,
+    names_of,
+    one_line,
+    shared_casts,
+)
+from normlint.fixes.casts_words import (
+    back,
     lines_above,
+    raising,
     receiver,
     scope,
+    upwards,
     without_cast,
     without_keyword,
 )
-from normlint.fixes.casts_entry import Entry, casting, entry_of, one_line
-from normlint.fixes.casts_words import back, raising, upwards
 from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation
 from normlint.text.finding import Applicability, Edit, Fix, Span
@@ -36,8 +45,8 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
 
 
 def _in_its_own(tree: Tree, c: Computation) -> bool:
-    call = Reduction.at(tree, c.statistic.span)
-    return call is not None and "dtype" in call.given
+    call = tree.at(c.statistic.span, ast.Call)
+    return call is not None and any(k.arg == "dtype" for k in call.keywords)
 
 
 def _upcast(tree: Tree, entry: Entry, up: str, edits: tuple[Edit, ...]) -> Fix:

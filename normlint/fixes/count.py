@@ -2,160 +2,168 @@
 
 from __future__ import annotations
 
-import ast
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.fixes.calls import Reduction, reductions
-from normlint.fixes.lengths import bindings, last_of, power_of, raised, to_last, uses
-from normlint.fixes.operands import Operand
-from normlint.fixes.tree import Tree, called
-from normlint.fixes.work import walk
-from normlint.norm.norm import HALF, Computation, Count
-from normlint.text.finding import Applicability, Edit, Fix, Span
+import libcst as cst
+
+from normlint.fixes.calls import Reduction
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import loads, names_of, product_at
+from normlint.fixes.formula import Change, tried
+from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
+from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
+from normlint.fixes.spelling import (
+    PRODUCT,
+    Style,
+    argument,
+    called,
+    expression,
+    instead,
+    number,
+    stripped,
+    tight,
+    written,
+)
+from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial
+from normlint.norm.norm import HALF, Computation, Count, Norm
+from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.operations import CLASSES
 
 _RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
-_OUTER: Final = (Fraction(1), Fraction(-1), -HALF)  # beside the product, the root, the mean square
+_VIEWS: Final = frozenset(CLASSES["layout"].split())
+_TWICE: Final = "A mean is divided already: leave the count out"
+_SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
 
 
-def counted_once(c: Computation, tree: Tree) -> Fix | None:
+def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
+    trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
+    several = list(_candidates(c, document, Style(tree.text)))
+    fix = tried(trial, several)
+    if fix is not None or not several:
+        return fix
+    message, edits = several[0][0], document.edits(several[0][1])
+    merged = bool(edits) and trial.mended(edits) is None  # what differed by it alone is one norm now
+    return Fix(message, edits, Applicability.SAFE) if merged else None
+
+
+def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Change]:
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
-    if _shared(tree, c.statistic.span):
-        return None
-    missing = (Fraction(0) if c.statistic.reduce == "mean" else HALF) - (c.feature_power or Fraction(0))
-    if len(foreign) == 1:
-        return _not_foreign(foreign[0], missing, tree)
-    if foreign or len(known) > 1:
-        return None
-    if known:
-        return _rescaled(known[0], known[0].power + missing, tree)
-    return _divided(c, tree) if missing == HALF else None
+    start = document.at(c.statistic.span)
+    if start is None or _RANKS.search(document.source(document.scope(start))):
+        return  # part of the features lies on another rank: how many there are, nobody here knows
+    wanted = Fraction(0) if c.statistic.reduce == "mean" else HALF
+    missing = wanted - (c.feature_power or Fraction(0))
+    count = next(iter((*foreign, *known)), None)
+    if len(foreign) > 1 or (not foreign and len(known) > 1) or (count is not None and len(count.operands) != 1):
+        return
+    if count is not None and not (foreign and missing):
+        factor = Fraction(0) if foreign else 1 + missing / count.power
+        message = _SAID.get(c.statistic.spelled, "Divide by D") if factor else _TWICE
+        yield from ((message, change) for change in _rescaled(count, factor, document, style))
+    elif count is not None:
+        yield "Divide by the length of the last axis", to_last(document, document.at(count.operands[0])) or {}
+    elif missing == HALF:
+        yield from _divided(start, document, style)
 
 
-def _shared(tree: Tree, span: Span) -> bool:
-    """Part of the features lies on another rank: how many there are, nobody here knows."""
-    node = tree.at(span)
-    function = tree.function(node) if node is not None else None
-    return function is not None and bool(_RANKS.search(tree.source(function)))
-
-
-def _not_foreign(count: Count, missing: Fraction, tree: Tree) -> Fix | None:
-    """The length of the right axis, or none where a mean is taken."""
-    if missing == 0:
-        return _rescaled(count, missing, tree)
-    node = tree.at(count.operands[0]) if len(count.operands) == 1 else None
-    edits = to_last(tree, node) if node is not None and count.power == missing else None
-    return Fix("Divide by the length of the last axis", edits, Applicability.SAFE) if edits else None
-
-
-def _rescaled(count: Count, power: Fraction, tree: Tree) -> Fix | None:
+def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) -> Iterator[Changes]:
     """The count to another power in the product."""
-    operand = Operand.at(tree, count.operands[0]) if len(count.operands) == 1 else None
-    local = operand.power if operand else None
-    if operand is None or not local or count.power / local not in _OUTER:
-        return None
-    outer = count.power / local
-    if power == 0:
-        edits = operand.without()
-        return Fix("A mean is divided already: leave the count out", edits, Applicability.SAFE) if edits else None
-    edits = operand.raised(power / outer)
-    said = "Multiply by √D" if outer == 1 else "Divide by √D" if outer == -1 else "Divide by D"
-    return Fix(said, edits, Applicability.SAFE) if edits else None
+    node = document.at(count.operands[0])
+    product = product_at(document, node) if node is not None else None
+    if product is None:
+        return
+    whole = product.node
+    if factor == 0:
+        yield {whole: in_place_of(document, whole, product.other)} if isinstance(whole, cst.BaseExpression) else {}
+        yield document.gone(whole) if isinstance(whole, cst.AugAssign) else {}
+    elif factor == -1:
+        operator = getattr(whole, "operator", None)
+        divides = isinstance(operator, cst.Divide | cst.DivideAssign) or "div" in called(whole)
+        yield from () if divides else _negated(document, node)
+        yield from flipped(style, product)
+    else:
+        base, power = power_of(node) or (node, Fraction(1))
+        written_out = isinstance(node, cst.BinaryOperation) and power * factor != 1
+        new = in_place_of(document, node, raised(document, stripped(base), power * factor))
+        yield {node.right: written(power * factor)} if written_out else {node: new}
 
 
-def _divided(c: Computation, tree: Tree) -> Fix | None:
-    """A sum that is never divided."""
-    call = Reduction.at(tree, c.statistic.span)
-    if call is None:
-        node = tree.at(c.statistic.span)
-        return _other_sum(tree, node) if isinstance(node, ast.Call) else None
-    if call.name in ("sum", "nansum") and (named := _named_sum(call, tree)) is not None:
-        return _multiplied(named, last_of(tree, call.input), tree, "/")
-    if call.name in ("sum", "nansum") and isinstance(call.node.func, ast.Attribute):
-        end = tree.span(call.node.func).end
-        edit = Edit(Span(end - 3, end), "mean")
-        return Fix("Take the mean instead of the sum", (edit,), Applicability.SAFE)
-    if call.name in ("norm", "vector_norm", "normalize"):
-        power = HALF if call.name == "normalize" else -HALF
-        return _multiplied(call.node, _scale(call, power, tree), tree)
-    return None
+def _negated(document: Document, node: cst.BaseExpression) -> Iterator[Changes]:
+    """The sign of an exponent turned round, also where the one name that stands here gets its value."""
+    found = power_of(node)
+    if isinstance(node, cst.BinaryOperation) and found is not None:
+        yield {node.right: written(-found[1])}
+    elif isinstance(node, cst.Name | cst.Attribute) and uses(document, node) == 1:
+        values = list(bindings(document, node))
+        if len(values) == 1 and isinstance(values[0], cst.BinaryOperation):
+            yield from _negated(document, values[0])
 
 
-def _named_sum(call: Reduction, tree: Tree) -> ast.Name | None:
+# --- a sum that is never divided -------------------------------------------------------------------------------------
+
+
+def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Iterator[Change]:
+    call, name = Reduction.of(document, start), called(start)
+    tensor = call.input if call is not None else start.args[-1].value if isinstance(start, cst.Call) else None
+    length = last_of(document, tensor)
+    if name in ("sum", "nansum") and (named := _named_sum(document, start)) is not None:
+        yield from _multiplied(document, named, length, "/")
+    elif name in ("sum", "nansum") and isinstance(start, cst.Call):
+        yield "Take the mean instead of the sum", {start.func: renamed(style, start, name.replace("sum", "mean")).func}
+    elif name == "reduce" and isinstance(start, cst.Call):  # einops
+        words = [a.value for a in start.args if isinstance(a.value, cst.SimpleString) and a.value.raw_value == "sum"]
+        new = [w.with_changes(value=w.value.replace("sum", "mean")) for w in words]
+        yield "Take the mean instead of the sum", dict(zip(words, new, strict=True))
+    elif name == "einsum":
+        yield from _multiplied(document, start, length, "/")
+    elif name in _SAID:
+        power = HALF if name == "normalize" else -HALF
+        for scale in (*_idle(document, start), raised(document, length, power) if length else None):
+            yield from _multiplied(document, start, scale, "*")
+
+
+def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None:
     """The one use of a name that says sum: the division belongs there."""
-    holder = tree.statement(call.node)
-    target = holder.targets[0] if isinstance(holder, ast.Assign) else None
-    if not isinstance(target, ast.Name) or "sum" not in target.id.lower() or uses(tree, target) != 1:
-        return None
-    scope = tree.function(call.node) or tree.root
-    names = (n for n in walk(scope) if isinstance(n, ast.Name) and n.id == target.id)
-    return next((n for n in names if isinstance(n.ctx, ast.Load)), None)
+    stmt = document.around(start, cst.Assign)
+    name = next(iter(names_of(stmt)), "")
+    reads = loads(document, name, document.scope(start)) if "sum" in name.lower() else []
+    return reads[0] if len(reads) == 1 else None
 
 
-def _other_sum(tree: Tree, node: ast.Call) -> Fix | None:
-    """einops.reduce(…, "sum") and einsum."""
-    if called(node) == "reduce":
-        word = next((a for a in node.args if isinstance(a, ast.Constant) and a.value == "sum"), None)
-        if word is None:
-            return None
-        edit = tree.replace(word, tree.source(word).replace("sum", "mean"))
-        return Fix("Take the mean instead of the sum", (edit,), Applicability.SAFE)
-    if called(node) == "einsum" and node.args:
-        return _multiplied(node, last_of(tree, node.args[-1]), tree, "/")
-    return None
+def _idle(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """√D as the class has it, unused so far."""
+    cls = document.around(start, cst.ClassDef)
+    for target in (t.target for t in (document.below(cls, cst.AssignTarget) if cls is not None else ())):
+        if isinstance(target, cst.Attribute) and "scale" in target.attr.value:
+            name = document.source(target)
+            if name.startswith("self.") and document.text.count(name) == 1:
+                yield target.with_changes()
 
 
-def _scale(call: Reduction, power: Fraction, tree: Tree) -> str | None:
-    """√D as the class has it, unused so far, or made of the input's shape."""
-    cls = tree.enclosing_class(call.node)
-    for one in walk(cls) if cls else ():
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and len(list(bindings(tree, one))) == 1:
-            name = tree.source(one)
-            used = tree.text.count(name) > 1
-            if name.startswith("self.") and not used and power_of(tree, one) == power and "scale" in name:
-                return name
-    length = last_of(tree, call.input)
-    return raised(length, call.node, power, tree) if length else None
-
-
-def _multiplied(node: ast.expr, scale: str | None, tree: Tree, sign: str = "*") -> Fix | None:
-    """The value times a number, in parentheses where it is bound more tightly; behind an axis that is put back."""
-    if scale is None:
-        return None
-    while (whole := _with_axis(tree, node)) is not None:
+def _multiplied(
+    document: Document, node: cst.BaseExpression, scale: cst.BaseExpression | None, sign: str
+) -> Iterator[Change]:
+    """The value times a number, or over it; behind an axis that is put back."""
+    while (whole := _with_axis(document, node)) is not None:
         node = whole
-    start, end = tree.span(node)
-    text = f" {sign} {scale}"
-    edits = [Edit(Span(start, start), "("), Edit(Span(end, end), f"{text})")]
-    if not _tight(tree, node):
-        edits = [Edit(Span(end, end), text)]
-    return Fix(f"Count the features: `{text.strip()}`", tuple(edits), Applicability.SAFE)
+    if scale is not None:
+        new = expression(f"{{x}} {sign} {{s}}", x=tight(stripped(node), PRODUCT), s=scale)
+        shown = cst.Module([]).code_for_node(scale)
+        yield f"Count the features: `{sign} {shown}`", {node: instead(document, node, new)}
 
 
-def _with_axis(tree: Tree, node: ast.expr) -> ast.expr | None:
-    holder = tree.parent(node)
-    match holder:
-        case ast.Attribute(attr="unsqueeze" | "view" | "reshape"):
-            call = tree.parent(holder)
-            return call if isinstance(call, ast.Call) else None
-        case ast.Subscript():
-            return holder if node is holder.value else None
-    return None
-
-
-def _tight(tree: Tree, node: ast.expr) -> bool:
-    holder = tree.parent(node)
-    if tree.with_parentheses(node) != tree.span(node):
-        return False
-    match holder:
-        case ast.Attribute() | ast.Subscript() | ast.UnaryOp() | ast.BinOp(op=ast.Pow()):
-            return not (isinstance(holder, ast.Subscript) and node is holder.slice)
-        case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.MatMult() | ast.Mod(), right=right):
-            return node is right
-    return False
+def _with_axis(document: Document, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    holder = document.parent(node)
+    call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
+    if call is not None and called(call) in _VIEWS:
+        return call  # type: ignore[no-any-return]
+    return holder if isinstance(holder, cst.Subscript) and holder.value is node else None
 
 
 # --- Bessel's correction ---------------------------------------------------------------------------------------------
@@ -163,33 +171,27 @@ def _tight(tree: Tree, node: ast.expr) -> bool:
 
 def biased(span: Span, tree: Tree) -> Fix | None:
     """`var` and `std` without Bessel's correction."""
-    call = Reduction.at(tree, span)
+    call = Reduction.of(tree.document, tree.document.at(span))
     if call is None or call.name not in ("var", "std", "var_mean", "std_mean"):
         return None
     for name, right in (("correction", "0"), ("ddof", "0"), ("unbiased", "False")):
-        if name in call.given:
-            value = call.given[name].value
-            if not isinstance(value, ast.Constant):
-                return None
-            return _biased(f"{name}={right}", (tree.replace(value, right),))
-    word = _word(call, tree)
-    return _biased(word, call.last(word))
+        value = call.value(name)
+        if value is not None:
+            plain = number(value) is not None or tree.document.source(value) == "True"
+            return _biased(tree, f"{name}={right}", {value: cst.parse_expression(right)} if plain else {})
+    name, right = ("unbiased", "False") if "unbiased=" in tree.text else ("correction", "0")  # as the file has it
+    return _biased(tree, f"{name}={right}", call.last(argument(cst.parse_expression(right), name)))
 
 
 def not_one_less(span: Span, tree: Tree) -> Fix | None:
     """`n - 1` as `n`."""
-    node = tree.at(span, ast.BinOp)
-    if node is None or not isinstance(node.op, ast.Sub) or isinstance(node.left, ast.BinOp):
+    node = tree.document.at(span, cst.BinaryOperation)
+    if node is None or not isinstance(node.operator, cst.Subtract) or isinstance(node.left, cst.BinaryOperation):
         return None
-    edit = Edit(Span(*tree.with_parentheses(node)), tree.source(node.left))
-    return Fix("Divide by D, not by D − 1", (edit,), Applicability.UNSAFE)
+    return _biased(tree, "", {node: in_place_of(tree.document, node, node.left)})
 
 
-def _biased(word: str, edits: tuple[Edit, ...]) -> Fix:
-    return Fix(f"Divide by D, not by D − 1: `{word}`", edits, Applicability.UNSAFE)
-
-
-def _word(call: Reduction, tree: Tree) -> str:
-    """As the file has it elsewhere."""
-    said = [o.given for o in reductions(tree) if o.node is not call.node]
-    return "unbiased=False" if any("unbiased" in given for given in said) else "correction=0"
+def _biased(tree: Tree, word: str, changes: Changes) -> Fix | None:
+    edits = tree.document.edits(changes)
+    said = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
+    return Fix(said, edits, Applicability.UNSAFE) if edits else None

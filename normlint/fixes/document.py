@@ -17,6 +17,7 @@ import libcst as cst
 from libcst.helpers import get_full_name_for_node_or_raise
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from normlint.fixes.tree import USUAL
 from normlint.fixes.work import took
 from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
@@ -35,7 +36,7 @@ class Block:
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
         self._parents = dict(_parents(self.module))
-        self._lines = line_starts(text)
+        self._lines = (*line_starts(text), len(text))
         self.nodes = tuple(self._places)
         took(len(self.nodes))
 
@@ -156,6 +157,12 @@ class Document:
         names = [(n.asname.name if n.asname else n.name) for n in self.everywhere(cst.ImportAlias, "import")]
         return frozenset(get_full_name_for_node_or_raise(n).partition(".")[0] for n in names)
 
+    def is_module(self, node: cst.CSTNode | None) -> bool:
+        """`torch`, `torch.linalg`, `F`: something imported, or usually so, and no tensor."""
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        return isinstance(node, cst.Name) and (node.value in self.imported or node.value in USUAL)
+
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """The smallest edits that exchange these nodes: for others, for what a function makes of them, or for none."""
         parts: dict[Block, Changes] = {}
@@ -220,8 +227,17 @@ class _Exchange(cst.CSTTransformer):
         if new is None:
             gone = isinstance(original_node, cst.BaseCompoundStatement | cst.SimpleStatementLine)
             return _Gone([], updated_node.leading_lines) if gone else cst.RemoveFromParent()
+        if isinstance(new, cst.IndentedBlock) and all(isinstance(s, _Gone) for s in new.body):
+            raise ValueError("nothing is left of the block")
         if isinstance(new, cst.IndentedBlock | cst.Module) and any(isinstance(s, _Gone) for s in new.body):
             return _without_gone(new)
+        if (
+            new is updated_node
+            and isinstance(new, cst.SimpleStatementLine)
+            and 0 < len(new.body) < len(original_node.body)
+        ):
+            last = new.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+            return new.with_changes(body=[*new.body[:-1], last])
         return new if isinstance(new, cst.CSTNode) or not callable(new) else new(updated_node)
 
 

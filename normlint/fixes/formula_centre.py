@@ -1,23 +1,24 @@
-"""Repairs of NRM404: the mean subtracted on both sides, or, in an RMS norm, on neither."""
+"""Repairs of NRM404 and NRM204: the mean subtracted on both sides, or on neither, and before squares are taken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
+from normlint.evaluate.monomial import ALL, Centred, Stat
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import assignments, carried, definitions, loads, names_in, names_of, products, reads
 from normlint.fixes.formula import Change, tried
-from normlint.fixes.formula_means import averaged, by_method, holds_mean, known_means, sides
-from normlint.fixes.powers import in_place_of
-from normlint.fixes.spelling import SUM, Style, called, expression, number, placed, stripped, tight
+from normlint.fixes.powers import in_place_of, squared_base
+from normlint.fixes.spelling import SUM, Style, called, expression, instead, number, placed, stripped, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Fix
+from normlint.text.frozen import dataclass
 
 _CENTRES: Final = 3
 _INPUT: Final = cst.Name | cst.Call | cst.Subscript
@@ -118,7 +119,7 @@ def _differences(document: Document, targets: Sequence[cst.BaseExpression], less
 
 def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseExpression) -> cst.BaseExpression:
     new = expression("{x} - {m}", x=tight(stripped(target), SUM), m=tight(less, SUM + 1))
-    return new.with_changes(lpar=target.lpar, rpar=target.rpar) if target.lpar else placed(document, target, new)
+    return instead(document, target, new)
 
 
 def _discarded(
@@ -180,3 +181,190 @@ def _unused(document: Document, node: cst.CSTNode, gone: Sequence[cst.CSTNode]) 
         if used and all(n in inside for n in used):
             changes |= document.gone(other)
     return changes
+
+
+_MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
+_OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Centred values and means in a function that have names, and means that are written out; the last first."""
+
+    centred: tuple[cst.BaseExpression, ...]
+    means: tuple[cst.BaseExpression, ...]
+
+
+def known_means(document: Document, node: cst.CSTNode) -> Means:
+    """What the function of the node has."""
+    scope = document.scope(node)
+    statements = assignments(document, scope)[::-1]
+    centred = [name for s in statements if sides(s.value) for name in names_of(s)]
+    means = [name for s in statements if holds_mean(document, s.value) for name in names_of(s)[-1:]]
+    found = [sides(n) for n in document.below(scope, cst.BaseExpression)]
+    written = [pair[1] for pair in found if pair and not isinstance(pair[1], cst.Name)]
+    return Means(_names(centred), (*_names(means), *written))
+
+
+def _names(found: Iterable[str]) -> tuple[cst.BaseExpression, ...]:
+    return tuple(cst.Name(name) for name in dict.fromkeys(found) if name != "_")
+
+
+def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:
+    """A mean, or a sum over a count, is taken in the expression, and nothing is centred by it."""
+    taken = value is not None and any(called(n) in _MEANS for n in document.below(value, cst.Call))
+    return taken and sides(value) is None
+
+
+def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """Minuend and subtrahend of a difference: a - b, a.sub(b), torch.sub(a, b)."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract):
+        return node.left, node.right
+    if not isinstance(node, cst.Call) or called(node) not in ("sub", "subtract") or not node.args:
+        return None
+    values = [a.value for a in node.args]
+    if len(values) == 1 and isinstance(node.func, cst.Attribute):
+        values.insert(0, node.func.value)
+    return (values[0], values[1]) if len(values) == 2 else None
+
+
+def by_method(document: Document, style: Style, call: cst.Call) -> bool:
+    """A method of a tensor, not a function of torch."""
+    torch = style.function("mean").removesuffix(".mean")
+    return isinstance(call.func, cst.Attribute) and document.source(call.func.value) != torch
+
+
+def averaged(
+    document: Document, style: Style, call: cst.Call, target: cst.BaseExpression, *, keep: bool = True
+) -> cst.BaseExpression | None:
+    """The target's mean, spelled as the call of a variance is; None where that can't be said."""
+    method = by_method(document, style, call)
+    given = [a for a in call.args if not (a.keyword and a.keyword.value in _OF_VARIANCES)][0 if method else 1 :]
+    args = [a.with_changes(comma=cst.MaybeSentinel.DEFAULT) for a in given]
+    kept = any("keepdim" in document.source(a) or document.source(a) == "True" for a in given)
+    if keep and not kept:
+        args += cst.ensure_type(cst.parse_expression("f(keepdim=True)"), cst.Call).args
+    if method:
+        return cst.Call(cst.Attribute(tight(target), cst.Name("mean")), args)
+    if not isinstance(call.func, cst.Attribute):
+        return None
+    return cst.Call(call.func.with_changes(attr=cst.Name("mean")), [cst.Arg(target), *args])
+
+
+def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
+    """The squared mean is no longer taken off; instead the square is that of the centred input."""
+    return tried(Trial(tree, norm, "NRM204"), _one_pass(stat, tree.document))
+
+
+Link = tuple[cst.BaseExpression, cst.Name, cst.Assign]  # an expression, a name in it, and what gives that its value
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A square, the expression that holds it, and the names on the way to that, the outermost first."""
+
+    square: cst.BaseExpression
+    holder: cst.BaseExpression
+    links: tuple[Link, ...] = ()
+
+    def inlined(self, document: Document, new: cst.BaseExpression) -> cst.BaseExpression:
+        """The outermost expression with another square; the names give way to what they stand for."""
+        value: Any = self.holder.deep_replace(self.square, new)
+        for outer, name, _ in reversed(self.links):
+            value = value if outer is name else outer.deep_replace(name, placed(document, name, value))
+        return value  # type: ignore[no-any-return]
+
+
+def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
+    node = document.at(stat.span)
+    found = sides(node)
+    if found is None:
+        return
+    whole, stmt = _square_in(document, found[0]), _definition(document, found[1])
+    mean = squared_base(stmt.value if stmt is not None else found[1])
+    x = squared_base(whole.square) if whole is not None else None
+    if whole is None or mean is None or x is None or not all(_once(document, s) for _, _, s in whole.links):
+        return
+    spare: Changes = document.gone(stmt) if stmt is not None and _once(document, stmt) else {}
+    for centred in _centred(document, stat, x, mean, whole.square):
+        message = f"Centre first, then square: `{cst.Module([]).code_for_node(centred)}`"
+        new = _resquared(whole.square, x, centred)
+        known = isinstance(centred, cst.Name) or not _bound_between(document, mean, whole.square, node)
+        if known and not isinstance(found[0], cst.Name):
+            there: Any = placed(document, whole.square, new)
+            kept = in_place_of(document, node, found[0])
+            inside = whole.holder is found[0]
+            if inside:
+                kept = in_place_of(document, node, found[0].deep_replace(whole.square, there))
+            yield message, {node: kept, **({} if inside else {whole.square: there}), **spare}
+        elif not _bound_between(document, whole.square, whole.square, node):
+            gone = {line: None for _, _, s in whole.links for line in document.gone(s)}
+            value = whole.inlined(document, placed(document, whole.square, new))
+            yield message, {node: instead(document, node, stripped(value)), **gone, **spare}
+
+
+def _once(document: Document, stmt: cst.Assign) -> bool:
+    """The name that the statement binds is read once."""
+    return len(loads(document, names_of(stmt)[0], document.scope(stmt))) == 1
+
+
+def _square_in(document: Document, node: cst.BaseExpression) -> _Written | None:
+    """The one square in an expression, also behind names."""
+    squares = [n for n in document.below(node, cst.BaseExpression) if squared_base(n) is not None]
+    if squares:
+        return _Written(squares[0], node) if len(squares) == 1 else None
+    several = []
+    for name in document.below(node, cst.Name):
+        stmt = _definition(document, name) if reads(document, name) else None
+        inner = _square_in(document, stmt.value) if stmt is not None else None
+        if stmt is not None and inner is not None:
+            several.append(_Written(inner.square, inner.holder, ((node, name, stmt), *inner.links)))
+    return several[0] if len(several) == 1 else None
+
+
+def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | None:
+    """The last statement in front of it that binds the name, and only this one."""
+    if not isinstance(node, cst.Name):
+        return None
+    start = document.span(node).start
+    before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
+    last = next((s for s in reversed(before) if node.value in names_of(s)), None)
+    return last if isinstance(last, cst.Assign) and names_of(last) == (node.value,) else None
+
+
+def _bound_between(
+    document: Document, written: cst.BaseExpression, first: cst.BaseExpression, last: cst.BaseExpression
+) -> bool:
+    """A name in an expression is bound between two others."""
+    start, end = (document.span(n).end for n in (first, last))
+    names = {n.value for n in document.below(written, cst.Name)}
+    bound = (n for n in names_in(document, document.scope(last)) if n.value in names and not reads(document, n))
+    return any(start <= document.span(n).start < end for n in bound)
+
+
+def _centred(
+    document: Document, stat: Stat, x: cst.BaseExpression, mean: cst.BaseExpression, square: cst.BaseExpression
+) -> Iterator[cst.BaseExpression]:
+    """The input without its mean: under the name it already has, or written out."""
+    for stmt in assignments(document, document.scope(square)):
+        found = sides(stmt.value)
+        before = document.span(stmt).end <= document.span(square).start
+        if before and found is not None and found[0].deep_equals(x) and found[1].deep_equals(mean):
+            yield from (cst.Name(name) for name in names_of(stmt))
+    means = [f.atom.stat for f in stat.inner.factors if isinstance(f.atom, Centred)]
+    kept = any(m.keepdim for m in means)
+    if any((m.axes == ALL) != (stat.axes == ALL) for m in means) or not (kept or (means and means[0].axes == (-1,))):
+        return
+    back = mean if kept else expression("{m}.unsqueeze(-1)", m=tight(mean))
+    yield expression("{x} - {m}", x=tight(x, SUM), m=tight(back, SUM + 1))
+
+
+def _resquared(square: Any, x: cst.BaseExpression, centred: cst.BaseExpression) -> cst.BaseExpression:
+    """The square as it is spelled, of the centred input."""
+    twice = isinstance(square, cst.BinaryOperation) and isinstance(square.operator, cst.Multiply)
+    if twice and isinstance(centred, cst.Name):
+        return square.with_changes(left=centred, right=centred)  # type: ignore[no-any-return]
+    if twice or called(square) in ("mul", "multiply"):
+        return expression("{c}.pow(2)", c=tight(centred))
+    argument = isinstance(square, cst.Call) and any(a.value is x for a in square.args)
+    return square.deep_replace(x, centred if argument else tight(centred))  # type: ignore[no-any-return]

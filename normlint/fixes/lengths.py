@@ -1,197 +1,134 @@
-"""The length of the features as a text writes it: what is in an operand, and what to write in its place."""
+"""The length of the features as a text writes it: where a name gets it, and what to write in its place."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
-from normlint.fixes.calls import is_module
-from normlint.fixes.tree import Tree, called
-from normlint.fixes.work import walk
-from normlint.text.finding import Edit
+import libcst as cst
 
-HALF: Final = Fraction(1, 2)
-_CASTS: Final = frozenset("float double to type type_as contiguous square pow".split())
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import assignments, reads
+from normlint.fixes.spelling import called, expression, number, tight, written
+from normlint.text.operations import CLASSES
 
-
-# --- what stands in an operand ---------------------------------------------------------------------------------------
+_SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
 
 
-def power_of(tree: Tree, node: ast.expr, *, inner: bool = False) -> Fraction | None:
-    """The power of the length in an expression that is nothing else, as x.shape[-1] ** -0.5; None where unsure."""
-    match node:
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return times(power_of(tree, left, inner=inner), number(right))
-        case ast.BinOp(left=left, op=ast.Div(), right=right) if number(left) == 1:
-            return times(power_of(tree, right, inner=inner), Fraction(-1))
-        case ast.Call(args=[one]) if called(node) in ("sqrt", "rsqrt"):
-            return times(power_of(tree, one, inner=inner), HALF if called(node) == "sqrt" else -HALF)
-        case ast.Call(args=[one]) if called(node) in ("float", "int"):
-            return power_of(tree, one, inner=inner)
-        case ast.Call(args=[one, exponent]) if called(node) == "pow":
-            return times(power_of(tree, one, inner=inner), number(exponent))
-        case ast.Call() if called(node) in ("size", "numel", "nelement", "len"):
-            return Fraction(1)
-        case ast.Subscript():
-            return Fraction(1)
-        case ast.Name() | ast.Attribute():
-            return Fraction(1) if inner else _bound(tree, node)
-    return None
-
-
-def times(one: Fraction | None, two: Fraction | None) -> Fraction | None:
-    """The product; None where a factor is unknown."""
-    return None if one is None or two is None else one * two
-
-
-def number(node: ast.expr) -> Fraction | None:
-    """A literal number: 2, -0.5, 1 / 2."""
-    match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and abs(value) < 100:
-            return Fraction(value).limit_denominator(100)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return times(number(operand), Fraction(-1))
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
-            one, two = number(left), number(right)
-            return one / two if one is not None and two else None
-    return None
-
-
-def _bound(tree: Tree, node: ast.Name | ast.Attribute) -> Fraction | None:
-    """What a name is bound to, if that is done once; a parameter is the length itself."""
-    values = list(bindings(tree, node))
-    if len(values) == 1 and values[0] is not None:
-        plain = isinstance(values[0], ast.Name | ast.Attribute)  # followed no further: names may go round in circles
-        return Fraction(1) if plain else power_of(tree, values[0], inner=True)
-    return Fraction(1) if not values or values == [None] else None
-
-
-def bindings(tree: Tree, node: ast.Name | ast.Attribute) -> Iterator[ast.expr | None]:
+def bindings(document: Document, node: cst.BaseExpression) -> Iterator[cst.BaseExpression | None]:
     """The expressions assigned to a name in its function, or to an attribute in the text; None for a part of one."""
-    wanted = ast.unparse(node)
-    for one in walk(_scope(tree, node)):
-        if isinstance(one, ast.Assign):
-            for target in one.targets:
-                if ast.unparse(target) == wanted or _constant(tree, one, target, node):
-                    yield one.value
-                elif isinstance(target, ast.Tuple) and any(ast.unparse(t) == wanted for t in target.elts):
+    of_self = isinstance(node, cst.Attribute) and document.source(node.value) in ("self", "cls")
+    for scope in _scopes(document, node):
+        for stmt in (*assignments(document, scope), *document.below(scope, cst.NamedExpr | cst.AugAssign)):
+            targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [stmt.target]
+            for target in targets:
+                constant = of_self and isinstance(target, cst.Name) and target.value == node.attr.value  # type: ignore[attr-defined]
+                if target.deep_equals(node) or (constant and document.around(stmt, cst.FunctionDef) is None):
+                    yield stmt.value if not isinstance(stmt, cst.AugAssign) else None
+                elif isinstance(target, cst.Tuple) and any(e.value.deep_equals(node) for e in target.elements):
                     yield None
-        elif isinstance(one, ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and ast.unparse(one.target) == wanted:
-            yield one.value if not isinstance(one, ast.AugAssign) else None
 
 
-def _constant(tree: Tree, one: ast.Assign, target: ast.expr, node: ast.Name | ast.Attribute) -> bool:
-    """`self.AXIS`, set in the body of a class."""
-    of_self = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-    return of_self and isinstance(target, ast.Name) and target.id == node.attr and _in_class(tree, one)  # type: ignore[union-attr]
-
-
-def _in_class(tree: Tree, stmt: ast.stmt) -> bool:
-    return isinstance(tree.parent(stmt), ast.ClassDef)
-
-
-def _scope(tree: Tree, node: ast.Name | ast.Attribute) -> ast.AST:
+def _scopes(document: Document, node: cst.BaseExpression) -> list[cst.CSTNode]:
     """Where else the name means the same: the function, or the class where it sets the attribute itself."""
-    if isinstance(node, ast.Name):
-        return tree.function(node) or tree.root
-    cls = tree.enclosing_class(node)
-    if cls is None or re.search(rf"\bclass\s+\w+\([^)]*\b{cls.name}\b", tree.text):
-        return tree.root
-    own = {n.attr for n in walk(cls) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
-    own |= {n.id for one in cls.body for n in walk(one) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return cls if node.attr in own else tree.root
+    if isinstance(node, cst.Name):
+        return [document.scope(node)]
+    name = node.attr.value if isinstance(node, cst.Attribute) else ""
+    cls = document.around(node, cst.ClassDef)
+    blocks = dict.fromkeys(document.whole(n) for n in document.everywhere(cst.Name, name) if n.value == name)
+    if cls is None or re.search(rf"\bclass\s+\w+\([^)]*\b{cls.name.value}\b", document.text):
+        return list(blocks)
+    stored = [n for n in document.below(cls, cst.Name) if n.value == name and not _read(document, n)]
+    return [cls] if stored else list(blocks)
 
 
-def uses(tree: Tree, node: ast.Name | ast.Attribute) -> int:
+def _read(document: Document, name: cst.Name) -> bool:
+    """It is read, by itself or as an attribute."""
+    holder = next(document.above(name), None)
+    if isinstance(holder, cst.Attribute) and holder.attr is name:
+        return not isinstance(next(document.above(holder), None), cst.AssignTarget | cst.AnnAssign)
+    return reads(document, name)
+
+
+def uses(document: Document, node: cst.BaseExpression) -> int:
     """How often the name is read where it means the same."""
-    wanted = ast.unparse(node)
-    kind = type(node)
-    found = (n for n in walk(_scope(tree, node)) if isinstance(n, kind) and isinstance(n.ctx, ast.Load))
-    return sum(ast.unparse(n) == wanted for n in found)
+    found = (n for scope in _scopes(document, node) for n in document.below(scope, type(node)) if n.deep_equals(node))
+    return sum(_read(document, n.attr if isinstance(n, cst.Attribute) else n) for n in found)
 
 
 # --- what to write ---------------------------------------------------------------------------------------------------
 
 
-def decimal(power: Fraction) -> str:
-    """An exponent as people write it."""
-    return str(power) if power.denominator == 1 else str(float(power))
+def raised(document: Document, length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
+    """The length to a power; without spaces where the file has none around the powers of names."""
+    if power == 1:
+        return length
+    plain, text = isinstance(length, cst.Name | cst.Attribute), document.text
+    close = plain and re.search(r"[\w)\]]\*\*-?[\d.(]", text) and not re.search(r"\w \*\* -?[\d.(]", text)
+    return expression("{x}**{p}" if close else "{x} ** {p}", x=tight(length), p=written(power))
 
 
-def raised(text: str, node: ast.expr | None, power: Fraction, tree: Tree) -> str:
-    """`text` ** power; without spaces where the file has none around the powers of names."""
-    plain = node is None or isinstance(node, ast.Name | ast.Attribute)
-    tight = plain and re.search(r"[\w)\]]\*\*-?[\d.(]", tree.text) and not re.search(r"\w \*\* -?[\d.(]", tree.text)
-    return f"{text}**{decimal(power)}" if tight else f"{text} ** {decimal(power)}"
-
-
-def last_of(tree: Tree, tensor: ast.expr | None) -> str | None:
+def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
     """The length of a tensor's last axis, where the tensor, or what it is the square or a cast of, has a name."""
-    while (inner := _unwrapped(tree, tensor)) is not None:
+    while (inner := _unwrapped(document, tensor)) is not None:
         tensor = inner
-    if not isinstance(tensor, ast.Name | ast.Attribute):
+    if not isinstance(tensor, cst.Name | cst.Attribute):
         return None
-    by_call = ".size(-1)" in tree.text and ".shape[-1]" not in tree.text
-    return f"{tree.source(tensor)}.size(-1)" if by_call else f"{tree.source(tensor)}.shape[-1]"
+    by_call = ".size(-1)" in document.text and ".shape[-1]" not in document.text
+    return expression("{x}.size(-1)" if by_call else "{x}.shape[-1]", x=tensor)
 
 
-def _unwrapped(tree: Tree, tensor: ast.expr | None) -> ast.expr | None:
+def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
     match tensor:
-        case ast.Call(func=ast.Attribute(value=one), args=args) if called(tensor) in _CASTS:
-            return (args[0] if args else None) if is_module(tree, one) else one
-        case ast.Call(func=ast.Name(), args=[one, *_]) if called(tensor) in ("square", "pow"):
+        case cst.Call(func=cst.Attribute(value=one), args=args) if called(tensor) in _SAME:
+            return (args[0].value if args else None) if document.is_module(one) else one
+        case cst.Call(func=cst.Name(), args=[cst.Arg(value=one), *_]) if called(tensor) in ("square", "pow"):
             return one
-        case ast.BinOp(left=one, op=ast.Pow()):
+        case cst.BinaryOperation(left=one, operator=cst.Power()):
             return one
-        case ast.BinOp(left=one, op=ast.Mult(), right=two) if ast.dump(one) == ast.dump(two):
+        case cst.BinaryOperation(left=one, operator=cst.Multiply(), right=two) if one.deep_equals(two):
             return one
     return None
 
 
-def to_last(tree: Tree, operand: ast.expr) -> tuple[Edit, ...] | None:
+def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
     """The length in an operand made that of the last axis; None where it isn't plain."""
-    found = [edit for node in walk(operand) if isinstance(node, ast.expr) for edit in _made_last(tree, node)]
-    if not found and isinstance(operand, ast.Name):
-        return _renamed(tree, operand)
-    return tuple(found) if len(found) == 1 else None
+    if operand is None:
+        return None
+    nodes = document.below(operand, cst.Subscript | cst.Call)
+    changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
+    if not changes and isinstance(operand, cst.Name):
+        return _renamed(document, operand)
+    return changes if len(changes) == 1 else None
 
 
-def _made_last(tree: Tree, node: ast.expr) -> Iterator[Edit]:
+def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst.BaseExpression | None]]:
+    last = cst.parse_expression("-1")
     match node:
-        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index) if _other_axis(index):
-            yield tree.replace(index, "-1")
-        case ast.Call(func=ast.Attribute(attr="size"), args=[index]) if _other_axis(index):
-            yield tree.replace(index, "-1")
-        case ast.Call(func=ast.Attribute(attr="numel" | "nelement", value=tensor), args=[]):
-            length = last_of(tree, tensor)
-            if length:
-                yield tree.replace(node, length)
-        case ast.Call(func=ast.Name(id="len"), args=[tensor]):
-            length = last_of(tree, tensor)
-            if length:
-                yield tree.replace(node, length)
+        case cst.Subscript(
+            value=cst.Attribute(attr=cst.Name(value="shape")),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
+        ) if number(index) not in (None, -1):
+            yield index, last
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="size")), args=[cst.Arg(value=index)]):
+            yield index, last if number(index) not in (None, -1) else None
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
+            yield node, last_of(document, tensor)
+        case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=tensor)]):
+            yield node, last_of(document, tensor)
 
 
-def _other_axis(index: ast.expr) -> bool:
-    return number(index) is not None and number(index) != -1
-
-
-def _renamed(tree: Tree, name: ast.Name) -> tuple[Edit, ...] | None:
+def _renamed(document: Document, name: cst.Name) -> Changes | None:
     """`b, t, d = x.shape`: the last name; `n = x.shape[0]`: the axis where it is taken, if nobody else needs it."""
-    scope = tree.function(name) or tree.root
-    for one in walk(scope):
-        if not isinstance(one, ast.Assign) or len(one.targets) != 1:
-            continue
-        target = one.targets[0]
-        if isinstance(target, ast.Tuple) and any(isinstance(t, ast.Name) and t.id == name.id for t in target.elts):
-            last = target.elts[-1]
-            return (
-                (tree.replace(name, last.id),) if isinstance(last, ast.Name) and last.id not in ("_", name.id) else None
-            )
-        if isinstance(target, ast.Name) and target.id == name.id:
-            single = uses(tree, name) == 1 and len(list(bindings(tree, name))) == 1
-            return to_last(tree, one.value) if single and not isinstance(one.value, ast.Name) else None
+    for stmt in assignments(document, document.scope(name)):
+        target = stmt.targets[0].target if isinstance(stmt, cst.Assign) and len(stmt.targets) == 1 else None
+        if isinstance(target, cst.Tuple) and any(e.value.deep_equals(name) for e in target.elements):
+            last = target.elements[-1].value
+            taken = isinstance(last, cst.Name) and last.value not in ("_", name.value)
+            return {name: last.with_changes()} if taken else None
+        if isinstance(target, cst.Name) and target.value == name.value:
+            single = uses(document, name) == 1 and len(list(bindings(document, name))) == 1
+            return to_last(document, stmt.value) if single and not isinstance(stmt.value, cst.Name) else None
     return None

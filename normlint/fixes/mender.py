@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from normlint.fixes.along import with_remarks, with_twins
 from normlint.fixes.callers import beside, given_back
-from normlint.fixes.together import together
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
-from normlint.fixes.twins import with_twins
 from normlint.fixes.work import NOW, Spent, Work
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
@@ -19,6 +18,9 @@ from normlint.text.finding import Applicability, Finding, Fix, Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
+from itertools import combinations
+
+from normlint.text.edit import overlap
 
 
 class Mender:
@@ -72,7 +74,7 @@ class Mender:
         if fixes or fix is None or not fix.edits:
             return None
         places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
-        return replace(fix, edits=with_twins(tree, fix.edits, places))
+        return replace(fix, edits=with_remarks(tree, with_twins(tree, fix.edits, places)))
 
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
         """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
@@ -99,3 +101,14 @@ class Mender:
             for c in norm.computations:
                 found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
         return found
+
+
+def together(fixes: Sequence[Fix | None]) -> Fix | None:
+    """One fix of all parts; None where one is missing, they differ in what they promise, or they overlap."""
+    parts = [fix for fix in fixes if fix is not None]
+    if len(parts) != len(fixes) or len({fix.applicability for fix in parts}) != 1:
+        return None
+    edits = tuple(dict.fromkeys(edit for fix in parts for edit in fix.edits))
+    if any(overlap([one], [two]) for one, two in combinations(edits, 2)):
+        return None
+    return Fix(parts[0].message, edits, parts[0].applicability)

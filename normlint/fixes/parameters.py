@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
+
+import libcst as cst
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
-from normlint.fixes.casts_edits import without_keyword
-from normlint.fixes.eps_scope import parameters
-from normlint.fixes.spelled import spelled
-from normlint.fixes.tree import Tree, called
-from normlint.fixes.work import walk
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import reads
+from normlint.fixes.spelling import called, number
+from normlint.fixes.tree import Tree, spelled
+from normlint.text.finding import Applicability, Fix, Span
 
 _EMPTY: Final = {"empty": "{}", "Tensor": "{}", "FloatTensor": "{}", "empty_like": "{}_like"}
 _MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
@@ -24,86 +23,75 @@ _MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
 
 def as_parameter(param: Param, tree: Tree) -> Fix | None:
     """`self.weight = torch.ones(dim)`: in nn.Parameter."""
-    made = tree.at(param.span)
-    assigned = _assigned(tree, made, param.name) if made is not None else None
-    owner = tree.enclosing_class(made) if made is not None else None
-    parameter = _parameter_class(tree, owner) if owner is not None else None
-    if assigned is None or owner is None or parameter is None or _set_again(tree, owner, param.name, assigned):
-        return None
-    removed, grad = _without_grad(tree, assigned)
-    start, end = tree.span(assigned)
-    closing = ")" if grad else ", requires_grad=False)"
-    edits = (Edit(Span(start, start), f"{parameter}("), *removed, Edit(Span(end, end), closing))
-    return Fix(f"Make it a parameter: `{parameter}(…)`", edits, Applicability.UNSAFE)
-
-
-def _assigned(tree: Tree, made: ast.expr, name: str) -> ast.expr | None:
-    """What `self.name` is given: the expression around the tensor, or the local that carries it there."""
-    here: ast.AST = made
-    while isinstance(above := tree.parent(here), ast.Call | ast.Attribute | ast.BinOp | ast.UnaryOp):
-        here = above
-    value = here
-    while isinstance(above, ast.IfExp):  # the branch alone: the other may be None
-        above = tree.parent(above)
-    if not isinstance(value, ast.expr) or not isinstance(above, ast.Assign | ast.AnnAssign):
-        return None
-    targets = above.targets if isinstance(above, ast.Assign) else [above.target]
-    if len(targets) == 1 and is_own(targets[0], name):
-        return value
-    return _carried(tree, above, name) if isinstance(above, ast.Assign) else None
-
-
-def _carried(tree: Tree, first: ast.Assign, name: str) -> ast.expr | None:
-    """`w = torch.ones(d)`, then `self.name = w`."""
-    local = first.targets[0]
-    function = tree.function(first)
-    if not isinstance(local, ast.Name) or function is None:
-        return None
-    for node in walk(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and is_own(node.targets[0], name):
-            given = node.value
-            return given if isinstance(given, ast.Name) and given.id == local.id else None
-    return None
-
-
-def is_own(target: ast.AST, name: str) -> bool:
-    """`self.name`."""
-    own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-    return own and isinstance(target, ast.Attribute) and target.attr == name
-
-
-def _set_again(tree: Tree, owner: ast.ClassDef, name: str, assigned: ast.expr) -> bool:
-    """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
-    for node in walk(owner):
-        if isinstance(node, ast.AugAssign) and is_own(node.target, name):
-            return True
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node is not tree.statement(assigned):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            empty = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
-            if any(is_own(target, name) for target in targets) and not empty:
-                return True
-    return False
-
-
-def _without_grad(tree: Tree, value: ast.expr) -> tuple[tuple[Edit, ...], bool]:
-    """A parameter requires its gradient anyway: what said so goes. And whether it shall."""
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "requires_grad_":
-        base = tree.with_parentheses(value.func.value)
-        return (Edit(Span(base.end, tree.span(value).end), ""),), not (value.args or value.keywords)
-    for node in walk(value):
-        if isinstance(node, ast.keyword) and node.arg == "requires_grad":
-            grad = not (isinstance(node.value, ast.Constant) and node.value.value is False)
-            call = tree.parent(node)
-            return (without_keyword(tree, call, "requires_grad") if isinstance(call, ast.Call) else None) or (), grad
-    return (), True
-
-
-def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
-    """How the text calls nn.Parameter: by its imports, or by the base class's name."""
+    document = tree.document
+    made = document.at(param.span)
+    owner = document.around(made, cst.ClassDef) if made is not None else None
+    value = _assigned(document, made, param.name) if owner is not None else None
     modules = (
-        tree.source(base.value) for base in owner.bases if isinstance(base, ast.Attribute) and base.attr == "Module"
+        [document.source(b.value.value) for b in owner.bases if isinstance(b.value, cst.Attribute)] if owner else []
     )
-    return spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), None)
+    parameter = spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), "")
+    if owner is None or value is None or not parameter or _set_again(document, owner, param.name, value):
+        return None
+    edits = document.edits(_wrapped(document, value, parameter))
+    return Fix(f"Make it a parameter: `{parameter}(…)`", edits, Applicability.UNSAFE) if edits else None
+
+
+def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | None:
+    """What `self.name` is given: the expression around the tensor, or the local that carries it there."""
+    value = made
+    while isinstance(document.parent(value), cst.Call | cst.Attribute | cst.BinaryOperation | cst.UnaryOperation):
+        value = document.parent(value)
+    stmt = document.parent(value)
+    while isinstance(stmt, cst.IfExp):  # the branch alone: the other may be None
+        stmt = document.parent(stmt)
+    if _gives(stmt, name):
+        return value  # type: ignore[no-any-return]
+    local = stmt.targets[0].target if isinstance(stmt, cst.Assign) else None
+    given = [n.value for n in document.below(document.scope(made), cst.Assign) if _gives(n, name)]
+    carried = isinstance(local, cst.Name) and bool(given) and given[0].deep_equals(local)
+    return given[0] if carried else None  # `w = torch.ones(d)`, then `self.name = w`
+
+
+def _gives(stmt: Any, name: str) -> bool:
+    """The statement gives `self.name` a value, and nothing else."""
+    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
+    own = [
+        t for t in targets if isinstance(t, cst.Attribute) and isinstance(t.value, cst.Name) and t.attr.value == name
+    ]
+    return len(own) == len(targets) == 1
+
+
+def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.BaseExpression) -> bool:
+    """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
+    here = document.around(value, cst.Assign | cst.AnnAssign)
+    several = document.below(owner, cst.Assign | cst.AnnAssign | cst.AugAssign)
+    others = [n.value for n in several if n is not here and _gives(n, name)]
+    return any(v is not None and not (isinstance(v, cst.Name) and v.value == "None") for v in others)
+
+
+def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:
+    """In the class's call; a parameter requires its gradient anyway: what said so goes."""
+    asks = next((a for a in document.below(value, cst.Arg) if a.keyword and a.keyword.value == "requires_grad"), None)
+    method = called(value) == "requires_grad_"
+    no = bool(value.args) if method else asks is not None and document.source(asks.value) == "False"  # type: ignore[attr-defined]
+    tail = ", requires_grad=False" if no else ""
+    outer = cst.ensure_type(cst.parse_expression(f"{parameter}(x{tail})"), cst.Call)
+
+    call = document.around(asks, cst.Call) if asks is not None and not method else None
+
+    def whole(now: Any) -> cst.BaseExpression:
+        inner = now.func.value if method else _plain(now) if call is value else now
+        return outer.with_changes(args=[outer.args[0].with_changes(value=inner), *outer.args[1:]])
+
+    return {**({call: _plain} if call is not None else {}), value: whole}
+
+
+def _plain(call: Any) -> Any:
+    """The call without its `requires_grad=`."""
+    args = [a for a in call.args if not (a.keyword and a.keyword.value == "requires_grad")]
+    last = [args[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)] if args else []
+    return call.with_changes(args=[*args[:-1], *last])
 
 
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
@@ -111,91 +99,91 @@ def _parameter_class(tree: Tree, owner: ast.ClassDef) -> str | None:
 
 def filled(param: Param, init: str, tree: Tree) -> Fix | None:
     """`torch.empty(dim)` becomes `torch.ones(dim)`, or of zeros: `init` says which."""
-    maker = next(_made_by(tree, param.span, tuple(_EMPTY)), None)
-    if maker is None:
-        return None
-    name = _EMPTY[called(maker)].format(init)
-    func = _renamed(tree, maker, name)
-    return Fix(f"Fill it: `torch.{name}(…)`", (func,), Applicability.SAFE) if func else None
+    maker = _made_by(tree.document, param.span, tuple(_EMPTY))
+    name = _EMPTY[called(maker)].format(init) if maker is not None else ""
+    func = _renamed(tree, maker, name) if maker is not None else None
+    edits = tree.document.edits({maker.func: func}) if maker is not None and func is not None else ()
+    return Fix(f"Fill it: `torch.{name}(…)`", edits, Applicability.SAFE) if edits else None
 
 
 def of_features(param: Param, init: str, tree: Tree) -> Fix | None:
     """`torch.Tensor([dim])` and `torch.ones(1)` become `torch.ones(dim)`."""
-    maker = next(_made_by(tree, param.span, _MAKERS), None)
-    if maker is None or len(maker.args) < 1:
-        return None
-    edits = _shaped(tree, maker, init)
+    maker = _made_by(tree.document, param.span, _MAKERS)
+    edits = tree.document.edits(_shaped(tree, maker, init)) if maker is not None and maker.args else ()
     return Fix(f"Make one value for each feature: `torch.{init}(…)`", edits, Applicability.UNSAFE) if edits else None
 
 
-def _shaped(tree: Tree, maker: ast.Call, init: str) -> tuple[Edit, ...]:
+def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
     """The call's name and its size, edited as little as may be."""
-    sole, size, beside = _sole(maker.args[0]), maker.args[0], _beside(tree, maker)
-    written = sole is not None and called(maker) in ("Tensor", "FloatTensor") and not isinstance(sole, ast.Constant)
-    length = tree.source(sole) if written and sole is not None else next(iter(beside), None) or _length(tree, maker)
-    if sole is None or length is None or (len(beside) > 1 and not written):
-        return ()
+    size, beside = maker.args[0].value, _beside(tree.document, maker)
+    sole = _sole(size)
+    written = called(maker) in ("Tensor", "FloatTensor") and sole is not None and number(sole) is None
+    length = (
+        tree.document.source(sole) if written and sole is not None else next(iter(beside), "") or _length(tree, maker)
+    )
+    if sole is None or not length or (len(beside) > 1 and not written):
+        return {}
+    new = cst.parse_expression(length)
     if called(maker) in ("full", init):
-        several = called(maker) == init and len(maker.args) > 1
-        return () if several else (tree.replace(size if beside else sole, length),)
+        several = called(maker) == init and len([a for a in maker.args if not a.keyword]) > 1
+        return {} if several else {size if beside else sole: new}
     func = _renamed(tree, maker, init)
-    return (func, tree.replace(size, length)) if func and len(maker.args) == 1 else ()
+    return {maker.func: func, size: new} if func and sum(not a.keyword for a in maker.args) == 1 else {}
 
 
-def _sole(size: ast.expr) -> ast.expr | None:
+def _sole(size: cst.BaseExpression) -> cst.BaseExpression | None:
     """The one item of a list or tuple, or the number itself."""
-    if isinstance(size, ast.List | ast.Tuple):
-        return size.elts[0] if len(size.elts) == 1 else None
+    if isinstance(size, cst.List | cst.Tuple):
+        return size.elements[0].value if len(size.elements) == 1 else None
     return size
 
 
-def _renamed(tree: Tree, call: ast.Call, name: str) -> Edit | None:
-    """The call of another of torch's functions."""
-    if isinstance(call.func, ast.Attribute):
-        end = tree.span(call.func).end
-        owner = tree.source(call.func.value)
-        if owner == spelled(tree, "torch"):
-            return Edit(Span(end - len(call.func.attr), end), name)
+def _renamed(tree: Tree, call: cst.Call, name: str) -> cst.BaseExpression | None:
+    """Another of torch's functions, as the call names it."""
+    if isinstance(call.func, cst.Attribute) and tree.document.source(call.func.value) == spelled(tree, "torch"):
+        return call.func.with_changes(attr=cst.Name(name))
     written = spelled(tree, f"torch.{name}")
-    return tree.replace(call.func, written) if written else None
+    return cst.parse_expression(written) if written else None
 
 
-def _made_by(tree: Tree, span: Span, makers: tuple[str, ...]) -> Iterator[ast.Call]:
-    whole = tree.at(span)
-    nodes: list[ast.AST] = list(walk(whole)) if whole is not None else []
-    for node in nodes:
-        if isinstance(node, ast.Call) and called(node) in makers:
-            yield node
+def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Call | None:
+    whole = document.at(span)
+    calls = document.below(whole, cst.Call) if whole is not None else []
+    return next((call for call in calls if called(call) in makers), None)
 
 
-def _length(tree: Tree, maker: ast.Call) -> str | None:
+def _length(tree: Tree, maker: cst.Call) -> str:
     """What the class calls its number of features: by its name, or what it must be told."""
-    init, owner = tree.function(maker), tree.enclosing_class(maker)
+    document = tree.document
+    init, owner = document.around(maker, cst.FunctionDef), document.around(maker, cst.ClassDef)
     if init is None or owner is None:
-        return None
-    arguments = parameters(init)
-    named = [a.arg for a in arguments if a.arg.lower() in SIZES]
+        return ""
+    params = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
+    named = [p.name.value for p in params if p.name.value.lower() in SIZES]
     if named:
-        return named[0] if len(named) == 1 else None
-    own = {a.arg for a in arguments}
-    for scope in (owner, tree.root):
-        sizes = dict.fromkeys(tree.source(n) for n in walk(scope) if _is_size(n, own))
+        return named[0] if len(named) == 1 else ""
+    own = {p.name.value for p in params} - {"self"}
+    for nodes in (document.below(owner, cst.Attribute), document.everywhere(cst.Attribute)):
+        sizes = dict.fromkeys(document.source(n) for n in nodes if _is_size(document, n, own))
         if sizes:
-            return next(iter(sizes)) if len(sizes) == 1 else None
-    needed = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
-    whole = [a.arg for a in needed if isinstance(a.annotation, ast.Name) and a.annotation.id == "int"]
-    return whole[0] if len(whole) == len(needed) == 1 else None
+            return next(iter(sizes)) if len(sizes) == 1 else ""
+    needed = [p for p in init.params.params[1:] if p.default is None]
+    whole = [p.name.value for p in needed if p.annotation and document.source(p.annotation.annotation) == "int"]
+    return whole[0] if len(whole) == len(needed) == 1 else ""
 
 
-def _beside(tree: Tree, maker: ast.Call) -> set[str]:
+def _beside(document: Document, maker: cst.Call) -> list[str]:
     """The sizes of other tensors of ones, zeros or nothing that aren't known to be one number."""
-    init = tree.function(maker)
-    calls = [n for n in walk(init) if isinstance(n, ast.Call) and n is not maker] if init else []
-    sizes = [n.args[0] for n in calls if called(n) in ("ones", "zeros", "empty") and len(n.args) == 1]
-    return {tree.source(size) for size in sizes if not isinstance(_sole(size), ast.Constant | ast.Starred | None)}
+    calls = [n for n in document.below(document.scope(maker), cst.Call) if n is not maker]
+    sized = [n.args for n in calls if called(n) in ("ones", "zeros", "empty")]
+    sizes = [args[0].value for args in sized if sum(not a.keyword for a in args) == 1 and not args[0].star]
+    known = ((size, _sole(size)) for size in sizes)
+    return list(
+        dict.fromkeys(document.source(size) for size, sole in known if sole is not None and number(sole) is None)
+    )
 
 
-def _is_size(node: ast.AST, owners: set[str]) -> bool:
+def _is_size(document: Document, node: cst.Attribute, owners: set[str]) -> bool:
     """`config.hidden_size`, `self.dim`."""
-    named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
-    return named and isinstance(node, ast.Attribute) and node.attr in SIZES and node.value.id in owners - {"self"}  # type: ignore[attr-defined]
+    owner = node.value.value if isinstance(node.value, cst.Name) and reads(document, node.value) else ""
+    return node.attr.value in SIZES and owner in owners

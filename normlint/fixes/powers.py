@@ -11,7 +11,6 @@ import libcst as cst
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import Product, bound_to_root, definitions, product_at, read_once
 from normlint.fixes.spelling import (
-    ATOM,
     HALF,
     NAMED,
     POWER,
@@ -19,7 +18,6 @@ from normlint.fixes.spelling import (
     PRODUCT,
     Style,
     bare,
-    binding,
     called,
     expression,
     number,
@@ -64,6 +62,19 @@ def power_of(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, Fraction] | 
     return None if value is None else (operands[0], value)
 
 
+def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """What is squared: x of `x ** 2`, `x * x`, `x.pow(2)`, `x.square()`, `x.mul(x)`."""
+    found = power_of(node)
+    if found is not None:
+        return found[0] if found[1] == 2 else None
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
+        return node.left if node.left.deep_equals(node.right) else None
+    if not isinstance(node, cst.Call) or called(node) not in ("mul", "multiply"):
+        return None
+    factors = [*([node.func.value] if isinstance(node.func, cst.Attribute) else []), *(a.value for a in node.args)][-2:]
+    return factors[0] if len(factors) == 2 and factors[0].deep_equals(factors[1]) else None
+
+
 def _by_method(node: cst.Call) -> bool:
     """What stands in front of the dot is an operand: there is none among the arguments, or only the exponent."""
     wanted = 0 if called(node).rstrip("_") in POWERS else 1
@@ -87,7 +98,7 @@ def _raised(
 def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
     """Only the part is left of the whole; parentheses that have become idle go."""
     kept = placed(document, whole, bare(part))
-    if whole.lpar and not kept.lpar and (spread(kept) or binding(kept) < ATOM):
+    if whole.lpar and not kept.lpar and spread(kept):
         return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
     return kept
 
@@ -160,7 +171,7 @@ def flipped(style: Style, product: Product) -> Iterator[Changes]:
             other, value = tight(product.other, PRODUCT), tight(product.value, POWER)
             yield {node: node.with_changes(left=other, operator=_other(operator, cst.Divide), right=value)}
         case cst.Call() if not product.first:
-            yield {node: renamed(style, node, _FLIPPED[called(node)].rstrip("_"))}
+            yield {node.func: renamed(style, node, _FLIPPED[called(node)].rstrip("_")).func}
         case cst.Call() if called(node) in ("mul", "multiply"):
             yield {node: _swapped(style, node, product)}
 

@@ -1,194 +1,239 @@
-"""Mending what is reduced: the last axis, kept."""
+"""Mending what is reduced: over the last axis, which is kept; by the call's arguments, or by the call written again."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final
 
-from normlint.evaluate.monomial import Centred, Input, Stat
-from normlint.fixes.calls import RESHAPES, Reduction, reductions, reshaped
-from normlint.fixes.eps_scope import constructor, default, parameters
-from normlint.fixes.lengths import bindings, number, to_last, uses
-from normlint.fixes.tree import Tree, called
-from normlint.fixes.work import walk
-from normlint.norm.norm import Count, Norm
-from normlint.text.finding import Applicability, Edit, Fix, Span
+import libcst as cst
+
+from normlint.evaluate.monomial import ALL, Centred, Input, Stat
+from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, reductions
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import carried, loads, loads_after
+from normlint.fixes.formula import Change, tried
+from normlint.fixes.lengths import bindings, to_last, uses
+from normlint.fixes.spelling import called, number, tight
+from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial
+from normlint.norm.norm import Computation, Norm
+from normlint.text.finding import Applicability, Fix
+from normlint.text.operations import CLASSES
+
+_LAYOUTS: Final = frozenset(f"{CLASSES['layout']} expand_as item tolist rearrange repeat".split())
+_CASTS: Final = frozenset(CLASSES["cast"].split())
+_MEETING: Final = frozenset(f"{CLASSES['scaling']} {CLASSES['sum']}".split())
+_LAST: Final = cst.parse_expression("-1")
 
 
-def over_last_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
-    """A reduction over everything: over the last axis, which is kept."""
-    call = Reduction.at(tree, stat.span)
+def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
+    """A reduction over everything, over the last axis: by its arguments, or written again without views."""
+    document = tree.document
+    call = Reduction.of(document, document.at(stat.span))
     if not features_last(norm):
         return None
     if call is None:
         return _pattern(tree, stat)
-    if stat.layout or call.source("dim") not in (None, "None", "()"):
-        return None
-    axis = _axis_of_other(norm, stat, call) or ("" if takes_axis(norm, call) else "-1")
-    if not axis:
-        return None
-    again = _put_back(tree, call.node)
-    if not again and reshaped(tree, call.node):
-        return None
-    lengths = _lengths(norm, stat, tree)
-    if lengths is None:
-        return None
-    edits = call.over(axis, keep=not again)
-    return _fix(f"Reduce over the last axis: {_shown(call, edits)}", (*edits, *lengths))
+    dim, taken = call.value("dim"), takes_axis(norm, call)
+    named = None if stat.layout or (dim is not None and document.source(dim) not in ("None", "()")) else call
+    axis = _axis_of_other(norm, stat, call) or (None if taken else _LAST)
+    again = _put_back(document, call.node)
+    changes = _lengths(norm, stat, document)
+    if (
+        named is not None
+        and axis is not None
+        and changes is not None
+        and (again or not _rearranged(document, call.node))
+    ):
+        made = named.over(axis, keep=not again)
+        return _fix(tree, f"Reduce over the last axis: {_shown(call, made)}", {**made, **changes})
+    return None if taken else _written_again(norm, "NRM101", [t for t in _both(c) if t.axes == ALL], tree, -1)
 
 
 def takes_axis(norm: Norm, call: Reduction) -> bool:
     """No gain says where the features lie, and the axis may be what a parameter was meant for."""
     if norm.main.gains:
         return False
-    function, cls = call.tree.function(call.node), call.tree.enclosing_class(call.node)
-    several = [one for one in (function, constructor(cls) if cls else None) if one is not None]
-    given = [(arg.arg, default(one, arg.arg)) for one in several for arg in parameters(one)]
-    axes = [number(value) for _, value in given if value is not None]
+    document, function = call.document, call.document.around(call.node, cst.FunctionDef)
+    cls = document.around(call.node, cst.ClassDef)
+    made = [f for f in document.below(cls, cst.FunctionDef) if f.name.value == "__init__"][:1] if cls else []
+    params = [p for f in (function, *made) if f is not None for p in document.below(f.params, cst.Param)]
+    axes = [number(p.default) for p in params]
     others = {other.name for c in norm.computations for other in c.others if isinstance(other, Input)}
-    if function is not None and any(_laid_out(node, others) for node in walk(function)):
+    if function is not None and any(_laid_out(document, name) for o in others for name in loads(document, o, function)):
         return True
-    named = any(name in ("dim", "axis", "dims") for name, value in given if value is not None)
+    named = any(p.name.value in ("dim", "axis", "dims") and p.default is not None for p in params)
     return named or any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
 
 
-def _laid_out(node: ast.AST, names: set[str]) -> bool:
-    """One of these tensors is given other axes, to be multiplied with."""
-    shaped = isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in RESHAPES)
-    return shaped and isinstance(node.value, ast.Name) and node.value.id in names  # type: ignore[attr-defined]
+def _laid_out(document: Document, name: cst.Name) -> bool:
+    """The tensor is given other axes, to be multiplied with."""
+    holder = document.parent(name)
+    views = isinstance(holder, cst.Attribute) and holder.attr.value in _LAYOUTS
+    return views or (isinstance(holder, cst.Subscript) and holder.value is name)
 
 
-def keep_axis(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
-    """A reduction that loses its axis: it is kept."""
-    if any(other.keepdim for other in stats(norm) if other.span == stat.span):
+def _rearranged(document: Document, node: cst.BaseExpression) -> bool:
+    """The value has its axes put elsewhere before it meets another tensor, or is given back as one of several."""
+    holder, whole = document.parent(node), document.parent(document.parent(node) or node)
+    match holder:
+        case cst.Assign() | cst.AnnAssign():
+            return any(_rearranged(document, use) for use in loads_after(document, holder))
+        case cst.Subscript():
+            return holder.value is node
+        case cst.Tuple():
+            return isinstance(whole, cst.Return)
+        case cst.Attribute(attr=cst.Name(value=name)) if name in _LAYOUTS:
+            return True
+        case cst.Call() if called(holder) in _LAYOUTS:
+            return True
+        case cst.BinaryOperation(left=left, right=right) if _tensor(document, right if left is node else left):
+            return False
+        case cst.Call(args=args) if called(holder) in _MEETING and any(_tensor(document, a.value) for a in args):
+            return False
+    return isinstance(holder, cst.BaseExpression) and _rearranged(document, holder)
+
+
+def _tensor(document: Document, node: cst.BaseExpression) -> bool:
+    """A name in it may be that of a tensor."""
+    names = [n for n in document.below(node, cst.Name) if "eps" not in n.value.lower()]
+    return any(not isinstance(next(document.above(n)), cst.Attribute) for n in names)
+
+
+def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
+    """A reduction that loses its axis keeps it: by an argument, or written again without views."""
+    document, axes = tree.document, stat.axes
+    if any(one.keepdim for one in _stats(norm) if one.span == stat.span):
         return None  # put back where one use needs it, so that the others need it there, too
-    node = tree.at(stat.span)
-    call = Reduction.at(tree, stat.span)
-    if node is None or reshaped(tree, node):
-        return None
-    if call is None:
+    node = document.at(stat.span)
+    call = Reduction.of(document, node)
+    if node is not None and call is None:
         return _pattern(tree, stat) or _unsqueezed(tree, node, stat)
-    return _fix("Keep the reduced axis: `keepdim=True`", call.kept())
-
-
-def _unsqueezed(tree: Tree, node: ast.expr, stat: Stat) -> Fix | None:
-    if not isinstance(node, ast.Call) or called(node) not in ("einsum", "vecdot") or stat.axes != (-1,):
+    if call is not None and not _rearranged(document, call.node) and (changes := call.kept()):
+        return _fix(tree, "Keep the reduced axis: `keepdim=True`", changes)
+    if not isinstance(axes, tuple) or len(axes) != 1:
         return None
-    end = tree.span(node).end
-    edits = (Edit(Span(end, end), ".unsqueeze(-1)"),)
-    return Fix("Put the reduced axis back: `.unsqueeze(-1)`", edits, Applicability.SAFE)
+    return _written_again(norm, "NRM102", [t for t in _both(c) if t.axes == axes and not t.keepdim], tree, axes[0])
+
+
+def _unsqueezed(tree: Tree, node: cst.BaseExpression, stat: Stat) -> Fix | None:
+    if called(node) not in ("einsum", "vecdot") or stat.axes != (-1,):
+        return None
+    put_back = cst.Call(cst.Attribute(node, cst.Name("unsqueeze")), [cst.Arg(_LAST)])
+    return _fix(tree, "Put the reduced axis back: `.unsqueeze(-1)`", {node: put_back})
 
 
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     """Reductions over other axes than the gain lies along: over the last one."""
-    edits: dict[Edit, None] = {}
+    document, changes = tree.document, Changes()
     for stat in _wrong(norm):
-        call = Reduction.at(tree, stat.span)
-        if call is None and (fix := _pattern(tree, stat)) is not None:
-            edits |= dict.fromkeys(fix.edits)
-            continue
-        made = _moved(stat, call, tree) if call else None
-        lengths = _lengths(norm, stat, tree)
-        if call is None or made is None or lengths is None:
+        node = document.at(stat.span)
+        call, pattern = Reduction.of(document, node), _as_pattern(node)
+        made = pattern if call is None else _moved(document, stat, call)
+        lengths = _lengths(norm, stat, document) if pattern is None else {}
+        if made is None or lengths is None:
             return None
-        edits |= dict.fromkeys((*made, *lengths))
-    return _fix("Reduce over the last axis: `dim=-1`", tuple(edits))
+        changes |= {**made, **lengths}
+    return _fix(tree, "Reduce over the last axis: `dim=-1`", changes)
 
 
-def _moved(stat: Stat, call: Reduction, tree: Tree) -> tuple[Edit, ...] | None:
-    dim = call.given.get("dim")
-    if dim is not None and isinstance(dim.value, ast.Name | ast.Attribute) and stat.keepdim:
-        return _at_definition(tree, dim.value)
-    if dim is None or not _literal(dim.value):
+def _moved(document: Document, stat: Stat, call: Reduction) -> Changes | None:
+    dim = call.value("dim")
+    if isinstance(dim, cst.Name | cst.Attribute) and stat.keepdim:
+        return _at_definition(document, dim, call)
+    if dim is None or not axis_of(dim):
         return None
-    axis = _last_like(dim.value)
     if not stat.keepdim:
-        return None if reshaped(tree, call.node) else call.over(axis, keep=True)
+        return None if _rearranged(document, call.node) else call.over(_like(dim), keep=True)
     if call.name == "normalize" or "keepdim" in call.given:
-        return call.over(axis, keep=False)
-    put_back = _moved_back(tree, call.node)
-    return (*call.over(axis, keep=False), *put_back) if put_back is not None else None
+        return call.over(_like(dim), keep=False)
+    at = _put_back_at(document, call.node)
+    return {**call.over(_like(dim), keep=False), at: _LAST} if at is not None else None
 
 
-def _at_definition(tree: Tree, name: ast.Name | ast.Attribute) -> tuple[Edit, ...] | None:
+def _at_definition(document: Document, name: cst.BaseExpression, call: Reduction) -> Changes | None:
     """The axis where it is kept, if reductions alone read it."""
-    values = list(bindings(tree, name))
-    if len(values) != 1 or values[0] is None or not _literal(values[0]):
+    values = list(bindings(document, name))
+    if len(values) != 1 or values[0] is None or not axis_of(values[0]):
         return None
-    read = sum(ast.unparse(r.given["dim"].value) == ast.unparse(name) for r in reductions(tree) if "dim" in r.given)
-    if read != uses(tree, name):
-        return None
-    one = {ast.Tuple: "(-1,)", ast.List: "[-1]"}.get(type(values[0]), "-1")
-    return (Edit(tree.with_parentheses(values[0]), one),)
-
-
-def _pattern(tree: Tree, stat: Stat) -> Fix | None:
-    """`einops.reduce`: the last axis becomes a 1, the others stay."""
-    node = tree.at(stat.span)
-    if not isinstance(node, ast.Call) or called(node) != "reduce":
-        return None
-    words = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str) and "->" in a.value]
-    source = tree.source(words[0]) if len(words) == 1 else ""
-    names = source.partition("->")[0].strip("\"' ").split()
-    if len(names) < 2 or source[:1] not in "\"'" or any(c in source for c in "()\\"):
-        return None
-    start = tree.span(words[0]).start + source.index("->") + 2
-    edit = Edit(Span(start, tree.span(words[0]).end - 1), f" {' '.join(names[:-1])} 1")
-    return Fix(f"Reduce over the last axis: `-> {' '.join(names[:-1])} 1`", (edit,), Applicability.SAFE)
-
-
-def _last_like(dim: ast.expr) -> str:
-    """-1, in the brackets that one axis has."""
-    if isinstance(dim, ast.Tuple | ast.List) and len(dim.elts) == 1:
-        return "[-1]" if isinstance(dim, ast.List) else "(-1,)"
-    return "-1"
-
-
-def _literal(dim: ast.expr) -> bool:
-    if isinstance(dim, ast.Tuple | ast.List):
-        return all(number(one) is not None for one in dim.elts)
-    return number(dim) is not None
+    several = (call, *reductions(document, call.node))
+    read = sum(dim is not None and dim.deep_equals(name) for one in several for dim in [one.value("dim")])
+    one = {cst.Tuple: "(-1,)", cst.List: "[-1]"}.get(type(values[0]), "-1")
+    return {values[0]: cst.parse_expression(one)} if read == uses(document, name) else None
 
 
 def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """F.normalize over its default axis: over the last one."""
-    call = Reduction.at(tree, stat.span)
-    lengths = _lengths(norm, stat, tree)
+    call = Reduction.of(tree.document, tree.document.at(stat.span))
+    lengths = _lengths(norm, stat, tree.document)
     if call is None or call.name != "normalize" or "dim" in call.given or lengths is None:
         return None
-    return _fix("Normalize over the last axis: `dim=-1`", (*call.over("-1", keep=False), *lengths))
+    return _fix(tree, "Normalize over the last axis: `dim=-1`", {**call.over(_LAST, keep=False), **lengths})
+
+
+def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
+    """A mean and a variance over different axes: the one that is off is taken over the axis of the other."""
+    right = next((stat.axes for stat in _both(c) if stat is not off), None)
+    if c.placing.along_gain is None or not isinstance(right, tuple) or len(right) != 1:
+        return None
+    return _written_again(norm, "NRM103", [off], tree, right[0])
+
+
+# --- einops ----------------------------------------------------------------------------------------------------------
+
+
+def _pattern(tree: Tree, stat: Stat) -> Fix | None:
+    changes = _as_pattern(tree.document.at(stat.span))
+    new = next(iter(changes.values())).value.partition("->")[2].strip("\"' ") if changes else ""
+    return _fix(tree, f"Reduce over the last axis: `-> {new}`", changes)
+
+
+def _as_pattern(node: cst.CSTNode | None) -> Changes | None:
+    """`einops.reduce`: the last axis becomes a 1, the others stay."""
+    strings = [a.value for a in node.args] if isinstance(node, cst.Call) and called(node) == "reduce" else []
+    words = [s for s in strings if isinstance(s, cst.SimpleString) and "->" in s.value]
+    source = words[0].value if len(words) == 1 else ""
+    names = source.partition("->")[0].strip("\"' ").split()
+    if len(names) < 2 or source[:1] not in "\"'" or re.search(r"[()\\]", source):
+        return None
+    new = f"{source[: source.index('->')]}-> {' '.join(names[:-1])} 1{source[-1]}"
+    return {words[0]: words[0].with_changes(value=new)}
 
 
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(said: str, edits: tuple[Edit, ...]) -> Fix | None:
+def _fix(tree: Tree, said: str, changes: Changes | None) -> Fix | None:
+    edits = tree.document.edits(changes) if changes else ()
     return Fix(said, edits, Applicability.SAFE) if edits else None
 
 
-def _shown(call: Reduction, edits: tuple[Edit, ...]) -> str:
+def _shown(call: Reduction, made: Changes) -> str:
     """The call with its new arguments, or these alone where it has others."""
-    if "dim" in call.given:
+    if call.node not in made:
         return "`dim=-1`"
-    said = ", ".join(e.text.strip(", \r\n\t") for e in edits)
-    return f"`{call.name}({said})`" if not set(call.given) - {"input"} else f"`{said}`"
+    new = [a for a in made[call.node](call.node).args if not any(a.value is old.value for old in call.node.args)]
+    said = ", ".join(cst.Module([]).code_for_node(a.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for a in new)
+    return f"`{said}`" if set(call.given) - {"input"} else f"`{call.name}({said})`"
 
 
-def stats(norm: Norm) -> Iterator[Stat]:
+def _stats(norm: Norm) -> Iterator[Stat]:
     """The statistics and centres of a norm, with the centres inside the statistics."""
     for c in norm.computations:
-        yield c.statistic
         yield from (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
-        if c.centre is not None:
-            yield c.centre
+        yield from _both(c)
+
+
+def _both(c: Computation) -> list[Stat]:
+    return [stat for stat in (c.statistic, c.centre) if stat is not None]
 
 
 def _wrong(norm: Norm) -> Iterator[Stat]:
     """The statistics and centres that miss the features, each place once."""
-    found = {s.span: s for c in norm.computations for s in (c.statistic, c.centre) if s is not None}
-    for stat in found.values():
-        if isinstance(stat.axes, tuple) and stat.axes != (-1,):
-            yield stat
+    found = {s.span: s for c in norm.computations for s in _both(c)}
+    return (stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,))
 
 
 def features_last(norm: Norm) -> bool:
@@ -197,61 +242,108 @@ def features_last(norm: Norm) -> bool:
     return all(p.axis == "last" and (p.shape is None or len(p.shape) <= 1) for p in gains)
 
 
-def _axis_of_other(norm: Norm, stat: Stat, call: Reduction) -> str | None:
+def _like(dim: cst.BaseExpression) -> cst.BaseExpression:
+    """-1, in the brackets that one axis has."""
+    several = isinstance(dim, cst.Tuple | cst.List) and len(dim.elements) == 1
+    return cst.parse_expression(("[-1]" if isinstance(dim, cst.List) else "(-1,)") if several else "-1")
+
+
+def _axis_of_other(norm: Norm, stat: Stat, call: Reduction) -> cst.BaseExpression | None:
     """The axis as the norm's other reduction in the function has it, if that is the last one."""
-    tree = call.tree
-    for c in norm.computations:
-        for other in (c.statistic, c.centre):
-            if other is None or other.span == stat.span or other.axes != (-1,):
-                continue
-            there = Reduction.at(tree, other.span)
-            if there and tree.function(there.node) is tree.function(call.node) and there.source("dim"):
-                return there.source("dim")
+    document = call.document
+    for other in (s for c in norm.computations for s in _both(c) if s.span != stat.span and s.axes == (-1,)):
+        there = Reduction.of(document, document.at(other.span))
+        if there and document.scope(there.node) is document.scope(call.node) and there.value("dim") is not None:
+            return there.value("dim")
     return None
 
 
-def _lengths(norm: Norm, stat: Stat, tree: Tree) -> tuple[Edit, ...] | None:
+def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes | None:
     """Counts of what was reduced so far, made those of the last axis; None where one can't be."""
-    edits: dict[Edit, None] = {}
-    for c in norm.computations:
-        for count in c.counts if c.statistic.span == stat.span else ():
-            if count.of_features and _of_size(count):
-                for span in count.operands:
-                    node: ast.expr | None = tree.at(span)
-                    made = to_last(tree, node) if node is not None else None
-                    if made is None and not _already_last(count):
-                        return None
-                    edits |= dict.fromkeys(made or ())
-    return tuple(edits)
+    changes = Changes()
+    for count in (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts):
+        if count.of_features and count.text.startswith("size "):
+            for span in count.operands:
+                made = to_last(document, document.at(span))
+                if made is None and not count.text.startswith("size -1 "):
+                    return None
+                changes |= made or {}
+    return changes
 
 
-def _of_size(count: Count) -> bool:
-    return count.text.startswith("size ")
-
-
-def _already_last(count: Count) -> bool:
-    return count.text.startswith("size -1 ")
-
-
-def _put_back(tree: Tree, node: ast.Call) -> bool:
+def _put_back(document: Document, node: cst.Call) -> bool:
     """An axis is added to the result at its end, right away."""
-    holder = tree.parent(node)
-    match holder:
-        case ast.Attribute(attr="unsqueeze"):
-            call = tree.parent(holder)
-            return isinstance(call, ast.Call) and [number(a) for a in call.args] == [-1]
-        case ast.Subscript(slice=ast.Tuple(elts=[ast.Constant(value=e), ast.Constant(value=None)])):
-            return e is ...
-    return False
+    at = _put_back_at(document, node)
+    holder = document.parent(node)
+    written = re.sub(r"\s", "", document.source(holder)) if isinstance(holder, cst.Subscript) else ""
+    return (at is not None and number(at) == -1) or written.endswith("[...,None]")
 
 
-def _moved_back(tree: Tree, node: ast.Call) -> tuple[Edit, ...] | None:
-    """The axis that is added to the result, made the last one."""
-    holder = tree.parent(node)
-    above = tree.parent(holder) if holder else None
-    match holder, above:
-        case ast.Attribute(attr="unsqueeze"), ast.Call(args=[at]):
-            return (tree.replace(at, "-1"),) if number(at) is not None else None
-        case ast.Call(args=[_, at]), _ if called(holder) == "unsqueeze":
-            return (tree.replace(at, "-1"),) if number(at) is not None else None
-    return None
+def _put_back_at(document: Document, node: cst.Call) -> Any:
+    """The axis at which one is added to the result, as it is written."""
+    holder = document.parent(node)
+    call = document.parent(holder) if isinstance(holder, cst.Attribute) else holder
+    at = call.args[-1].value if called(call) == "unsqueeze" and call.args else None
+    return at if number(at) is not None else None
+
+
+# --- written again ---------------------------------------------------------------------------------------------------
+
+
+def _written_again(norm: Norm, code: str, stats: Sequence[Stat], tree: Tree, axis: int) -> Fix | None:
+    return tried(Trial(tree, norm, code, partly=True), _candidates(stats, tree.document, axis))
+
+
+def _candidates(stats: Sequence[Stat], document: Document, axis: int) -> Iterator[Change]:
+    calls = [Reduction.of(document, document.at(stat.span)) for stat in stats]
+    if any(call is None or call.input is None or "keepdim" not in PARAMETERS[call.name] for call in calls):
+        return
+    known = [call for call in calls if call is not None]
+    if any(isinstance(document.parent(one), cst.Tuple) for call in known for one in carried(document, call.node)):
+        return  # given back as well
+    message = f"Reduce the values over axis {axis}, and keep it"
+    changes = {node: change for call in known for node, change in _reduced(call, axis).items()}
+    if all(stat.axes != ALL for stat in stats):
+        views = [view for call in known if (view := _unviewed(document, call.node)) is not call.node]
+        yield message, {**changes, **dict.fromkeys(views, partial(_viewed, document))}
+    yield message, changes
+
+
+def _viewed(document: Document, view: Any) -> Any:
+    """What a view is taken of."""
+    while called(view) in _LAYOUTS or isinstance(view, cst.Subscript):
+        owner = getattr(view.func, "value", None) if isinstance(view, cst.Call) else view.value
+        method = isinstance(owner, cst.BaseExpression) and not document.is_module(owner)
+        view = owner if method else view.args[0].value
+    return view
+
+
+def _unviewed(document: Document, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The widest expression that only puts the axes of the node elsewhere: `node.squeeze(-1)`, `node[..., None]`."""
+    holder = document.parent(node)
+    if isinstance(holder, cst.Attribute):
+        holder = document.parent(holder)
+    views = called(holder) in _LAYOUTS or (isinstance(holder, cst.Subscript) and holder.value is node)
+    return _unviewed(document, holder) if views else node
+
+
+def _reduced(call: Reduction, axis: int) -> Changes:
+    """The call, of the values as they are before any view, over the axis."""
+    document, x = call.document, call.input
+    assert x is not None
+    plain = _seen_plainly(document, x)
+    changes: Changes = {x: tight(plain) if call.method else plain} if plain is not x else {}
+    return {**changes, **call.over(cst.parse_expression(str(axis)), keep=True)}
+
+
+def _seen_plainly(document: Document, value: cst.BaseExpression) -> cst.BaseExpression:
+    """The value without the views that are taken of it; a cast behind one stays."""
+    if not isinstance(value, cst.Call) or called(value) not in _LAYOUTS | _CASTS:
+        return value
+    owner = value.func.value if isinstance(value.func, cst.Attribute) else None
+    module = owner is None or document.is_module(owner)
+    if called(value) in _CASTS:
+        seen = None if module or owner is None else _seen_plainly(document, owner)
+        return value if seen is None or seen is owner else value.with_deep_changes(value.func, value=tight(seen))
+    inner = (value.args[0].value if value.args else None) if module else owner
+    return _seen_plainly(document, inner) if inner is not None else value

@@ -173,5 +173,10 @@ def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression)
     return tight(new, needed)
 
 
+def instead(document: Document, old: cst.BaseExpression, new: cst.BaseExpression) -> cst.BaseExpression:
+    """The new expression in the place of the old one, within the parentheses that this one has."""
+    return new.with_changes(lpar=old.lpar, rpar=old.rpar) if old.lpar else placed(document, old, new)
+
+
 def _heads(holder: cst.CSTNode, node: cst.CSTNode) -> bool:
     return node is (holder.func if isinstance(holder, cst.Call) else getattr(holder, "value", None))

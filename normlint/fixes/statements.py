@@ -1,115 +1,184 @@
-"""Statements taken out: a print."""
+"""Statements that change more than they give: a print taken out, a change in place made on a new tensor."""
 
 from __future__ import annotations
 
-import ast
-from typing import Final
+import builtins
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
+import libcst as cst
+
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import loads, names_in, reads
+from normlint.fixes.formula import Change
+from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import walk
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.fixes.trial import Candidate, Trial
+from normlint.norm.norm import Norm
+from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.operations import CLASSES
 
-_PURE: Final = frozenset(
-    (
-        "abs all any bool dict dir float format getattr hasattr id int isinstance len list max min repr round "
-        "set sorted str sum tuple type vars zip"
-    ).split()
-)
-_MARKS: Final = "\t\f "  # white space inside a line
+_ASKS: Final = frozenset(("print", "input", "setattr", "delattr", "exec", "eval", "open", "next"))
+_PURE: Final = frozenset(vars(builtins)) - _ASKS
+_PLACED: Final = frozenset(f"{word}_" for name in ("scaling", "power", "sum") for word in CLASSES[name].split())
+_ARITHMETIC: Final = _PLACED | {"abs_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "exp_", "nan_to_num_", "neg_"}
+_OPERATORS: Final[dict[Any, tuple[str, int]]] = {
+    cst.AddAssign: ("+", SUM),
+    cst.SubtractAssign: ("-", SUM),
+    cst.MultiplyAssign: ("*", PRODUCT),
+    cst.DivideAssign: ("/", PRODUCT),
+}
+_LOOKS: Final = ("dtype", "device", "shape", "size", "dim", "ndim", "numel", "is_cuda", "requires_grad")
+
+
+# --- a print ---------------------------------------------------------------------------------------------------------
 
 
 def without_print(span: Span, tree: Tree) -> Fix | None:
     """The statement is a call of print: it goes; a block that is left empty gets `pass`."""
-    call = tree.at(span, ast.Call)
-    stmt = tree.parent(call) if call is not None else None
-    if call is None or not isinstance(stmt, ast.Expr) or not isinstance(call.func, ast.Name):
+    document = tree.document
+    call = document.at(span, cst.Call)
+    told = _applicability(call) if call is not None else None
+    stmt = document.parent(call) if call is not None else None
+    if told is None or not isinstance(stmt, cst.Expr) or not isinstance(call.func, cst.Name):
         return None
-    told = _applicability(call)
-    if told is None:
-        return None
-    edit = _emptied(tree, stmt) if _leaves_nothing(tree, stmt) else _removed(tree, stmt)
-    return Fix("Remove the print", (edit,), told)
+    line = document.line(stmt)
+    block = getattr(document.parent(line or stmt), "body", ())
+    last = line is None or (len(line.body) == 1 and block[:1] == (line,) and all(map(_prints, block)))
+    passed = {stmt: cst.Pass()} if last and not isinstance(document.parent(line or stmt), cst.Module) else None
+    return Fix("Remove the print", document.edits(passed or document.gone(stmt)), told)
 
 
-def _applicability(call: ast.Call) -> Applicability | None:
+def _applicability(call: cst.Call) -> Applicability | None:
     """SAFE where the arguments only look; None where they change something."""
     told = Applicability.SAFE
-    for node in walk(call):
-        if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
+    waiting: list[cst.CSTNode] = list(call.args)
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        if isinstance(node, cst.NamedExpr | cst.Await | cst.Yield) or called(node).endswith("_"):
             return None
-        if not isinstance(node, ast.Call) or node is call:
-            continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name.endswith("_"):
-            return None
-        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        if (owner is None and name not in _PURE) or (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
-            told = Applicability.UNSAFE
+        own = isinstance(node, cst.Call) and getattr(getattr(node.func, "value", None), "value", "") in ("self", "cls")
+        plain = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value not in _PURE
+        told = Applicability.UNSAFE if own or plain else told
     return told
 
 
-def _leaves_nothing(tree: Tree, stmt: ast.stmt) -> bool:
-    """It is the first of a block that consists of prints: this one makes place for `pass`, the others go."""
-    block = tree.body_of(stmt)
-    return block[0] is stmt and all(_is_print(one) for one in block) and not isinstance(tree.parent(stmt), ast.Module)
+def _prints(line: cst.CSTNode) -> bool:
+    """The line is a print that would go."""
+    first = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    call = first.value if isinstance(first, cst.Expr) else None
+    return isinstance(call, cst.Call) and called(call) == "print" and _applicability(call) is not None
 
 
-def _is_print(stmt: ast.stmt) -> bool:
-    call = stmt.value if isinstance(stmt, ast.Expr) else None
-    named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
-    return named and isinstance(call, ast.Call) and _applicability(call) is not None
+# --- in place --------------------------------------------------------------------------------------------------------
 
 
-def _emptied(tree: Tree, stmt: ast.stmt) -> Edit:
-    return Edit(tree.span(stmt), "pass")
+def out_of_place(norm: Norm, spans: tuple[Span, ...], tree: Tree) -> Fix | None:
+    """The first of the changes, or all of them, on a tensor of their own, so that the norm stays what it is."""
+    return Trial(tree, norm, "NRM502").first(_candidates(tree.document, spans), Applicability.SAFE)
 
 
-def _removed(tree: Tree, stmt: ast.stmt) -> Edit:
-    """The statement with its line, or with its semicolon where it shares the line."""
-    text, (start, end) = tree.text, tree.span(stmt)
-    first = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    after = _skip(text, end, _MARKS)
-    if text[after : after + 1] == ";":
-        following = _skip(text, after + 1, _MARKS)
-        if text[following : following + 1] not in ("\n", "\r", "#", ""):
-            return Edit(Span(start, following), "")
-        after = following
-    if text[first:start].strip(_MARKS):
-        return _behind(text, start, end)
-    line_end = _line_end(text, after)
-    return Edit(Span(first, _blank_lines(text, first, line_end)), "")
+def _candidates(document: Document, spans: tuple[Span, ...]) -> Iterator[Candidate]:
+    """Each way for the first change; then the same way for all."""
+    several = [list(_ways(document, span)) for span in spans]
+    yield from ((message, document.edits(changes)) for message, changes in several[0])
+    for ways in zip(*several, strict=False) if len(several) > 1 else ():
+        yield ways[0][0], document.edits({node: new for _, changes in ways for node, new in changes.items()})
 
 
-def _behind(text: str, start: int, end: int) -> Edit:
-    """The last of several on a line goes with the semicolon in front of it; `if x: print()` has none."""
-    before = start
-    while text[before - 1] in _MARKS:
-        before -= 1
-    if text[before - 1] != ";":
-        return Edit(Span(start, end), "pass")
-    before -= 1
-    while text[before - 1] in _MARKS:
-        before -= 1
-    return Edit(Span(before, end), "")
+def _ways(document: Document, span: Span) -> Iterator[Change]:
+    stmt, call = document.at(span, cst.AugAssign), document.at(span, cst.Call)
+    node = stmt or call
+    if node is None or document.span(node) != span or _meant(document, node):
+        return
+    if stmt is not None:
+        yield from _augmented(document, stmt)
+    elif called(call) in _ARITHMETIC and isinstance(call.func, cst.Attribute):
+        name = call.func.value
+        own = not isinstance(name, cst.Name) or _bound(document, name.value, document.scope(call))
+        yield from _of_call(document, call, name) if own else ()
 
 
-def _skip(text: str, at: int, marks: str) -> int:
-    while at < len(text) and text[at] in marks:
-        at += 1
-    return at
+def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
+    """`x *= r` becomes `x = x * r`."""
+    sign, level = _OPERATORS.get(type(stmt.operator), ("", 0))
+    name = stmt.target
+    if sign and isinstance(name, cst.Name | cst.Attribute):
+        new = expression(f"{{x}} {sign} {{v}}", x=name, v=tight(stmt.value, level + 1))
+        for whole in (new, *_cast_back(document, name, new)):
+            made = cst.Assign([cst.AssignTarget(name)], whole, semicolon=stmt.semicolon)
+            said = document.source(name)
+            yield f"Make a new tensor: `{said} = {said} {sign} …`", {stmt: made}
 
 
-def _line_end(text: str, at: int) -> int:
-    """Behind the line end; a comment up to there goes along."""
-    while at < len(text) and text[at] not in "\r\n":
-        at += 1
-    return at + (2 if text.startswith("\r\n", at) else 1 if at < len(text) else 0)
+def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The value cast to what the tensor was, as an operation in place makes it."""
+    ways = ("{v}.to({x}.dtype)", "{v}.type_as({x})")
+    ways = ways[::-1] if ".type_as(" in document.text and ".to(" not in document.text else ways
+    return [expression(way, v=tight(value), x=name) for way in ways]
 
 
-def _blank_lines(text: str, start: int, end: int) -> int:
-    """A blank line that stood behind the statement goes along where one stands in front of it, too."""
-    before = text[:start].rstrip(_MARKS)
-    doubled = before.endswith(("\n\n", "\r\n\r\n", "\r\r"))
-    after = _line_end(text, end)
-    blank = end < len(text) and not text[end:after].strip()
-    return after if doubled and blank else end
+def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> Iterator[Change]:
+    """`x.mul_(r)` becomes `x.mul(r)`, and the name goes on to stand for it where it is needed."""
+    plain, line = called(call).rstrip("_"), document.line(call)
+    stmt = next((s for s in (line.body if line is not None else ()) if call in (s, *document.below(s, cst.Call))), None)
+    new = call.with_changes(func=call.func.with_changes(attr=cst.Name(plain)))
+    renamed: Changes = {call.func: new.func}
+    message, target = f"Make a new tensor: `{plain}` for `{plain}_`", cst.AssignTarget(name)  # type: ignore[arg-type]
+    backs = _cast_back(document, name, new)
+    if isinstance(stmt, cst.Expr):
+        for change in (new, *backs) if _heads(call, stmt.value) else ():
+            whole: Changes = {stmt: lambda now: cst.Assign([target], now.value, semicolon=now.semicolon), call: change}
+            yield message if change is not new else f"Make a new tensor: `{document.source(name)} = …`", whole
+        return
+    if stmt is not None and not _read_later(document, stmt, name):
+        same = [n for n in document.below(stmt, cst.Call) if n.deep_equals(call)]
+        yield message, renamed
+        yield message, {n.func: new.func for n in same}
+    if isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name):
+        yield message, renamed
+    elif isinstance(stmt, cst.Assign) and stmt.value is call:
+        targets = [*stmt.targets, target]
+        yield message, {stmt: stmt.with_changes(targets=targets, value=new)}
+    elif line is not None and not isinstance(stmt, cst.AugAssign | cst.AnnAssign) and len(line.body) == 1:
+        first = cst.SimpleStatementLine([cst.Assign([target], new)], leading_lines=line.leading_lines)
+        yield message, {line: lambda now: cst.FlattenSentinel([first, now.with_changes(leading_lines=())]), call: name}
+    yield from ((message, {call: back}) for back in backs)
+
+
+def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
+    """The call is the whole expression, or the head of a chain of calls on its result."""
+    while whole is not call and isinstance(whole, cst.Call) and isinstance(whole.func, cst.Attribute):
+        whole = whole.func.value
+    return whole is call and isinstance(getattr(call.func, "value", None), cst.Name | cst.Attribute)
+
+
+def _bound(document: Document, name: str, scope: cst.CSTNode) -> bool:
+    """The scope itself binds the name, so that it may bind it anew."""
+    params = [p.name.value for p in document.below(scope, cst.Param)]
+    return name in params or any(n.value == name and not reads(document, n) for n in names_in(document, scope))
+
+
+def _meant(document: Document, node: cst.CSTNode) -> bool:
+    """Whoever wrote it says that it is done in place: `rms_norm_`, `if inplace:`, or a caller that drops the result."""
+    function = document.around(node, cst.FunctionDef)
+    name = function.name.value if function is not None else ""
+    flags = [p.name.value for p in document.below(function.params, cst.Param)] if function is not None else []
+    dropped = (called(s.value) == name for s in (document.everywhere(cst.Expr, name) if name else ()))
+    flagged = any("inplace" in flag.replace("_", "") for flag in flags)
+    return (name.endswith("_") and not name.endswith("__")) or flagged or any(dropped)
+
+
+def _read_later(document: Document, stmt: cst.CSTNode, name: cst.BaseExpression) -> bool:
+    """The name is read behind the statement, for more than its dtype or shape."""
+    if not isinstance(name, cst.Name):
+        return False
+    later: Sequence[cst.Name] = loads(document, name.value, document.scope(stmt))
+    end = document.span(stmt).end
+    return any(document.span(n).start >= end and not _looks(document, n) for n in later)
+
+
+def _looks(document: Document, node: cst.Name) -> bool:
+    holder = document.parent(node)
+    return called(holder) == "type_as" or (isinstance(holder, cst.Attribute) and holder.attr.value in _LOOKS)

@@ -1,4 +1,4 @@
-"""The syntax around a finding, for making edits: nodes by their character spans.
+"""The syntax around a finding, for making edits: nodes by their character spans, and how the text calls torch.
 
 Rules never see it: a rule hands on spans of the norm, and a repair looks up here what stands there. The standard
 library's parser is enough for that, and fast.
@@ -20,9 +20,13 @@ from normlint.text.source import line_starts
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
     from normlint.fixes.document import Document
+from typing import Final
+
+from normlint.fixes.work import walk
 
 N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
+USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # How tightly an expression binds: what is looser than its new surroundings needs parentheses.
@@ -264,10 +268,22 @@ class Tree:
         return Edit(Span(end, end), "".join(f"{self.newline}{indent}{line}" for line in lines))
 
 
+def parameters(scope: Function | ast.Lambda) -> list[ast.arg]:
+    """All that a function takes by name, in order."""
+    return [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
+
+
 def called(node: ast.AST) -> str:
     """The last part of a name with dots, or of that of what is called."""
     node = node.func if isinstance(node, ast.Call) else node
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def is_module(tree: Tree, node: ast.expr) -> bool:
+    """`torch`, `torch.linalg`, `F`: something imported, no tensor."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and (node.id in tree.imported or node.id in USUAL)
 
 
 def _first_line(node: ast.AST) -> int:
@@ -291,3 +307,29 @@ def binding(node: ast.expr) -> int:
 
 def _inside(one: Span, two: Span) -> bool:
     return two.start <= one.start and one.end <= two.end
+
+
+_FUNCTIONAL: Final = "torch.nn.functional"
+
+
+def spelled(tree: Tree, dotted: str) -> str | None:
+    """`dotted` (torch.nn.Parameter) by the shortest name that the text has for it; None where it has none."""
+    names = tree.paths
+    if tree.snippet or not names:
+        names = _assumed(tree) | names
+    rest = ""
+    while dotted:
+        if dotted in names:
+            return names[dotted] + rest
+        dotted, _, last = dotted.rpartition(".")
+        rest = f".{last}{rest}"
+    return None
+
+
+def _assumed(tree: Tree) -> dict[str, str]:
+    """Usual names that a text without imports uses as everybody does."""
+    used = {n.id for n in walk(tree.root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {path: name for path, name in _USUAL.items() if name in used}
+
+
+_USUAL: Final = {"torch": "torch", "torch.nn": "nn", _FUNCTIONAL: "F", "torch.nn.Parameter": "Parameter"}

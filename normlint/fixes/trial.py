@@ -13,9 +13,9 @@ from itertools import chain, product
 from typing import Any, Final, NamedTuple
 
 from normlint.evaluate.module import Module
+from normlint.fixes.along import with_twins
 from normlint.fixes.callers import beside
 from normlint.fixes.tree import Tree
-from normlint.fixes.twins import with_twins
 from normlint.fixes.work import STEP, took
 from normlint.norm.blocks import blocks, reinitialises
 from normlint.norm.kept import norms

@@ -87,7 +87,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         message = _miscounted(norm, c, power, foreign)
         if message:
             apart = c.statistic.reduce == "sum" and sum(n.power for n in c.counts) < 0  # whichever axis they count
-            yield Problem(c.statistic.span, message, partial(repair.counted_once, c), apart=apart)
+            yield Problem(c.statistic.span, message, partial(repair.counted_once, norm, c), apart=apart)
 
 
 def _divided_again(c: Computation) -> Fraction:

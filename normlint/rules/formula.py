@@ -13,7 +13,6 @@ from normlint.text.finding import Applicability, Span
 
 repair = Fixes("formula")
 centring = Fixes("formula_centre")
-squaring = Fixes("formula_square")
 
 _CENTRED = ("layer", "rms")  # by their names; else x / sqrt(var), without a bias, may be meant
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
@@ -143,8 +142,8 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            repair = None if c.astray != NOWHERE else partial(squaring.square, norm, c)
-            yield Problem(c.statistic.span, "averages the values, not their squares", repair)
+            fix = None if c.astray != NOWHERE else partial(repair.square, norm, c)
+            yield Problem(c.statistic.span, "averages the values, not their squares", fix)
         elif c.degree > 2:
             yield Problem(c.statistic.span, f"averages the values to the power {c.degree}, not their squares")
 

@@ -12,7 +12,7 @@ from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
 parameters = Fixes("parameters")
-parameters_applied = Fixes("parameters_applied")
+gains = Fixes("gains")
 
 
 @rule("NRM504", name="gain-shape", fix=Applicability.SAFE)
@@ -167,4 +167,4 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
         for span in {param.span: None for param in unused}:
             names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
             said = "are parameters that are" if " and " in names else "is a parameter that is"
-            yield Problem(span, f"{names} {said} never applied", partial(parameters_applied.applied, norm, unused))
+            yield Problem(span, f"{names} {said} never applied", partial(gains.applied, norm, unused))

@@ -9,8 +9,8 @@ from normlint.norm.norm import HALF, QUANTITIES, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
-modern = Fixes("modern")
-modern_fused = Fixes("modern_fused")
+modern = Fixes("formula")
+modern_fused = Fixes("fused")
 
 
 @rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE)
@@ -48,7 +48,7 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         for one, two in zip(c.trail, c.trail[1:], strict=False):
             if one.op == "sqrt" and two.op == "recip" and c.power == -HALF:
-                repair = partial(modern.one_root, one.span, two.span)
+                repair = partial(modern.one_root, norm, one.span, two.span)
                 yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 

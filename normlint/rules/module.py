@@ -13,7 +13,6 @@ from normlint.text.finding import Applicability, Span
 
 parameters = Fixes("parameters")
 statements = Fixes("statements")
-statements_inplace = Fixes("statements_inplace")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:
@@ -138,7 +137,7 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
             if note.kind == "mutation" and not note.detail.startswith(("out", "residual")):
                 places.setdefault(note.detail, {})[note.span] = None
     for name, spans in places.items():
-        repair = partial(statements_inplace.out_of_place, norm, tuple(spans))
+        repair = partial(statements.out_of_place, norm, tuple(spans))
         yield Problem(next(iter(spans)), f"changes the caller's `{name}` in place", repair)
 
 

@@ -12,7 +12,7 @@ from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
 
 casts = Fixes("casts")
-casts_onepass = Fixes("casts_onepass")
+centring = Fixes("formula_centre")
 
 _OPEN = (DType.INPUT, DType.PARAM)
 
@@ -172,7 +172,7 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.judged:
         if c.statistic.spelled == "one-pass":
-            repair = partial(casts_onepass.centre_first, c.statistic)
+            repair = partial(centring.centre_first, norm, c.statistic)
             yield Problem(c.statistic.span, "E[x²] − E[x]² cancels: centre first, then square", repair)
 
 

@@ -11,7 +11,6 @@ from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
 repair = Fixes("reduction")
-resynthesis = Fixes("resynthesis")
 
 
 @rule("NRM101", name="global-reduction", fix=Applicability.SAFE, about=("axes",))
@@ -74,7 +73,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
             viewed = stat.rank == 1 and bool(stat.layout)
-            yield Problem(stat.span, message, None if viewed else partial(resynthesis.over_last_axis, norm, c, stat))
+            yield Problem(stat.span, message, None if viewed else partial(repair.over_last_axis, norm, c, stat))
 
 
 def _of_vector(stat: Stat) -> bool:
@@ -135,7 +134,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
                 said = put_back.format(stat.spelled, against) if stat.keepdim else message
-                yield Problem(stat.span, said, partial(resynthesis.keep_axis, norm, c, stat) if lost else None)
+                yield Problem(stat.span, said, partial(repair.keep_axis, norm, c, stat) if lost else None)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
@@ -204,7 +203,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
             last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
-            mending = partial(repair.along_gain, norm) if last else partial(resynthesis.along_gain, norm, c, off)
+            mending = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
             yield Problem(off.span, message, mending)
             continue
         plain = norm.owner.intent == "" and c.kind != "layer" and all(g.param.role == "parameter" for g in c.gains)

@@ -13,8 +13,8 @@ from normlint.rules.gains import scales
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
-gains = Fixes("formula_gain")
-gradient = Fixes("formula_gradient")
+gains = Fixes("gains")
+formula = Fixes("formula")
 
 
 @rule("NRM405", name="detached-statistic", fix=Applicability.SAFE)
@@ -62,7 +62,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
                 norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
             )
         if step is not None:
-            yield Problem(step.span, "no gradient flows through the statistic", partial(gradient.attach, norm, c))
+            yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 
 
 def _trained(c: Computation) -> bool:

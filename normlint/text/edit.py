@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from normlint.text.finding import Edit
 from normlint.text.source import split_lines
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_BINDING: Final = re.compile(r"^\s*([\w, ]+?) = ", re.MULTILINE)
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
@@ -39,21 +44,34 @@ def _touch(start: int, end: int, other: int, last: int) -> bool:
     return (start < last and other < end) or start == other or (start == end == last) or (other == last == end)
 
 
+def entangled(one: Sequence[Edit], two: Sequence[Edit]) -> bool:
+    """Does one write a line that gives a name a value, and the other the name?"""
+    return any(_bound(a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one)))
+
+
+def _bound(edits: Iterable[Edit]) -> set[str]:
+    return {name for edit in edits for line in _BINDING.findall(edit.text) for name in _WORD.findall(line)}
+
+
 def loses_comment(text: str, edits: Sequence[Edit]) -> bool:
     """Is a comment of the text gone once the edits are made?"""
     if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
         return False
-    before, after = _comments(text), _comments(apply(text, edits))
-    return before is None or after is None or bool(before - after)
+    before, after = comments(text), comments(apply(text, edits))
+    return before is None or after is None or bool(_said(before) - _said(after))
 
 
-def _comments(text: str) -> Counter[str] | None:
-    """Each comment, and how often it stands there; None if the text can't be told apart into tokens."""
+def _said(found: Iterable[tuple[str, int]]) -> Counter[str]:
+    return Counter(comment for comment, _ in found)
+
+
+def comments(text: str) -> list[tuple[str, int]] | None:
+    """Each comment with its line, counted from 1; None if the text can't be told apart into tokens."""
     import tokenize
 
     lines = iter(split_lines(text))
     try:
         tokens = tokenize.generate_tokens(lambda: next(lines, ""))
-        return Counter(token.string.rstrip() for token in tokens if token.type == tokenize.COMMENT)
+        return [(token.string.rstrip(), token.start[0]) for token in tokens if token.type == tokenize.COMMENT]
     except (tokenize.TokenError, SyntaxError):
         return None

@@ -131,6 +131,38 @@ UNCLEAR: Final = [
 
 UPCAST: Final = [
     Case(
+        "what a test casts back is not cast twice",
+        "NRM201",
+        forward(
+            MEAN,
+            "out = x * torch.rsqrt(ms + self.eps)",
+            "return (out if out.dtype == x.dtype else out.to(x.dtype)) * self.weight",
+        ),
+        forward(
+            WIDE,
+            "out = x * torch.rsqrt(ms + self.eps)",
+            "return (out if out.dtype == x.dtype else out.to(x.dtype)) * self.weight",
+        ),
+    ),
+    Case(
+        "nor under a statement",
+        "NRM201",
+        forward(
+            MEAN,
+            "out = x * torch.rsqrt(ms + self.eps)",
+            "if out.dtype != x.dtype:",
+            "    out = out.to(x.dtype)",
+            "return out * self.weight",
+        ),
+        forward(
+            WIDE,
+            "out = x * torch.rsqrt(ms + self.eps)",
+            "if out.dtype != x.dtype:",
+            "    out = out.to(x.dtype)",
+            "return out * self.weight",
+        ),
+    ),
+    Case(
         "where gradients are checked in fp64, halves alone are raised",
         "NRM201",
         forward(MEAN, Y) + CHECKED,

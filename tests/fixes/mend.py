@@ -9,7 +9,7 @@ from typing import Final
 from normlint.fixes import analyse
 from normlint.rules import Analysis
 from normlint.rules.registry import RULES
-from normlint.text.edit import apply, checked, overlap
+from normlint.text.edit import apply, checked, entangled, overlap
 from normlint.text.finding import Applicability, Edit, Finding, Fix
 
 ROUNDS: Final = 10
@@ -75,6 +75,8 @@ def _compatible(findings: Iterable[Finding]) -> list[Finding]:
     found = []
     for one in findings:
         if one.fix is None or one.fix.applicability is Applicability.DISPLAY or overlap(one.fix.edits, taken):
+            continue
+        if any(set(one.norms) & set(o.norms) and entangled(one.fix.edits, o.fix.edits) for o in found if o.fix):
             continue
         if not _whole(one.fix):
             continue

@@ -105,12 +105,18 @@ MOVED = [
         (("keepdim=True)", "keepdim=True) + eps"), ("(\n        rms\n        + eps\n    )", "rms")),
     ),
     Case(
-        "but not where comments stand in them",
+        "comments in them stand above",
         "NRM302",
         function(
             EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms  # root", "    + eps  # floor", ") * weight"
         ),
-        (("keepdim=True)", "keepdim=True) + eps"), ("        + eps  # floor", "          # floor")),
+        (
+            ("keepdim=True)", "keepdim=True) + eps"),
+            (
+                "    return h / (\n        rms  # root\n        + eps  # floor\n    )",
+                "    # root\n    # floor\n    return h / rms",
+            ),
+        ),
     ),
 ]
 

@@ -52,6 +52,13 @@ def test_line_ends_stay_what_they_are() -> None:
     assert mended(windows).text == mended(text).text.replace("\n", "\r\n")
 
 
+def test_a_factor_that_is_divided_by_as_well_multiplies_afterwards() -> None:
+    head = "import torch\n\n\ndef rms_norm(x, scale, eps=1e-6):\n    h = x.float()\n"
+    inverse = "scale.float() * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)"
+    done = mended(f"{head}    return (h / ({inverse})).type_as(x)\n")
+    assert done.text == f"{head}    return (h * ({inverse})).type_as(x)\n"
+
+
 def test_a_helper_that_another_norm_uses_rightly_stays_what_it_is() -> None:
     more = (
         "    def root(self, h):\n        return torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)\n\n"

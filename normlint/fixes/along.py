@@ -1,0 +1,102 @@
+"""What goes along with an edit: the same where the same text stands again in its statement, and comments."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from normlint.fixes.casts_words import lines_above, starts_its_line
+from normlint.fixes.tree import Tree
+from normlint.fixes.work import walk
+from normlint.text.edit import apply, comments, loses_comment
+from normlint.text.finding import Edit, Span
+
+
+def with_remarks(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """The edits, and those that keep the comments in what they replace; nothing where a comment can't be kept."""
+    try:
+        lost = _lost(tree, edits) if loses_comment(tree.text, edits) else {}
+        if not lost:
+            return edits
+        if not all(starts_its_line(tree, stmt) for stmt in lost):
+            return ()
+        kept = (*(lines_above(tree, stmt, *remarks) for stmt, remarks in lost.items()), *edits)
+        return () if _lost(tree, kept) else kept
+    except SyntaxError:
+        return ()
+
+
+def _lost(tree: Tree, edits: tuple[Edit, ...]) -> dict[ast.stmt, list[str]]:
+    """The comments that are gone, by the statement that they stand in or in front of, which isn't gone."""
+    after = apply(tree.text, edits)
+    left = Counter(comment for comment, _ in comments(after) or ())
+    old, new = (Counter(map(_said, _simple(root))) for root in (tree.root, ast.parse(after)))
+    gone = old - new if old.total() > new.total() else Counter()
+    found: dict[ast.stmt, list[str]] = {}
+    for comment, line in comments(tree.text) or ():
+        home = next((stmt for stmt in _simple(tree.root) if line <= _end(stmt)), None)
+        spared = home is not None and gone[_said(home)] and home.lineno <= line
+        if not left[comment] and not spared and home is not None:
+            found.setdefault(_first(tree, home, edits), []).append(comment)
+        left[comment] -= left[comment] > 0
+    return found
+
+
+def _first(tree: Tree, stmt: ast.stmt, edits: tuple[Edit, ...]) -> ast.stmt:
+    """The statement, or the first of those that are replaced together with it."""
+    start = tree.span(stmt).start
+    begin = min((e.span.start for e in edits if e.span.start <= start < e.span.end), default=start)
+    return next(one for one in _simple(tree.root) if tree.span(one).end > begin)
+
+
+def _simple(root: ast.AST) -> list[ast.stmt]:
+    """The statements that hold no others, in order."""
+    nodes = (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    return sorted(nodes, key=_end)
+
+
+def _end(stmt: ast.stmt) -> int:
+    return stmt.end_lineno or stmt.lineno
+
+
+def _said(stmt: ast.stmt) -> str:
+    """What tells a statement from others, whatever value it has: its kind, and what it gives a value or calls."""
+    targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
+    call = getattr(stmt, "value", None) if isinstance(stmt, ast.Expr) else None
+    return " ".join([type(stmt).__name__, *(ast.dump(n) for n in (*targets, getattr(call, "func", None)) if n)])
+
+
+def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) -> tuple[Edit, ...]:
+    """The edits, and those in a statistic at one of the places also where the same text stands in its statement."""
+    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copies(tree, edits, place)))))
+
+
+def _copies(tree: Tree, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+    node = tree.at(place)
+    stmt = tree.statement(node) if node is not None else None
+    twins: list[Span] = _twins(tree, node, stmt) if node is not None and stmt is not None else []
+    if twins:
+        here, *others = twins
+        inside = [edit for edit in edits if _within(edit.span, here)]
+        if not any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
+            for there in others:
+                if not any(_within(edit.span, there) for edit in edits):
+                    yield from (replace(edit, span=edit.span.shift(there.start - here.start)) for edit in inside)
+
+
+def _twins(tree: Tree, node: ast.expr, stmt: ast.stmt) -> list[Span]:
+    """The widest expression around the statistic that stands there more than once, then where else."""
+    for one in reversed([n for n in (node, *tree.above(node)) if isinstance(n, ast.expr)]):
+        here = tree.with_parentheses(one)
+        text = tree.text[slice(*here)]
+        alike = {tree.with_parentheses(n) for n in walk(stmt) if isinstance(n, type(one)) and n is not one}
+        others = sorted(span for span in alike - {here} if tree.text[slice(*span)] == text)
+        if others:
+            return [here, *others]
+    return []
+
+
+def _within(one: Span, two: Span) -> bool:
+    return two.start <= one.start and one.end <= two.end

@@ -1,0 +1,269 @@
+"""Repairs of NRM406 and NRM505: a gain starts at one, and what nobody applies is applied."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import libcst as cst
+
+from normlint.evaluate.monomial import Param
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.formula import Change, tried
+from normlint.fixes.powers import renamed
+from normlint.fixes.spelling import PRODUCT, SUM, Style, called, expression, instead, number, placed, stripped, tight
+from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial
+from normlint.norm.norm import Gain, Norm
+from normlint.text.finding import Applicability, Fix
+from normlint.text.frozen import dataclass
+
+_BIASES: Final = ("bias", "beta", "b_2", "shift")
+_GAIN: Final = r"self\.(?:weight|gamma|scale|gain|g|a_2)\b"
+
+
+@dataclass(frozen=True, slots=True)
+class _Unused:
+    """The parameters that shall be applied: at most one of each kind."""
+
+    gain: Param | None
+    bias: Param | None
+    document: Document
+
+    @property
+    def both(self) -> list[Param]:
+        """Those that there are."""
+        return [p for p in (self.gain, self.bias) if p is not None]
+
+    @property
+    def applicability(self) -> Applicability:
+        """SAFE where applying what was never trained changes nothing."""
+        gain = self.gain is None or self.gain.init == "ones"
+        bias = self.bias is None or self.bias.init == "zeros"
+        return Applicability.SAFE if gain and bias else Applicability.UNSAFE
+
+    @property
+    def factor(self) -> cst.BaseExpression:
+        """What the norm is multiplied by: zeros were meant to be added to one."""
+        assert self.gain is not None
+        return cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
+
+    def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        """Gain and bias on an expression."""
+        if self.gain is not None:
+            text = self.document.text
+            first = len(re.findall(rf"{_GAIN}\s*\*[^*]", text)) > len(re.findall(rf"[^*]\*\s*{_GAIN}", text))
+            factor = tight(self.factor, PRODUCT)
+            value = expression("{g} * {x}" if first else "{x} * {g}", x=tight(value, PRODUCT), g=factor)
+        if self.bias is None:
+            return value
+        return expression("{x} + {b}", x=tight(value, SUM), b=cst.parse_expression(f"self.{self.bias.name}"))
+
+
+def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
+    """All of the norm's unused parameters at once: they are findings of one cause."""
+    document = tree.document
+    biases = [p for p in unused if p.name in _BIASES]
+    gains = [p for p in unused if p not in biases]
+    name = document.at(norm.owner.span, cst.Name)
+    forward = document.around(name, cst.FunctionDef) if name is not None else None
+    if len(gains) > 1 or len(biases) > 1 or forward is None or document.around(forward, cst.ClassDef) is None:
+        return None
+    if any(_under_a_test(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
+        return None  # it must be laid along the features, wherever they are
+    new = _Unused(next(iter(gains), None), next(iter(biases), None), document)
+    trial = Trial(tree, norm, "NRM505", frozenset(p.name for p in gains))
+    return tried(trial, _candidates(new, norm, forward), new.applicability)
+
+
+def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Change]:
+    document = new.document
+    message = "Apply " + " and ".join(f"`self.{p.name}`" for p in new.both)
+    inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
+    returns = [n for n in inside if n.value is not None]
+    optional = [p for p in new.both if _optional(document, p.name)]
+    biased = new.gain is not None and new.bias is None and norm.main.shift is not None
+    if optional:
+        plain = not biased and bool(returns) and all(isinstance(n.value, cst.Name) for n in returns)
+        lines = {document.line(n): partial(_guarded, new, optional, n.value.value) for n in returns} if plain else {}
+        yield message, lines
+        return
+    if biased:
+        yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
+        return
+    yield message, {n.value: _onto(new, n.value) for n in returns}
+    spans = [c.span for c in norm.computations if c.returned]
+    parts = [e.value for n in returns if isinstance(n.value, cst.Tuple) for e in n.value.elements]
+    here = [(part, document.span(part)) for part in parts]
+    chosen = [part for part, at in here if any(at.start <= s.start and s.end <= at.end for s in spans)]
+    yield message, {part: _onto(new, part) for part in chosen[:1]}
+
+
+def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:
+    return new.on(node) if node.lpar else instead(new.document, node, new.on(stripped(node)))
+
+
+def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Changes]:
+    """A bias is added already: the gain belongs on what it is added to."""
+    document = new.document
+    names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
+    for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
+        here, holder = node, document.parent(node)
+        while isinstance(holder, cst.Attribute | cst.Call) and not _adds(holder, here):
+            here, holder = holder, document.parent(holder)
+        yield _beside(new, holder, here)
+
+
+def _adds(holder: Any, part: cst.CSTNode) -> bool:
+    """`y.add(bias)`, `torch.add(y, bias)`."""
+    return called(holder) in ("add", "add_") and holder.func is not part
+
+
+def _beside(new: _Unused, holder: Any, bias: cst.BaseExpression) -> Changes:
+    """The gain on what the bias is added to."""
+    match holder:
+        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+            other = left if bias is right else right
+            return {other: _onto(new, other)}
+        case cst.AugAssign(operator=cst.AddAssign(), target=target):
+            line = new.document.line(holder)
+            first = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(target)], new.on(target))])
+            return {line: partial(_behind, first)}
+        case cst.Call(args=[one, _]):
+            return {one.value: _onto(new, one.value)}
+        case cst.Call(func=cst.Attribute(value=value)):  # y.add(bias): in the same style
+            return {value: expression("{x}.mul({g})", x=value, g=new.factor)}
+    return {}
+
+
+def _behind(first: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
+    """Both lines, with what stood above the second one above both."""
+    return cst.FlattenSentinel(
+        [first.with_changes(leading_lines=line.leading_lines), line.with_changes(leading_lines=())]
+    )
+
+
+# --- parameters that may be None -------------------------------------------------------------------------------------
+
+
+def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
+    """`if self.weight is not None:` in front of a name that is given back."""
+    made: list[Any] = []
+    for one in (_Unused(new.gain, None, new.document), _Unused(None, new.bias, new.document)):
+        for param in one.both:
+            act = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(cst.Name(name))], one.on(cst.Name(name)))])
+            test = cst.parse_expression(f"self.{param.name} is not None")
+            made.append(cst.If(test, cst.IndentedBlock([act])) if param in optional else act)
+    made[0] = made[0].with_changes(leading_lines=line.leading_lines)
+    return cst.FlattenSentinel([*made, line.with_changes(leading_lines=())])
+
+
+def _under_a_test(document: Document, param: Param) -> bool:
+    """There may be no such attribute at all."""
+    made = document.at(param.span)
+    branch = document.around(made, cst.If | cst.FunctionDef) if made is not None else None
+    return isinstance(branch, cst.If) and not _optional(document, param.name)
+
+
+def _optional(document: Document, name: str) -> bool:
+    """`self.weight = … if affine else None`, or None in another branch; what a base class outside the text makes."""
+    own = re.escape(name)
+    if not re.search(rf"\.{own}\s*(?::[^=\n]+)?=[^=]", document.text):
+        return True
+    given = [n for n in document.everywhere(cst.Assign | cst.AnnAssign, name) if _gives(n, name)]
+    parts = [
+        part for n in given for part in (n.value, getattr(n.value, "body", None), getattr(n.value, "orelse", None))
+    ]
+    registered = re.search(rf"register_parameter\(\s*[\"']{own}[\"'],\s*None\s*\)", document.text)
+    return bool(registered) or any(isinstance(part, cst.Name) and part.value == "None" for part in parts)
+
+
+def _gives(stmt: Any, name: str) -> bool:
+    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [stmt.target]
+    return any(isinstance(t, cst.Attribute) and t.attr.value == name for t in targets)
+
+
+_OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)
+_MADE: Final = {"ones": "zeros", "ones_like": "zeros_like", "ones_": "zeros_"}
+_OTHER: Final = _MADE | {new: old for old, new in _MADE.items()}
+_FILLED: Final = ("full", "full_like", "fill_", "constant_")
+_NUMBERS: Final = {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0", "1.": "0.", "0.": "1."}
+
+
+def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
+    """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
+    document, style = tree.document, Style(tree.text)
+    several = zip(*(_first_values(norm, gain, document, style) for gain in gains), strict=False)
+    together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
+    return tried(Trial(tree, norm, "NRM406"), together, Applicability.UNSAFE)
+
+
+def _first_values(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:
+    old, new = ("ones", "zeros") if gain.offset else ("zeros", "ones")
+    if gain.offset and _handed_to_a_norm(document, gain):
+        return
+    if gain.offset is None and _OFFSETS.search(norm.qualname):
+        yield "Scale by 1 + the weight, which starts at zeros", _with_one(document, norm, gain)
+    changes: Changes = {}
+    for call in (*_made(document, gain), *_filled(document, gain)):
+        changes |= _changed(style, call, old)
+    yield f"Start the weight at {new}", changes
+    yield from ((f"Start the weight at {new}", {node: change}) for node, change in changes.items())
+
+
+def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
+    """A fused path beside it takes the weight as it is, without 1 +."""
+    own = {n.name.value for n in document.everywhere(cst.FunctionDef)}
+    calls = [n for n in document.everywhere(cst.Call, "_norm") if called(n).endswith("_norm") and called(n) not in own]
+    given = [a.value for call in calls for a in call.args]
+    return any(isinstance(v, cst.Attribute) and v.attr.value == gain.param.name for v in given)
+
+
+def _made(document: Document, gain: Gain) -> list[cst.Call]:
+    """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like, in nn.Parameter(…) or not."""
+    node = document.at(gain.param.span)
+    return document.below(node, cst.Call)[:2] if node is not None else []
+
+
+def _filled(document: Document, gain: Gain) -> list[cst.Call]:
+    """Where it is filled later: nn.init.ones_(self.weight), self.weight.data.fill_(1.0)."""
+    attribute = re.compile(rf"\.{re.escape(gain.param.name)}\b")
+    calls = [n for n in document.everywhere(cst.Call, "_(") if called(n).endswith("_")]
+    return [n for n in calls if attribute.search(document.source(n))]
+
+
+def _changed(style: Style, call: cst.Call, old: str) -> Changes:
+    """The call with the other first value."""
+    name = called(call)
+    if name.startswith(old) and name in _OTHER:
+        if isinstance(call.func, cst.Name):
+            function = style.function(_OTHER[name])
+            return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
+        return {call.func: renamed(style, call, _OTHER[name].rstrip("_")).func}
+    filled = [a.value for a in call.args if a.keyword and a.keyword.value in ("fill_value", "val", "value")]
+    filled += [a.value for a in call.args[-1:]]
+    value = filled[0] if filled and name in _FILLED else None
+    if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
+        return {value: value.with_changes(value=_NUMBERS[value.value])}
+    return {}
+
+
+def _with_one(document: Document, norm: Norm, gain: Gain) -> Changes:
+    """`self.weight` as `(1 + self.weight)`, where the norm uses it once."""
+    node = document.at(norm.span)
+    holder = document.around(node, cst.ClassDef) if node is not None else None
+    found = document.below(holder, cst.Attribute) if holder is not None else []
+    used = [n for n in found if n.attr.value == gain.param.name and not _bound(document, n)]
+    if len(used) != 1:
+        return {}
+    whole: cst.BaseExpression = used[0]
+    cast = document.parent(document.parent(whole) or whole)
+    if isinstance(document.parent(whole), cst.Attribute) and isinstance(cast, cst.BaseExpression):
+        whole = cast  # self.weight.float()
+    return {whole: placed(document, whole, expression("1 + {w}", w=tight(whole)))}
+
+
+def _bound(document: Document, node: cst.Attribute) -> bool:
+    return isinstance(next(document.above(node), None), cst.AssignTarget | cst.AnnAssign)

@@ -1,0 +1,45 @@
+"""What a fix does with comments: those in what it replaces stay, those of a statement that goes go with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.mend import mend
+
+MS = "h.pow(2).mean(-1, keepdim=True)"
+KEPT = {
+    "within a root that becomes another operation": (
+        f"r = (1 / torch.sqrt(  # why\n        {MS} + eps))\n    y = h * r",
+        f"r = (torch.rsqrt(  # why\n        {MS} + eps))\n    y = h * r",
+    ),
+    "within the parentheses of what is no longer a power": (
+        f"r = ({MS} + eps  # why\n        ) ** 0.5\n    y = h / r",
+        f"inv_r = ({MS} + eps  # why\n        ).rsqrt()\n    y = h * inv_r",
+    ),
+    "between the parts of what is replaced, which then stands above the statement": (
+        f"r = (1  # why\n        / torch.sqrt({MS} + eps))\n    y = h * r",
+        f"# why\n    r = torch.rsqrt({MS} + eps)\n    y = h * r",
+    ),
+    "at the end of a block that is no longer one": (
+        f"with torch.no_grad():\n        r = torch.rsqrt({MS} + eps)\n        # why\n    y = h * r",
+        f"r = torch.rsqrt({MS} + eps)\n    # why\n    y = h * r",
+    ),
+    "behind a print, which go together": (
+        f"print(x)  # why\n    y = h * torch.rsqrt({MS} + eps)",
+        f"y = h * torch.rsqrt({MS} + eps)",
+    ),
+}
+
+
+def norm(body: str) -> str:
+    return (
+        "import torch\n\n\ndef rms_norm(x, weight, eps=1e-6):\n    h = x.float()\n"
+        f"    {body}\n    return y.type_as(x) * weight\n"
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), KEPT.values(), ids=KEPT)
+def test_comments(before: str, after: str) -> None:
+    made = mend(norm(before), lambda code: code != "NRM602")
+    assert made.made
+    assert made.text == norm(after)

@@ -65,6 +65,8 @@ class Program:
         self._stars: list[str] = STAR.findall(text)
         self._whole = False
         self._bound: dict[Piece, set[str]] = {}
+        self._named: dict[Piece, set[str]] = {}
+        self._touched: dict[Piece, set[str]] = {}
         self._wanted: dict[str, list[Piece]] = {}
 
     def run(self) -> dict[str, Any]:
@@ -219,6 +221,11 @@ class Program:
 
     def _touches(self, piece: Piece) -> set[str]:
         """The names that a statement binds, or whose value it may change."""
+        if piece not in self._touched:
+            self._touched[piece] = self._touching(piece)
+        return self._touched[piece]
+
+    def _touching(self, piece: Piece) -> set[str]:
         nodes = list(walk(self.module.block(piece), own=True))
         called = {
             _root(node.func.base) for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Attribute)
@@ -249,9 +256,11 @@ class Program:
 
     def named(self, piece: Piece) -> set[str]:
         """The names in a statement, without those in its strings."""
-        below = list(walk(self.module.block(piece)))
-        below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
-        return {node.id for node in below if isinstance(node, s.Name)} | self.binds(piece)
+        if piece not in self._named:
+            below = list(walk(self.module.block(piece)))
+            below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
+            self._named[piece] = {node.id for node in below if isinstance(node, s.Name)} | self.binds(piece)
+        return self._named[piece]
 
     def imported(self, path: str) -> Any:
         """What an import binds. Inside a `try` that handles it, what isn't installed raises ImportError."""

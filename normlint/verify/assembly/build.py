@@ -50,7 +50,7 @@ class Built:
         if self.job.more and not self.agrees:
             return "the norm alone: on some paths more is done with it"
         if self.job.folded and not self.agrees:
-            return "the groups that its features fall into"
+            return "the axes that it reduces, or the groups"
         if values:
             unread = not self.meaning.axes_read  # with fewer axes it may agree by chance
             return AXIS if unread and (self.agrees or self.elsewhere()) else ""
@@ -180,8 +180,9 @@ def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[S
 
 def _numbers(program: str) -> list[int]:
     """The numbers in a text that may be sizes, or the roots of them; the largest first."""
-    found = {float(number) for number in _NUMBER.findall(program)}
-    whole = {int(n) for n in found if n.is_integer()} | {int(n * n) for n in found if n > 1 and (n * n).is_integer()}
+    found = set(_NUMBER.findall(program))
+    roots = {float(number) ** 2 for number in found if "." in number}
+    whole = {int(number) for number in found if "." not in number} | {int(n) for n in roots if n.is_integer()}
     return sorted((n for n in whole if 2 < n <= LARGEST), reverse=True)[:MOST_NUMBERS]
 
 

@@ -203,8 +203,8 @@ class Search:
             agrees += [rank] if agreed else []
         # a rank in which only chance makes the norm agree is 2 or 1
         matrix = job.meaning.kind == "l2" and 2 in agrees
-        grouped = call.layout.groups > 1 and 2 in agrees
-        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or grouped)
+        folded = job.folded and 2 in agrees
+        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
         wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
         return tuple(agrees if certain else runs[:1] if wanted else runs)
 

@@ -62,8 +62,6 @@ def _job(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     held = given(around, found, steps, norm.main)
     if held is None:
         raise CannotCutError("the expression that is normalised")
-    if meant.of_sum and norm.kind != "l2" and not holds(found.product.span, norm.span):
-        raise CannotCutError("lines that go as far as the count of its features")
     lines = _Lines(around, found, held, meant)
     lines.take(steps)
     program = lines.written()
@@ -73,7 +71,10 @@ def _job(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
     halves = meant.halves and (lines.mention(_WIDER) or not norm.main.statistic.square.wide)
     layout = {} if lines.mention(_MOVES) else _layout(norm.main)
     renamed = replace(meant, gain=lines.gain, shift=lines.shift, halves=halves, **layout)
-    return around.job(Job(norm.qualname, renamed, program, FUNCTION, input=lines.input, cut=True), names)
+    # the count of a length's features may come after them
+    uncounted = meant.of_sum and norm.kind != "l2" and not holds(found.product.span, norm.span)
+    job = Job(norm.qualname, renamed, program, FUNCTION, input=lines.input, cut=True, more=uncounted)
+    return around.job(job, names)
 
 
 def _layout(c: Computation) -> dict[str, Any]:

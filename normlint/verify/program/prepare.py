@@ -64,7 +64,9 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def _is_folded(norm: Norm, text: str) -> bool:
-    """Whether what is reduced was reshaped by numbers that the text has, or the constructor."""
+    """Whether the axes that are reduced aren't known, or were reshaped by numbers of the text or the constructor."""
+    if norm.main.statistic.axes is None:
+        return True
     views = (move[1] for move in norm.main.statistic.layout if move[0] == "view")
     return any(isinstance(span, Span) and _FOLDED.search(text, *span) for span in views)
 

@@ -34,9 +34,28 @@ CUSTOMS: Final = {  # what a snippet's names stand for when nothing binds them
 }
 
 
+class _Page(Program):
+    """A text, and the ways in its tree that were looked up."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._chains: dict[Span, Chain] = {}
+
+    def chain(self, span: Span) -> Chain:
+        if span not in self._chains:
+            held = (piece for piece in self.module.pieces if holds(piece.span, span))
+            below: Iterator[s.Node] = (stmt for piece in held for stmt in self.module.block(piece))
+            found: list[s.Node] = []
+            while (inner := next((node for node in below if holds(node.span, span)), None)) is not None:
+                found.append(inner)
+                below = children(inner)
+            self._chains[span] = tuple(found)
+        return self._chains[span]
+
+
 @lru_cache(maxsize=4)
-def _program(text: str) -> Program:
-    return Program(text)
+def _program(text: str) -> _Page:
+    return _Page(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +72,7 @@ class Surroundings:
 
     def chain(self, span: Span) -> Chain:
         """The nodes that hold a stretch of the text, the outermost first, the last one the innermost."""
-        held = (piece for piece in self._module.pieces if holds(piece.span, span))
-        below: Iterator[s.Node] = (stmt for piece in held for stmt in self._module.block(piece))
-        found: list[s.Node] = []
-        while (inner := next((node for node in below if holds(node.span, span)), None)) is not None:
-            found.append(inner)
-            below = children(inner)
-        return tuple(found)
+        return _program(self.text).chain(span)
 
     def before(self, chain: Chain) -> s.Block:
         """The statements at the top before the one that the chain begins with."""

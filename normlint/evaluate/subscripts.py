@@ -141,7 +141,7 @@ def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
 def _single(index: Sequence[object]) -> float | None:
     """The axis of which `[..., 0]` and `[:, 0, :]` take the only item, if its length is 1."""
     first = [at for at, i in enumerate(index) if isinstance(i, Product) and i.number in (0, -1)]
-    others = [i for i in index if isinstance(i, Constant) or not _is_full(i)]
+    others = [i for i in index if isinstance(i, Constant) or not is_full(i)]
     if others == [index[at] for at in first[:1]]:
         return float(first[0])
     behind = isinstance(index[0], Constant) and index[0].value is ... and len(others) == 2

@@ -153,10 +153,10 @@ def _is_input(result: Value | None) -> bool:
     """What comes out is what came in, perhaps times and plus parameters, and was read to the end."""
     mono = result.mono if isinstance(result, Product) else Mono()
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
-    if isinstance(atom, Apply) and atom.name == "+":
-        mono = max((a for a in atom.args if isinstance(a, Mono)), key=lambda a: a.has_data, default=mono)
-    kinds = [type(f.atom) for f in mono.factors]
-    return kinds.count(Input) == 1 and all(kind in (Input, Param, Offset) for kind in kinds)
+    terms = atom.args if isinstance(atom, Apply) and atom.name == "+" else (mono,)
+    kinds = [[type(f.atom) for f in term.factors] for term in terms if isinstance(term, Mono)]
+    known = len(kinds) == len(terms) and all(kind in (Input, Param, Offset) for term in kinds for kind in term)
+    return known and sum(term.count(Input) for term in kinds) == 1
 
 
 def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:

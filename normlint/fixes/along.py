@@ -24,7 +24,7 @@ def with_remarks(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
             return ()
         kept = (*(lines_above(tree, stmt, *remarks) for stmt, remarks in lost.items()), *edits)
         return () if _lost(tree, kept) else kept
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return ()
 
 

@@ -226,7 +226,9 @@ class _Exchange(cst.CSTTransformer):
         new = self._changes.get(original_node, updated_node)
         if new is None:
             gone = isinstance(original_node, cst.BaseCompoundStatement | cst.SimpleStatementLine)
-            return _Gone([], updated_node.leading_lines) if gone else cst.RemoveFromParent()
+            spaced = isinstance(original_node, cst.FunctionDef)  # with the blank lines that keep it from the one above
+            above = [n for n in updated_node.leading_lines if n.comment or not spaced] if gone else []
+            return _Gone([], above) if gone else cst.RemoveFromParent()
         if isinstance(new, cst.IndentedBlock) and all(isinstance(s, _Gone) for s in new.body):
             raise ValueError("nothing is left of the block")
         if isinstance(new, cst.IndentedBlock | cst.Module) and any(isinstance(s, _Gone) for s in new.body):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any, Final
+
+import libcst as cst
 
 from normlint.evaluate.monomial import TRAILING, Input, Mono, Param
-from normlint.fixes.tree import Function, Tree, spelled
-from normlint.fixes.work import walk
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.spelling import called
+from normlint.fixes.tree import Tree, spelled
 from normlint.norm.norm import Computation, Norm
 from normlint.rules.registry import RULES
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.finding import Applicability, Fix
 from normlint.text.frozen import dataclass
 
-_FUNCTIONAL = {"rms": "rms_norm", "layer": "layer_norm"}
+_FUNCTIONAL: Final = {"rms": "rms_norm", "layer": "layer_norm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +50,55 @@ class _Parts:
 
 def fused(norm: Norm, tree: Tree) -> Fix | None:
     """The whole body of the function as one call: nothing else may happen in it."""
-    function = tree.around(norm.owner.span, ast.FunctionDef)
-    functional = spelled(tree, "torch.nn.functional")
+    document, functional = tree.document, spelled(tree, "torch.nn.functional")
+    name = document.at(norm.owner.span, cst.Name)
+    function = document.around(name, cst.FunctionDef) if name is not None else None
     if function is None or functional is None or norm.kind not in _FUNCTIONAL or _faulty(norm):
         return None
     body = _body(function)
-    parts = _parts(norm, function, tree) if body else None
-    if parts is None or not all(_plain(block, tree, parts) for block in (body, *_helpers(norm, function, tree))):
+    parts = _parts(norm, function, document) if body else None
+    homes = _homes(norm, document)
+    others = [_body(home) for home in homes if home is not function]
+    if parts is None or not homes or not all(_plain(block, document, parts) for block in (body, *others)):
         return None
+    cls = document.around(function, cst.ClassDef)
+    elsewhere = document.around(homes[0], cst.ClassDef) not in (None, cls)
+    if elsewhere or (not parts.trailing and _of_heads(norm, document)):
+        return None  # a method of another class computes it, which others may call
     call = parts.call(f"{functional}.{_FUNCTIONAL[norm.kind]}", layer=norm.kind == "layer")
-    whole = Span(tree.span(body[0]).start, tree.span(body[-1]).end)
-    if _elsewhere(norm, function, tree) or (not parts.trailing and _of_heads(norm, tree)):
-        return None
-    edits = (Edit(whole, f"return {call}"), *unused_helpers(tree, function, whole))
-    return Fix(f"Let torch do it: `{call}`", edits, Applicability.UNSAFE)
+    made, first = [cst.Return(cst.parse_expression(call))], body[0]
+    suite = isinstance(first, cst.SimpleStatementSuite)
+    line = (
+        first.with_changes(body=made) if suite else body[-1].with_changes(body=made, leading_lines=first.leading_lines)
+    )
+    changes = {body[0]: line, **dict.fromkeys(body[1:]), **_unused(document, function, body)}
+    edits = document.edits(changes)
+    return Fix(f"Let torch do it: `{call}`", edits, Applicability.UNSAFE) if edits else None
 
 
-def _elsewhere(norm: Norm, function: Function, tree: Tree) -> bool:
-    """A method of another class computes it, which others may call."""
-    statistic = tree.around(norm.main.statistic.span, ast.FunctionDef)
-    owner = tree.enclosing_class(statistic) if statistic is not None else None
-    return owner is not None and owner is not tree.enclosing_class(function)
+def _is_line(stmt: cst.CSTNode | None) -> bool:
+    return isinstance(stmt, cst.SimpleStatementLine | cst.SimpleStatementSuite)
 
 
-def _of_heads(norm: Norm, tree: Tree) -> bool:
+def _lines(block: Any) -> Sequence[Any]:
+    """The statements of a block; all of them as one where they stand behind its colon."""
+    return (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
+
+
+def _homes(norm: Norm, document: Document) -> list[cst.FunctionDef]:
+    """The functions that the norm is computed in; that of the statistic first."""
+    spans = [span for c in (norm.main, *norm.computations) for span in (c.statistic.span, *(e.at for e in c.eps))]
+    nodes = (document.at(span) for span in spans)
+    homes = (document.around(node, cst.FunctionDef) for node in nodes if node is not None)
+    return list(dict.fromkeys(home for home in homes if home is not None))
+
+
+def _of_heads(norm: Norm, document: Document) -> bool:
     """The text makes one with a gain of several axes: LayerNorm((heads, head_dim))."""
     name = norm.owner.name.rpartition(".")[2]
-    calls = (n for n in walk(tree.root) if isinstance(n, ast.Call) and _calls(n, name))
-    given = (value for n in calls for value in (*n.args[:1], *(k.value for k in n.keywords)))
-    return any(isinstance(value, ast.Tuple) and len(value.elts) > 1 for value in given)
+    calls = (n for n in document.everywhere(cst.Call, name) if called(n) == name)
+    given = (a.value for n in calls for number, a in enumerate(n.args) if a.keyword or not number)
+    return any(isinstance(value, cst.Tuple) and len(value.elements) > 1 for value in given)
 
 
 def _faulty(norm: Norm) -> bool:
@@ -83,53 +106,48 @@ def _faulty(norm: Norm) -> bool:
     return any(rule.check and rule.default and list(rule.check(norm)) for rule in RULES.values())
 
 
-def _body(function: Function) -> list[ast.stmt]:
+def _body(function: cst.FunctionDef) -> Sequence[Any]:
     """The statements behind the docstring, where the last gives back what they make."""
-    first = function.body[0]
-    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    body = function.body[1:] if docstring else function.body
-    return body if body and isinstance(body[-1], ast.Return) else []
+    body = _lines(function.body)[function.get_docstring() is not None :]
+    last = body[-1] if body else None
+    return body if _is_line(last) and isinstance(last.body[-1], cst.Return) else ()  # type: ignore[union-attr]
 
 
-def _helpers(norm: Norm, function: Function, tree: Tree) -> Iterator[list[ast.stmt]]:
-    """The bodies of other functions that the norm is computed in."""
-    for c in norm.computations:
-        for span in (c.statistic.span, *(e.at for e in c.eps)):
-            home = tree.around(span, ast.FunctionDef)
-            if home is not None and home is not function:
-                yield _body(home)
-
-
-def _plain(body: Sequence[ast.stmt], tree: Tree, parts: _Parts) -> bool:
+def _plain(body: Sequence[Any], document: Document, parts: _Parts) -> bool:
     """Nothing but names given values, casts that hang on the dtype, and a gain that may be None."""
     if not body:
         return False
     *made, last = body
-    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for one in body for n in walk(one)):
+    if any(document.below(one, cst.NamedExpr | cst.Await | cst.Yield) for one in body):
         return False
-    given = last.value if isinstance(last, ast.Return) else None
-    return given is not None and not isinstance(given, ast.Tuple) and all(_harmless(stmt, tree, parts) for stmt in made)
+    *before, returned = last.body
+    given = returned.value is not None and not isinstance(returned.value, cst.Tuple)
+    return given and all(map(_binds, before)) and all(_harmless(stmt, document, parts) for stmt in made)
 
 
-def _harmless(stmt: ast.stmt, tree: Tree, parts: _Parts) -> bool:
-    if isinstance(stmt, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
-        return all(isinstance(name, ast.Name | ast.Tuple) for name in targets)
-    if isinstance(stmt, ast.If):
-        test = tree.source(stmt.test)
+def _binds(stmt: Any) -> bool:
+    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
+    return all(isinstance(name, cst.Name | cst.Tuple) for name in targets)
+
+
+def _harmless(stmt: Any, document: Document, parts: _Parts) -> bool:
+    if _is_line(stmt):
+        return all(map(_binds, stmt.body))
+    inside = all(_harmless(one, document, parts) for one in _lines(stmt.body)) if hasattr(stmt, "body") else False
+    if isinstance(stmt, cst.If):
+        test = document.source(stmt.test)
         plain = "dtype" in test or test in {f"{name} is not None" for name in (parts.weight, parts.bias)}
-        return plain and not stmt.orelse and all(_harmless(one, tree, parts) for one in stmt.body)
-    if isinstance(stmt, ast.With):
-        contexts = [tree.source(item.context_expr) for item in stmt.items]
-        off = all("autocast(" in one and "enabled=False" in one for one in contexts)
-        return off and all(_harmless(one, tree, parts) for one in stmt.body)
-    return isinstance(stmt, ast.FunctionDef) and not stmt.decorator_list
+        return plain and stmt.orelse is None and inside
+    if isinstance(stmt, cst.With):
+        contexts = [document.source(item.item) for item in stmt.items]
+        return all("autocast(" in one and "enabled=False" in one for one in contexts) and inside
+    return isinstance(stmt, cst.FunctionDef) and not stmt.decorators
 
 
 # --- what the function is given --------------------------------------------------------------------------------------
 
 
-def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
+def _parts(norm: Norm, function: cst.FunctionDef, document: Document) -> _Parts | None:
     """Input, gain, bias and eps where all paths agree on them and the function can name them."""
     c = max(norm.computations, key=lambda one: len(one.gains) + (one.shift is not None))
     if not all(_same(one, c) for one in norm.computations):
@@ -142,18 +160,24 @@ def _parts(norm: Norm, function: Function, tree: Tree) -> _Parts | None:
         return None
     if (c.sees_half and c.output.wide) or (not trailing and any(len(g.shape or (None,)) > 1 for g in gains)):
         return None  # torch's function gives back the dtype that came in, and takes a gain of the features alone
-    own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    own = _named(function)
     bias = _sole(c.shift, Param) if c.shift is not None else None
     if c.shift is not None and (not isinstance(bias, Param) or norm.kind == "rms"):
         return None
     x = _sole(c.input, Input)
-    weight = _called(gains[0], own, tree) if gains else None
-    gain = _widened(weight, function, tree) if weight and offset else weight
-    shift = _called(bias, own, tree) if isinstance(bias, Param) else None
-    eps = _eps(norm, function, own, tree)
+    weight = _called(gains[0], own, document) if gains else None
+    gain = _widened(weight, function, document) if weight and offset else weight
+    shift = _called(bias, own, document) if isinstance(bias, Param) else None
+    eps = _eps(norm, function, own, document)
     if not isinstance(x, Input) or x.name not in own or not eps or "" in (weight, shift):
         return None
     return None if offset and optional else _Parts(x.name, weight, gain, offset, trailing, shift, eps)
+
+
+def _named(function: cst.FunctionDef) -> list[str]:
+    """The names of the parameters, in order."""
+    params = function.params
+    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
 def _same(one: Computation, main: Computation) -> bool:
@@ -172,129 +196,72 @@ def _sole(mono: Mono, kind: type[Input] | type[Param]) -> Input | Param | None:
     return atom if isinstance(atom, kind) else None
 
 
-def _called(param: Param, own: set[str], tree: Tree) -> str:
+def _called(param: Param, own: list[str], document: Document) -> str:
     """A parameter of the function, or an attribute that the text names itself, not one of a module inside."""
     if param.name in own:
         return param.name
-    text = f"self.{param.name}"
-    named = any(isinstance(n, ast.Attribute) and tree.source(n) == text for n in walk(tree.root))
-    return text if named and "self" in own and param.role in ("parameter", "buffer") else ""
+    named = re.search(rf"(?<![\w.])self\.{re.escape(param.name)}\b", document.text)
+    return f"self.{param.name}" if named and "self" in own and param.role in ("parameter", "buffer") else ""
 
 
-def _widened(weight: str, function: Function, tree: Tree) -> str:
+def _widened(weight: str, function: cst.FunctionDef, document: Document) -> str:
     """With its cast to fp32, where it has one: in halves 1 + w loses what makes w differ from 0."""
-    calls = (n for n in walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
-    casts = (tree.source(n) for n in calls if n.func.attr in ("float", "to") and tree.source(n.func.value) == weight)  # type: ignore[attr-defined]
-    return next((cast for cast in casts if "float" in cast), weight)
+    casts = [document.source(n) for n in document.below(function, cst.Call) if called(n) in ("float", "to")]
+    return next((cast for cast in casts if cast.startswith(f"{weight}.") and "float" in cast), weight)
 
 
-def _eps(norm: Norm, function: Function, own: set[str], tree: Tree) -> str:
-    """Eps as the function itself can write it."""
+def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Document) -> str:
+    """Eps as the function itself can write it; that of a helper as its one caller does."""
     eps = norm.main.eps[0]
-    node = tree.at(eps.at)
-    if node is None or eps.name in {p.name for p in norm.owner.params}:
+    node = document.at(eps.at)
+    home = document.around(node, cst.FunctionDef) if node is not None else None
+    if node is None or home is None or eps.name in {p.name for p in norm.owner.params}:
         return ""
-    home = tree.function(node)
-    return _in_words(tree, node, own) if home is function else _handed_on(tree, function, node, home, own)
-
-
-def _in_words(tree: Tree, node: ast.expr, own: set[str]) -> str:
-    text = tree.source(node)
-    if isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)):
-        return text
-    if isinstance(node, ast.Attribute) and text == f"self.{node.attr}":
-        return text if "self" in own else ""
-    if isinstance(node, ast.Name):
-        return text if node.id in own or _is_global(tree, node.id) else ""
-    return ""
-
-
-def _is_global(tree: Tree, name: str) -> bool:
-    set_at = (t for stmt in tree.root.body if isinstance(stmt, ast.Assign) for t in stmt.targets)
-    return any(isinstance(target, ast.Name) and target.id == name for target in set_at)
-
-
-def _handed_on(tree: Tree, function: Function, node: ast.expr, home: Function | None, own: set[str]) -> str:
-    """A helper's eps: what its one caller passes for it, or what means the same everywhere."""
-    if home is None:
+    names = _named(home)
+    if home is function or not isinstance(node, cst.Name) or node.value not in names:
+        return _in_words(document, node, own)
+    calls = [n for n in document.everywhere(cst.Call, home.name.value) if called(n) == home.name.value]
+    if len(calls) != 1 or document.around(calls[0], cst.FunctionDef) is not function:
         return ""
-    arguments = [*home.args.posonlyargs, *home.args.args]
-    position = next((n for n, a in enumerate(arguments) if isinstance(node, ast.Name) and a.arg == node.id), None)
-    if position is None:
-        return _in_words(tree, node, own)
-    calls = [n for n in walk(tree.root) if isinstance(n, ast.Call) and _calls(n, home.name)]
-    if len(calls) != 1 or tree.function(calls[0]) is not function:
-        return ""
-    bound = arguments[0].arg in ("self", "cls")
-    given = calls[0].args[position - bound : position - bound + 1] or [
-        k.value for k in calls[0].keywords if k.arg == arguments[position].arg
-    ]
-    return _in_words(tree, given[0], own) if given else ""
+    position = names.index(node.value) - (names[0] in ("self", "cls"))
+    by_place = [a.value for a in calls[0].args if not a.keyword][position : position + 1]
+    given = [*by_place, *(a.value for a in calls[0].args if a.keyword and a.keyword.value == node.value)]
+    return _in_words(document, given[0], own) if given else ""
 
 
-def _calls(call: ast.Call, name: str) -> bool:
-    func = call.func
-    return name == (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", ""))
+def _in_words(document: Document, node: cst.BaseExpression, own: list[str]) -> str:
+    text = document.source(node)
+    literal = isinstance(node, cst.BaseNumber) or isinstance(getattr(node, "expression", None), cst.BaseNumber)
+    attribute = re.fullmatch(r"self\.\w+", text) and "self" in own
+    known = text in own or (text.isidentifier() and re.search(rf"^{text}\s*=", document.text, re.MULTILINE))
+    return text if literal or attribute or known else ""
 
 
-def unused_helpers(tree: Tree, function: Function, removed: Span) -> tuple[Edit, ...]:
-    """The edits that take out what only the removed lines of the function called."""
-    edits = []
-    home = tree.enclosing_class(function)
-    for name in sorted(_private_names(tree, removed)):
-        found = [n for n in walk(home or tree.root) if isinstance(n, ast.FunctionDef) and n.name == name]
-        mentions = [m.start() for m in re.finditer(rf"\b{re.escape(name)}\b", tree.text)]
-        if home is not None:
-            mentions = [at for at in mentions if not _of_another(tree, at, home)]
-        inside = [at for at in mentions if removed.start <= at < removed.end]
-        if len(found) == 1 and len(mentions) == len(inside) + 1 and _beside(tree, found[0], function):
-            edits.append(_without(tree, found[0]))
-    return tuple(edits)
+# --- helpers that nobody calls any more ------------------------------------------------------------------------------
 
 
-def _of_another(tree: Tree, at: int, home: ast.ClassDef) -> bool:
-    """What stands there belongs to a class that has nothing to do with this one."""
-    owner = tree.around(Span(at, at), ast.ClassDef)
-    names = {n.id for n in walk(owner) if isinstance(n, ast.Name)} if owner is not None else {home.name}
-    return owner is not home and home.name not in names
+def _unused(document: Document, function: cst.FunctionDef, removed: Sequence[Any]) -> Changes:
+    """What only the removed lines of the function called goes, too."""
+    home = document.around(function, cst.ClassDef)
+    start, end = document.span(removed[0]).start, document.span(removed[-1]).end
+    gone: Changes = {}
+    for name in dict.fromkeys(re.findall(r"\b_[a-z]\w*(?<!__)\b", document.text[start:end])):
+        mentions = [n for n in document.everywhere(cst.Name, name) if n.value == name]
+        own = [n for n in mentions if home is None or not _of_another(document, n, home)]
+        inside = [n for n in own if start <= document.span(n).start < end]
+        helpers = [document.parent(n) for n in own if n not in inside]
+        if len(helpers) == 1 and isinstance(helpers[0], cst.FunctionDef) and _beside(document, helpers[0], function):
+            gone[helpers[0]] = None
+    return gone
 
 
-def _private_names(tree: Tree, removed: Span) -> set[str]:
-    return {n for n in re.findall(r"\b_[a-z]\w*", tree.text[removed.start : removed.end]) if not n.endswith("__")}
+def _of_another(document: Document, name: cst.Name, home: cst.ClassDef) -> bool:
+    """It belongs to a class that has nothing to do with this one."""
+    owner = document.around(name, cst.ClassDef)
+    return owner is not None and owner is not home and home.name.value not in document.source(owner)
 
 
-def _beside(tree: Tree, helper: Function, function: Function) -> bool:
+def _beside(document: Document, helper: cst.FunctionDef, function: cst.FunctionDef) -> bool:
     """In the same class, or in the module, and not the only thing there."""
-    home = tree.parent(helper)
-    same = home is tree.parent(function) or home is tree.root
-    return same and len(tree.body_of(helper)) > 1
-
-
-def _without(tree: Tree, helper: Function) -> Edit:
-    """The function with its decorators and the blank lines that keep it from the next."""
-    first = min([helper.lineno, *(d.lineno for d in helper.decorator_list)])
-    start = _line(tree, first)
-    end = tree.text.find("\n", tree.span(helper).end) + 1 or len(tree.text)
-    if tree.body_of(helper)[-1] is helper:
-        while start > 0 and (before := _line_before(tree.text, start)) is not None:
-            start = before
-    else:
-        end += sum(map(len, _blank(tree.text[end:])))
-    return Edit(Span(start, end), "")
-
-
-def _line(tree: Tree, number: int) -> int:
-    return sum(len(line) for line in tree.text.splitlines(keepends=True)[: number - 1])
-
-
-def _line_before(text: str, start: int) -> int | None:
-    """Where the line in front of `start` begins, if it is blank."""
-    before = text.rfind("\n", 0, start - 1) + 1
-    return before if not text[before:start].strip() else None
-
-
-def _blank(text: str) -> Iterator[str]:
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            return
-        yield line
+    block = document.parent(helper)
+    return (block is document.parent(function) or isinstance(block, cst.Module)) and len(block.body) > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import walk
@@ -54,7 +54,10 @@ def _also_named(tree: Tree, span: Span) -> str:
 
 
 def given_back(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> str:
-    """A name whose value is edited, and that is returned beside the norm or kept in an attribute; nothing for most."""
+    """A name whose value is edited and that is more than the norm's; nothing for most.
+
+    It is returned beside the norm, kept in an attribute, or read behind the norm's last line.
+    """
     for stmt in dict.fromkeys(stmt for edit in edits if (stmt := tree.around(edit.span, ast.Assign)) is not None):
         target, function = stmt.targets[0], tree.function(stmt)
         if isinstance(target, ast.Name) and function is not None:
@@ -62,7 +65,33 @@ def given_back(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> 
             reads = (n for n in nodes if isinstance(n.ctx, ast.Load) and tree.span(n).start >= tree.span(stmt).end)
             if any(_is_kept(tree, n, norms) for n in reads):
                 return target.id
-    return ""
+    return _read_behind(tree, edits, norms)
+
+
+def _read_behind(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> str:
+    """A name that gets an edited value, or one computed from it, and is read after the norm is made."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    function = next((f for edit in edits for kind in kinds if (f := tree.around(edit.span, kind)) is not None), None)
+    if function is None:
+        return ""
+    end = max(*(edit.span.end for edit in edits), *(norm.end for norm in norms))
+    changed: set[str] = set()
+    for stmt in sorted(filter(_is_plain, walk(function)), key=lambda stmt: tree.span(stmt).start):
+        span, target = tree.span(stmt), stmt.targets[0]
+        if span.start >= end or not isinstance(target, ast.Name):
+            continue
+        edited = any(span.start <= edit.span.start < span.end for edit in edits)
+        computed = any(isinstance(n, ast.Name) and n.id in changed for n in ast.walk(stmt.value))
+        if (edited or computed) and span.end < end:
+            changed.add(target.id)
+        else:
+            changed.discard(target.id)
+    behind = (n for n in walk(function) if isinstance(n, ast.Name) and n.id in changed and tree.span(n).start >= end)
+    return next((n.id for n in behind if isinstance(n.ctx, ast.Load)), "")
+
+
+def _is_plain(node: ast.AST) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign)
 
 
 def _is_kept(tree: Tree, node: ast.Name, norms: Collection[Span]) -> bool:

@@ -146,9 +146,12 @@ def _squares(c: Computation, document: Document, style: Style) -> Iterator[Chang
     inner, start = document.at(c.statistic.inner_span), document.at(c.statistic.span)
     if inner is None or start is None:
         return
+    orders = list(_order_two(start))
+    if orders:
+        yield from (("Take the L2 norm", change) for change in orders)
+        return
     squares = [*_in_place_of_abs(document, style, inner), *_at_definition(document, style, inner)]
     squares.append({inner: placed(document, inner, style.squared(inner))})
-    yield from (("Take the L2 norm", change) for change in _order_two(start))
     if c.power == -1:  # x / mean(|x|)
         roots: list[Changes] = [{p.value: lambda u: style.around(u, "sqrt")} for p in products(document, start)]
         yield from (("Divide by the root of the mean square", {**s, **r}) for s in squares for r in roots)

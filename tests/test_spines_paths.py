@@ -202,3 +202,26 @@ else:
     norm = only(module(init, forward, parameters="dim, affine=True, eps=1e-6"))
     assert norm.spine == RMS + " → shift(bias)"
     assert [(len(c.gains), c.shift is not None) for c in norm.computations] == [(1, True), (0, False)]
+
+
+def test_what_stands_behind_optional_kernels_is_followed() -> None:
+    text = """import torch
+
+try:
+    from kernels import rms_norm as fast
+except ImportError:
+    fast = None
+try:
+    from apex.normalization import fused_rms_norm as fused
+except ImportError:
+    fused = None
+
+
+def rms_norm(x, weight, eps=1e-6):
+    if fast is not None:
+        return fast(x, weight, eps)
+    if fused is not None:
+        return fused(x, weight, eps)
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight
+"""
+    assert [n.kind for n in norms(text)] == ["rms"]

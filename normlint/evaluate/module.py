@@ -97,6 +97,11 @@ class Module:
         return {name: path for piece in self.pieces for name, path in self.bound(piece)}
 
     @cached_property
+    def optional(self) -> frozenset[str]:
+        """Dotted paths that are imported under `if` and `try`: the name may stand for None instead."""
+        return frozenset(path for piece in self.pieces if piece.kind == "compound" for _, path in self.bound(piece))
+
+    @cached_property
     def index(self) -> dict[str, list[Piece]]:
         """Name → the pieces that define it, in order."""
         found: dict[str, list[Piece]] = {}

@@ -167,6 +167,8 @@ def _is_none(m: Machine, value: Value) -> bool:
             return nullable and m.ctx.decide(f"{describe(value)} is None")
         case Opaque(text=text):
             return m.ctx.decide(f"{text} is None")
+        case Path(dotted=dotted):
+            return dotted in m.module.optional and m.ctx.decide(f"{dotted} is None")
     return False
 
 

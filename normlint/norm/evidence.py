@@ -114,9 +114,17 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
     folded = c.statistic.layout != ()  # an image's axes in a view, say
     if folded and not (c.layout_matches or named or gain) and c.kind == "layer":
         return True
+    if c.standardises and not named and _is_written(c):
+        return True
     if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
         return False
     return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
+
+
+def _is_written(c: Computation) -> bool:
+    """Numbers that stand in the text, as the rewards of an example."""
+    atoms = [f.atom for f in c.input.factors]
+    return bool(atoms) and all(isinstance(a, Param) and a.init == "data" for a in atoms)
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

@@ -62,4 +62,10 @@ class LayerNorm(nn.Module):
         shape = [1, -1] + [1] * (x.dim() - 2)
         return y * self.gamma.view(*shape) + self.beta.view(*shape)
 """,
+    "rewards of an example, beside the log-probabilities that they weigh": """
+rewards = torch.tensor([1.0, 1.0, 0.0, 0.0])
+logprobs = torch.tensor([-7.9, -20.2, -16.6, -23.4])
+advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
+loss = -(advantages.detach() * logprobs).mean()
+""",
 }

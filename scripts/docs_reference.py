@@ -26,6 +26,12 @@ ABOUT = {  # key: (type, example, what it does); a test holds that no key is mis
         "true",
         "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without being told.",
     ),
+    "verify": (
+        "true or false",
+        "true",
+        "[Verify](verifying.md) norms in every run but `--report`, where PyTorch is installed; "
+        "`--no-verify` leaves it out.",
+    ),
     "extend-safe-fixes": (LIST, '["NRM302"]', "Rules whose unsafe fixes are safe here."),
     "extend-unsafe-fixes": (LIST, '["NRM203"]', "Rules whose safe fixes are unsafe here."),
     "per-file-ignores": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from normlint.engine import cache as caches
 from normlint.engine import cached, sift
-from normlint.engine.cache import MANIFEST, Cache, Known, digest_of, directory_for, stamp_of
+from normlint.engine.cache import PREFIX, Cache, Known, digest_of, directory_for, stamp_of
 from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report
 from normlint.engine.settings import Configs, Settings
@@ -63,8 +64,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def manifest() -> Path:
-    return Path(os.environ["NORMLINT_CACHE_DIR"], MANIFEST)
+def kept() -> Path:
+    """The cache's file."""
+    return Path(caches._file_in(os.environ["NORMLINT_CACHE_DIR"]))
 
 
 def test_nothing_is_read_that_is_known(tree: Path, answer: Run, reads: list[str]) -> None:
@@ -143,42 +145,44 @@ def test_a_file_written_just_now_is_not_believed_by_its_time(
 
 
 def rewrite(data: bytes) -> None:
-    manifest().write_bytes(data)
+    kept().write_bytes(data)
+
+
+def each_line(change: Callable[[str, str], str]) -> None:
+    """With a check that fits, as nobody can write it who isn't here, but anybody's bug could."""
+    lines = []
+    for line in kept().read_text().splitlines():
+        key, _, rest = line.partition("\t")
+        payload = change(key, rest.partition("\t")[2])
+        lines.append(f"{key}\t{caches._check(key, payload)}\t{payload}\n")
+    kept().write_text("".join(lines))
 
 
 def lie() -> None:
-    """As somebody would who has a seal of another place: every file is said to be clean."""
-    head, _, body = manifest().read_bytes().partition(b"\n")
-    lines = [b"\t".join((*line.split(b"\t")[:3], b"-", b"", b"")) for line in body.splitlines()]
-    rewrite(head + b"\n" + b"\n".join(lines) + b"\n")
-
-
-def sealed(change: Callable[[bytes], bytes]) -> None:
-    """What nobody can write who isn't here, but anybody's bug could."""
-    _, _, body = manifest().read_bytes().partition(b"\n")
-    new = change(body)
-    rewrite(caches._seal(os.environ["NORMLINT_CACHE_DIR"], new) + b"\n" + new)
+    """Without the check: every file is said to be clean."""
+    rewrite(re.sub(rb"[0-9a-f]{32}$", b"-", kept().read_bytes(), flags=re.MULTILINE))
 
 
 WRONG: dict[str, Callable[[], object]] = {
     "is empty": lambda: rewrite(b""),
-    "is cut short": lambda: rewrite(manifest().read_bytes()[:-20]),
-    "is cut at a line": lambda: rewrite(b"\n".join(manifest().read_bytes().split(b"\n")[:5]) + b"\n"),
+    "is cut short": lambda: rewrite(kept().read_bytes()[:-20]),
+    "is cut at a line": lambda: rewrite(b"\n".join(kept().read_bytes().split(b"\n")[:5]) + b"\n"),
     "is noise": lambda: rewrite(bytes(range(256)) * 100),
-    "has another byte": lambda: rewrite(manifest().read_bytes().replace(b"global-reduction", b"global-reductiom")),
+    "has another byte": lambda: rewrite(kept().read_bytes().replace(b"global-reduction", b"global-reductiom")),
     "lies": lie,
-    "is of another version": lambda: rewrite(manifest().read_bytes().replace(b"cache-1", b"cache-0", 1)),
-    "has no fields": lambda: sealed(lambda body: body.replace(b"\t", b" ")),
-    "has too few fields": lambda: sealed(lambda body: body.replace(b"\t\n", b"\n")),
-    "holds no JSON": lambda: sealed(lambda body: body.replace(b"[[", b"[")),
-    "holds other JSON": lambda: sealed(lambda body: body.replace(b'"NRM101"', b"101")),
-    "is a directory": lambda: (manifest().unlink(), manifest().mkdir()),
-    "is gone": lambda: manifest().unlink(),
+    "has no fields": lambda: rewrite(kept().read_bytes().replace(b"\t", b" ")),
+    "has too few fields": lambda: each_line(lambda key, payload: payload.replace("\t", "")),
+    "holds no JSON": lambda: each_line(lambda key, payload: payload.replace("[[", "[")),
+    "holds other JSON": lambda: each_line(lambda key, payload: payload.replace('"NRM101"', "101")),
+    "is a directory": lambda: (kept().unlink(), kept().mkdir()),
+    "is a link to what never ends": lambda: (kept().unlink(), kept().symlink_to("/dev/zero")),
+    "is a pipe": lambda: (kept().unlink(), os.mkfifo(kept())),
+    "is gone": lambda: kept().unlink(),
 }
 
 
 @pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG)
-def test_the_answer_is_the_same_where_the_manifest(spoil: Callable[[], object], tree: Path, answer: Run) -> None:
+def test_the_answer_is_the_same_where_the_cache(spoil: Callable[[], object], tree: Path, answer: Run) -> None:
     expected = answer("--no-cache")
     assert answer() == expected
     spoil()
@@ -186,13 +190,25 @@ def test_the_answer_is_the_same_where_the_manifest(spoil: Callable[[], object], 
     assert answer() == expected
 
 
-def test_a_manifest_from_elsewhere_is_not_believed(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_cache_that_has_become_too_large_is_begun_anew(
+    tree: Path, answer: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = answer()
+    monkeypatch.setattr(caches, "MOST", kept().stat().st_size)
+    kept().write_bytes(kept().read_bytes() * 2)
+    assert answer() == expected
+    assert kept().stat().st_size <= caches.MOST
+
+
+def test_a_cache_from_elsewhere_is_not_read(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     here, there = (str(tmp_path_factory.mktemp(name)) for name in ("here", "there"))
     known = Cache(here)
-    known.learn("bad.py", stamp_of("bad.py"), digest_of(BAD.encode()))
+    known.learn_file("bad.py", stamp_of("bad.py"), digest_of(BAD.encode()))
+    known.learn(digest_of(BAD.encode()), "", Known())
     known.save()
     assert Cache(here).says("bad.py", "") is not None
-    Path(there, MANIFEST).write_bytes(Path(here, MANIFEST).read_bytes())
+    (file,) = Path(here).glob(f"{PREFIX}*")
+    Path(there, file.name).write_bytes(file.read_bytes())
     assert Cache(there).says("bad.py", "") is None
 
 
@@ -206,18 +222,31 @@ def test_a_changed_program_is_another(
     assert len(set(reads)) == 13
 
 
-def test_a_foreign_file_is_not_replaced(tree: Path, answer: Run) -> None:
-    manifest().parent.mkdir(exist_ok=True)
-    manifest().write_text("mine")
+def test_a_link_is_not_followed_to_be_written(tree: Path, answer: Run) -> None:
+    (tree / "precious").write_text("mine")
+    kept().symlink_to(tree / "precious")
     assert answer().status == 1
-    assert manifest().read_text() == "mine"
+    assert (tree / "precious").read_text() == "mine"
 
 
-def test_a_link_is_not_followed_to_be_replaced(tree: Path, answer: Run) -> None:
-    (tree / "precious").write_text("normlint-cache-1")
-    manifest().symlink_to(tree / "precious")
+def test_a_directory_that_is_a_link_is_no_cache(tree: Path, answer: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NORMLINT_CACHE_DIR")
+    (tree / "elsewhere").mkdir()
+    (tree / ".normlint_cache").symlink_to(tree / "elsewhere")
     assert answer().status == 1
-    assert (tree / "precious").read_text() == "normlint-cache-1"
+    assert list((tree / "elsewhere").iterdir()) == []
+
+
+def test_a_configuration_can_not_name_a_directory_outside_of_its_project(
+    tree: Path, answer: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NORMLINT_CACHE_DIR")
+    (tree / "pyproject.toml").write_text('[tool.normlint]\ncache-dir = "../outside"\n')
+    ran = answer()
+    assert (ran.status, ran.out) == (2, "")
+    assert "cache-dir '../outside' is outside of the project; --cache-dir may name any" in ran.err
+    assert not (tree.parent / "outside").exists()
+    assert answer("--cache-dir", "inside").status == 1
 
 
 def test_a_directory_that_can_not_be_written_is_no_cache(
@@ -232,7 +261,8 @@ def test_a_directory_that_can_not_be_written_is_no_cache(
 def test_a_new_directory_tells_git_and_backups(tree: Path, answer: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NORMLINT_CACHE_DIR")
     answer()
-    assert sorted(os.listdir(".normlint_cache")) == [".gitignore", "CACHEDIR.TAG", "manifest"]
+    file = Path(caches._file_in(".normlint_cache")).name
+    assert sorted(os.listdir(".normlint_cache")) == [".gitignore", "CACHEDIR.TAG", file]
     assert (
         (tree / ".normlint_cache" / "CACHEDIR.TAG")
         .read_text()
@@ -282,15 +312,6 @@ def test_the_directory_is(
     assert directory_for(configs, given) == str(tmp_path / place)
 
 
-def test_files_that_are_gone_are_forgotten(tree: Path, answer: Run) -> None:
-    answer()
-    (tree / "03.py").unlink()
-    (tree / "04.py").write_text("y = 2\n")
-    answer()
-    assert b"03.py" not in manifest().read_bytes()
-    assert b"05.py" in manifest().read_bytes()
-
-
 def test_a_name_with_a_line_end_is_read_each_time(tree: Path, answer: Run, reads: list[str]) -> None:
     (tree / "a\nb\t.py").write_text(SOUND)
     expected = answer()
@@ -309,7 +330,8 @@ def test_runs_at_once_agree(tmp_path: Path) -> None:
         for _ in range(6)
     ]
     assert [one.communicate()[0] for one in running] == [b"All checks passed!\n"] * 6
-    assert sorted(os.listdir(tmp_path / ".normlint_cache")) == [".gitignore", "CACHEDIR.TAG", "manifest"]
+    file = Path(caches._file_in(str(tmp_path / ".normlint_cache"))).name
+    assert sorted(os.listdir(tmp_path / ".normlint_cache")) == [".gitignore", "CACHEDIR.TAG", file]
 
 
 DEMANDS = {

@@ -165,7 +165,7 @@ def test_options_in_the_text_are_there(page: Path) -> None:
 
 
 def test_the_test_that_is_shown_is_the_one_that_the_readmes_test_runs() -> None:
-    (shown,) = [block.text for block in blocks(DOCS / "verifying.md") if "assert_norm" in block.text]
+    shown = next(block.text for block in blocks(DOCS / "testing.md") if "assert_norm" in block.text)
     assert f"```python\n{shown}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -11,12 +11,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
-from normlint.engine.answers import MOST, OLD, Answers
-from normlint.engine.cache import VARIABLE
+from normlint.engine import cache as caches
+from normlint.engine.cache import OLD, VARIABLE, Cache
 from normlint.engine.linter import Demand, check_bytes, check_checked_text
 from normlint.engine.selection import Selection
 from normlint.faces import flake8 as plugin
@@ -117,7 +116,7 @@ def test_a_skipped_file_is_skipped() -> None:
 
 
 def lines_of(cache: Path) -> list[str]:
-    return [line for file in sorted(cache.glob("answers-*")) for line in file.read_text().splitlines() if line]
+    return [line for file in sorted(cache.glob("cache-*")) for line in file.read_text().splitlines() if line]
 
 
 @pytest.fixture
@@ -134,7 +133,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def another_process() -> None:
-    plugin._answers.cache_clear()
+    plugin._cache.cache_clear()
 
 
 def test_a_text_is_analysed_once(cache: Path, looked: list[str]) -> None:
@@ -164,7 +163,7 @@ def test_another_program_has_another_file(monkeypatch: pytest.MonkeyPatch, cache
     another_process()
     plugin_places(SEED)
     assert len(looked) == 2
-    assert len(list(cache.glob("answers-*"))) == 2
+    assert len(list(cache.glob("cache-*"))) == 2
 
 
 def spoil_torn(line: str) -> str:
@@ -177,8 +176,8 @@ def spoil_changed(line: str) -> str:
 
 def foreign(payload: str) -> Callable[[str], str]:
     def spoil(line: str) -> str:
-        key = line.strip().partition(" ")[0]
-        return f"{key} {crc32(f'{key} {payload}'.encode()):08x} {payload}\n"
+        key = line.strip().partition("\t")[0]
+        return f"{key}\t{caches._check(key, payload)}\t{payload}\n"
 
     return spoil
 
@@ -186,13 +185,10 @@ def foreign(payload: str) -> Callable[[str], str]:
 SPOILT = {
     "a line that was torn": spoil_torn,
     "a line that was changed": spoil_changed,
-    "a line that is no answer": foreign('["no place"]'),
-    "an answer that is no list": foreign("{}"),
-    "a place that is no number": foreign('[[Infinity,0,"x"]]'),
-    "a place that is none": foreign('[[1,-5,"x"]]'),
-    "an answer that nests without end": foreign("[" * 5000),
+    "a line that is no report": foreign('["no place"]'),
+    "a report that is no list": foreign("{}"),
+    "a report that nests without end": foreign("[" * 5000),
     "no text at all": lambda line: "\0\xff\n" * 9,
-    "more lines than are kept": lambda line: "x" * (MOST + 1),
 }
 
 
@@ -201,13 +197,12 @@ def test_what_is_not_as_it_was_written_is_no_answer(
     spoil: Callable[[str], str], cache: Path, looked: list[str]
 ) -> None:
     first = plugin_places(SEED)
-    (file,) = cache.glob("answers-*")
-    file.write_text(spoil(file.read_text()), encoding="latin-1")
+    (file,) = cache.glob("cache-*")
+    file.write_text(spoil(file.read_text().strip()), encoding="latin-1")
     for _ in range(2):
         another_process()
         assert plugin_places(SEED) == first
     assert len(looked) == 2
-    assert file.stat().st_size < MOST
 
 
 def test_where_nothing_can_be_written_nothing_is_remembered(
@@ -237,8 +232,8 @@ def test_without_a_place_nothing_is_remembered(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lack(monkeypatch)
-    another_process()
     for _ in range(2):
+        another_process()
         assert plugin_places(SEED) != []
     assert len(looked) == 2
     assert list(tmp_path.iterdir()) == []
@@ -260,7 +255,7 @@ def an_endless_file(file: Path) -> None:
 @pytest.mark.parametrize("put", [a_pipe, a_folder, an_endless_file], ids=["a pipe", "a folder", "an endless file"])
 def test_what_is_no_file_of_ours_is_neither_read_nor_written(put: Callable[[Path], None], cache: Path) -> None:
     plugin_places(SEED)
-    (file,) = cache.glob("answers-*")
+    (file,) = cache.glob("cache-*")
     file.unlink()
     put(file)
     another_process()
@@ -268,9 +263,9 @@ def test_what_is_no_file_of_ours_is_neither_read_nor_written(put: Callable[[Path
 
 
 def test_what_cannot_be_tidied_away_stops_nothing(cache: Path, looked: list[str]) -> None:
-    (cache / "answers-00000000").mkdir()
-    os.utime(cache / "answers-00000000", (1, 1))
-    (cache / "answers-00000001").symlink_to(cache / "nowhere")
+    (cache / "cache-00000000").mkdir()
+    os.utime(cache / "cache-00000000", (1, 1))
+    (cache / "cache-00000001").symlink_to(cache / "nowhere")
     plugin_places(SEED)
     another_process()
     plugin_places(SEED)
@@ -279,7 +274,7 @@ def test_what_cannot_be_tidied_away_stops_nothing(cache: Path, looked: list[str]
 
 def test_a_link_is_not_followed(cache: Path, tmp_path: Path) -> None:
     plugin_places(SEED)
-    (file,) = cache.glob("answers-*")
+    (file,) = cache.glob("cache-*")
     file.unlink()
     (tmp_path / "target").write_text("mine")
     file.symlink_to(tmp_path / "target")
@@ -289,7 +284,7 @@ def test_a_link_is_not_followed(cache: Path, tmp_path: Path) -> None:
 
 
 def test_files_that_nobody_has_used_for_long_go(cache: Path) -> None:
-    old, young, other = (cache / name for name in ("answers-00000000", "answers-00000001", "manifest"))
+    old, young, other = (cache / name for name in ("cache-00000000", "cache-00000001", "other"))
     for file in (old, young, other):
         file.write_text("")
     for file in (old, other):
@@ -302,15 +297,17 @@ def test_files_that_nobody_has_used_for_long_go(cache: Path) -> None:
 
 def test_several_processes_add_their_lines(cache: Path) -> None:
     program = (
-        "import sys; from normlint.engine.answers import Answers; answers = Answers(sys.argv[1])\n"
-        "for n in range(200): answers.answer(f'{sys.argv[2]} {n}', '', lambda: [(1, 0, sys.argv[2] * 99)])"
+        "import sys; from normlint.engine.cache import Cache, Known; cache = Cache(sys.argv[1])\n"
+        "for n in range(200): cache.learn(f'{sys.argv[2]} {n}', '', Known(sys.argv[2] * 99)); cache.save()"
     )
     runs = [subprocess.Popen([sys.executable, "-c", program, str(cache), name]) for name in ("a", "b", "c")]
     assert [run.wait() for run in runs] == [0, 0, 0]
-    answers = Answers(str(cache))
+    kept = Cache(str(cache))
     for name in ("a", "b", "c"):
         for n in range(200):
-            assert answers.answer(f"{name} {n}", "", lambda: None) == [(1, 0, name * 99)]
+            known = kept.found(f"{name} {n}", "")
+            assert known is not None
+            assert known.findings == name * 99
 
 
 def test_nothing_is_remembered_where_that_is_not_wanted(seeds: Path, cache: Path) -> None:
@@ -386,3 +383,39 @@ def test_comments_mean_to_both_the_same(seeds: Path) -> None:
     assert flake8("a.py", cwd=seeds) == ""
     assert command_lines(seeds, "a.py") == []
     assert "NRM101" in flake8("--disable-noqa", "a.py", cwd=seeds)
+
+
+TWICE = """\
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h.type_as(x) * self.weight * self.weight
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_only_interpreting_shows_is_reported_where_it_is_asked_for(jobs: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="norms are interpreted with torch")
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text(TWICE, encoding="utf-8")
+    command = [sys.executable, "-m", "flake8", "--isolated", "--select=NRM", f"--jobs={jobs}"]
+
+    def told(*more: str) -> str:
+        return subprocess.run(
+            [*command, *more], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        ).stdout
+
+    assert told() == ""
+    lines = told("--normlint-verify").splitlines()
+    assert [line.split(": ")[1].split()[0] for line in lines] == ["NRM901", "NRM901"]
+    assert {line.split(":")[0] for line in lines} == {"./a.py", "./b.py"}

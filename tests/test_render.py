@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
@@ -398,3 +399,20 @@ def test_sarif_has_the_verdict_in_its_properties() -> None:
 @pytest.mark.parametrize("output_format", ["full", "concise"])
 def test_nothing_is_said_of_runs_that_were_not_asked_for(output_format: str) -> None:
     assert "erif" not in render(checked(BAD), output_format, View())
+
+
+HOSTILE = "a\x1b[2J\u202eb\x9bc\nd.py"
+TAKES_OVER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_nothing_in_a_name_or_a_line_reaches_a_terminal_in(output_format: str) -> None:
+    report = checked("y = x / x.mean()  # \x1b[31m\u202e\x9b\n", HOSTILE)
+    failed = replace(report, errors=(Failure(HOSTILE, 1, "odd \x1b\u202e"),))
+    shown = render(failed, output_format, View(paths=(HOSTILE,)))
+    assert TAKES_OVER.findall(shown) == []
+    assert norms_text(failed, View()).count("\n") == norms_text(replace(failed, findings=()), View()).count("\n")
+
+
+def test_a_name_with_a_line_end_is_one_line() -> None:
+    assert render(checked("y = x / x.mean()\n", HOSTILE), "concise", View()).splitlines()[0].count("NRM101") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -18,7 +19,10 @@ from torch.nn import functional  # noqa: E402
 
 from normlint.testing import PrecisionWarning, assert_norm, table  # noqa: E402
 from normlint.text.verdict import Probe  # noqa: E402
+from tests.fences import blocks  # noqa: E402
 from tests.judging import LLAMA, MS, norm  # noqa: E402
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -62,6 +66,74 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
 
 
+def added(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    total = x + residual
+    return rms_norm(total, weight, eps), total
+
+
+def forgets_the_sum(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    return rms_norm(x + residual, weight, eps), residual
+
+
+def split(x: Tensor) -> tuple[Tensor, Tensor]:
+    odd = torch.arange(x.shape[-1]) % 2
+    return x * odd, x * (1 - odd)
+
+
+def reads_rows_as_if_contiguous(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
+    return rms_norm(x.as_strided(x.shape, (*x.stride()[:-1], 1)), weight, eps)
+
+
+def overwrites(x: Tensor, weight: Tensor) -> Tensor:
+    y = rms_norm(x * 1, weight)
+    x.data.copy_(y)
+    return y
+
+
+class Masked(nn.Module):
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x: Tensor, *, mask: Tensor) -> Tensor:
+        return rms_norm(x * mask, self.weight)
+
+
+class OfOneShape(ChannelsFirst):
+    def forward(self, x: Tensor) -> Tensor:
+        batch, _, height, width = x.shape
+        assert (batch, height, width) == (2, 6, 4)
+        return super().forward(x)
+
+
+class Fused(torch.autograd.Function):
+    """A norm with a backward of its own, as kernels have it; `term` is what mistakes leave out."""
+
+    term = 1.0
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float) -> Tensor:
+        inverse = torch.rsqrt(x.float().square().mean(-1, keepdim=True) + eps)
+        ctx.save_for_backward(x, weight, inverse)
+        return ((x.float() * inverse) * weight.float()).to(x.dtype)
+
+    @classmethod
+    def backward(cls, ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, weight, inverse = ctx.saved_tensors
+        h = x.float() * inverse
+        dh = dy.float() * weight.float()
+        dx = inverse * (dh - cls.term * h * (dh * h).mean(-1, keepdim=True))
+        return dx.to(x.dtype), (dy.float() * h).reshape(-1, x.shape[-1]).sum(0).to(weight.dtype), None
+
+
+class Constant(Fused):
+    term = 0.0
+
+
+def fused(of: Any, eps: float = 1e-6) -> Any:
+    return lambda x, weight: of.apply(x, weight, eps)
+
+
 def no_eps(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
     h = x.float()
     y = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x)
@@ -96,6 +168,11 @@ RIGHT: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "torch's layer_norm": (lambda: functional.layer_norm, {}),
     "a function without a gain": (lambda: scaled, {}),
     "a lambda of the L2 kind": (lambda: lambda x: functional.normalize(x.float(), dim=-1).type_as(x), {}),
+    "a residual that is added first": (lambda: added, {"inputs": split}),
+    "all its arguments by name": (lambda: Masked(16), {"inputs": lambda x: {"x": x, "mask": torch.ones_like(x)}}),
+    "one shape only, channels first": (lambda: OfOneShape(12), {"axis": 1, "shape": (2, 12, 6, 4)}),
+    "one shape only, over two axes": (lambda: nn.LayerNorm((4, 8)), {"shape": (3, 4, 8)}),
+    "other numbers": (lambda: nn.RMSNorm(64), {"seed": 5}),
     "torch's normalize, over the channels": (
         lambda: functional.normalize,
         {"axis": 1, "kind": "l2", "dtypes": [torch.float32]},
@@ -120,6 +197,16 @@ WRONG: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
         "fp32 input: raises RuntimeError: The size of tensor a",
     ),
     "a function whose eps does nothing": (lambda: no_eps, {"kind": "rms"}, "eps 1e-06 is given, but has no effect"),
+    "a second output that isn't the sum": (
+        lambda: forgets_the_sum,
+        {"inputs": split},
+        "the second output is not the tensor that is normalised",
+    ),
+    "rows read as if they were contiguous": (
+        lambda: reads_rows_as_if_contiguous,
+        {},
+        "input with a stride of 2: output is off",
+    ),
     "batch statistics": (lambda: nn.BatchNorm1d(8), {"axis": 1, "kind": "layer"}, "changing one token changes"),
     "no norm": (nn.Identity, {}, "fp32 input: output is off"),
     "a matrix product": (lambda: nn.Linear(8, 8), {}, "fp32 input: output is off"),
@@ -142,6 +229,91 @@ def test_a_wrong_norm_is_told_with_its_probes(name: str) -> None:
     assert words in first
     assert "probe" in rest
     assert any(line.startswith("x") for line in rest.splitlines())
+
+
+SAME: dict[str, tuple[Callable[[], Any], Callable[[], Any], dict[str, Any]]] = {
+    "torch's against a hand-written one": (lambda: nn.RMSNorm(64, eps=1e-6), lambda: Llama(64), {}),
+    "torch's against itself, eps of each dtype": (lambda: nn.RMSNorm(64), lambda: nn.RMSNorm(64), {}),
+    "torch's layer norm": (lambda: nn.LayerNorm(48), lambda: nn.LayerNorm(48), {}),
+    "a backward of its own": (lambda: fused(Fused), lambda: rms_norm, {}),
+    "channels first": (lambda: ChannelsFirst(12), lambda: ChannelsFirst(12), {"axis": 1}),
+    "a residual that is added first": (lambda: added, lambda: added, {"inputs": split}),
+    "what no definition fits": (lambda: nn.Linear(16, 16), lambda: nn.Linear(16, 16), {}),
+    "both overflow in fp16": (lambda: Half(64), lambda: Half(64), {}),
+}
+OTHER: dict[str, tuple[Callable[[], Any], Callable[[], Any], dict[str, Any], str]] = {
+    "another eps": (lambda: nn.RMSNorm(64, eps=1e-5), lambda: Llama(64), {}, "input ×1e-2: output is off by"),
+    "no upcast": (lambda: Half(64), lambda: Llama(64), {}, "fp16 input ×1e4: output is off by"),
+    "a gradient without the statistic's": (
+        lambda: fused(Constant),
+        lambda: rms_norm,
+        {},
+        "fp32 input: gradient of the input is off by",
+    ),
+    "no gradient for the gain": (
+        lambda: lambda x, weight: rms_norm(x, weight.detach()),
+        lambda: rms_norm,
+        {},
+        "the reference has a gradient of the gain, the norm has none",
+    ),
+    "rows read as if they were contiguous": (
+        lambda: reads_rows_as_if_contiguous,
+        lambda: rms_norm,
+        {},
+        "input with a stride of 2: output is off by",
+    ),
+    "a fp32 output": (
+        lambda: lambda x, weight: rms_norm(x.float(), weight.float()),
+        lambda: rms_norm,
+        {},
+        "bf16 input: output is (3, 5, 16) in float32, the reference's is (3, 5, 16) in bfloat16",
+    ),
+    "an input that is overwritten": (
+        lambda: overwrites,
+        lambda: rms_norm,
+        {},
+        "input afterwards is off by",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_norm_that_computes_what_its_reference_does_passes(name: str) -> None:
+    made, reference, asked = SAME[name]
+    assert_norm(made(), reference=reference(), **asked)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_what_differs_from_the_reference_is_told(name: str) -> None:
+    made, reference, asked, words = OTHER[name]
+    with pytest.raises(AssertionError) as raised:
+        assert_norm(made(), reference=reference(), **asked)
+    assert words in str(raised.value)
+
+
+UNFIT: dict[str, tuple[dict[str, Any], str]] = {
+    "a kind that there is none of": ({"kind": "batch"}, "kind must be one of 'rms', 'layer', 'l2', not 'batch'"),
+    "a kind and a reference": ({"kind": "rms", "reference": nn.RMSNorm(16)}, "kind and reference cannot be combined"),
+    "an axis that the shape doesn't have": ({"shape": (2, 16), "axis": 2}, "axis 2 is not an axis of shape (2, 16)"),
+    "a reference with other parameters": (
+        {"reference": nn.LayerNorm(16)},
+        "different parameters: weight (16,); weight (16,), bias (16,)",
+    ),
+    "a reference that can't be run": ({"reference": lambda x, y, z: x}, "the reference raises TypeError"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_arguments_that_do_not_fit_are_an_error_of_the_call(name: str) -> None:
+    asked, words = UNFIT[name]
+    norm = (lambda x: x) if "can't be run" in name else nn.RMSNorm(16)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        assert_norm(norm, **asked)
+
+
+def test_where_the_norm_raises_the_arguments_that_may_help_are_named() -> None:
+    with pytest.raises(AssertionError, match=r"inputs=lambda x: \(x, mask\), shape=\(2, 8, 16\), axis=1"):
+        assert_norm(Masked(16))
 
 
 def test_lost_precision_is_a_warning() -> None:
@@ -222,6 +394,17 @@ def test_a_table_of_probes_is_aligned() -> None:
         "   small  fp32   0.5    64",
         "x  large  fp16   inf    4      output is all zeros",
     ]
+
+
+EXAMPLES = [block.text for block in blocks(DOCS / "testing.md") if "assert_norm" in block.text]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[re.findall(r"def (test_\w+)", text)[0] for text in EXAMPLES])
+def test_an_example_of_the_page_passes(example: str) -> None:
+    space: dict[str, Any] = {}
+    exec(compile(example, "testing.md", "exec"), space)
+    for name in [name for name in space if name.startswith("test_")]:
+        space[name]()
 
 
 def test_importing_needs_no_torch_and_using_says_what_is_missing(tmp_path: Path) -> None:

@@ -131,6 +131,26 @@ sys.exit(main())
 """
 
 
+CONFIGURED = "[tool.normlint]\nverify = true\n"
+
+
+def test_what_is_configured_is_left_out_without_torch_and_that_is_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(CONFIGURED, encoding="utf-8")
+    ran = run(command=(sys.executable, "-c", NO_TORCH), a=GLOBAL)
+    assert "NRM101" in ran.out
+    assert ran.err == "normlint: verify = true needs PyTorch, which is not installed: norms are only read\n"
+    assert run("--no-verify", command=(sys.executable, "-c", NO_TORCH)).err == ""
+
+
+@needs_torch
+def test_it_can_be_configured(run: Run, tmp_path: Path) -> None:
+    assert run(a=TWICE) == Ran(0, "All checks passed!\n", "")
+    (tmp_path / "pyproject.toml").write_text(CONFIGURED, encoding="utf-8")
+    ran = run()
+    assert (ran.status, "NRM901" in ran.out) == (1, True)
+    assert run("--no-verify") == Ran(0, "All checks passed!\n", "")
+
+
 def test_without_torch_it_is_said_before_anything_is_linted(run: Run) -> None:
     ran = run("--verify", command=(sys.executable, "-c", NO_TORCH), a=GLOBAL)
     message = "normlint: verification needs torch: pip install 'normlint[verify]'\n"

@@ -131,3 +131,15 @@ def test_two_runs_at_once_write_one_file_after_the_other(tmp_path: Path, monkeyp
         write_atomically(str(file), NEW, OLD)
     assert file.read_bytes() == b"theirs\n"
     assert os.listdir(tmp_path) == ["a.py"]
+
+
+def test_what_a_killed_run_has_left_is_deleted_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(OLD)
+    for name in (".normlint-abcd1234", ".normlint-zyxw_987", ".normlint-mine.toml", "normlint-abcd1234"):
+        (tmp_path / name).write_bytes(OLD)
+        os.utime(tmp_path / name, (1, 1))
+    os.utime(tmp_path / ".normlint-zyxw_987")  # of a run that goes on
+    write_atomically(str(tmp_path / "a.py"), NEW, OLD)
+    assert (tmp_path / "a.py").read_bytes() == NEW
+    left = [".normlint-mine.toml", ".normlint-zyxw_987", "a.py", "normlint-abcd1234"]
+    assert sorted(os.listdir(tmp_path)) == left

@@ -1,19 +1,19 @@
-"""What an earlier run found out, in one file of text: a line for each file that was linted.
+"""What earlier runs have found, by the content of a text, for the command and for flake8. Imported at each start.
 
-A line is believed if the file has the size and times that it had then, or else the same content. It says either
-that the file can't hold a norm, which holds whatever is asked, or what was found for one demand. The seal on the
-first line is that of the program, its interpreter and the directory it lies in, so that a manifest which came with
-somebody's repository is as good as none; so is one that was cut short. Imported at each start.
+A cache is one file in a directory, to which each run adds lines: which content a file had at which size and times, and
+what was found in a content for one demand. Another program, interpreter or directory has another file, so that one
+which came with somebody's repository isn't read. A line that was torn or changed is as good as none.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 
 from normlint import __version__
-from normlint.engine.settings import CACHE
+from normlint.engine.settings import CACHE, ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
     from normlint.engine.settings import Configs
 
 VARIABLE: Final = "NORMLINT_CACHE_DIR"
-MANIFEST: Final = "manifest"
-CLEAN: Final = "-"  # in a demand's place: no norm can be in the file, whatever is demanded
-_CLEAN_END: Final = f"\t{CLEAN}\t\t"
-_MAGIC: Final = "normlint-cache-1"
+PREFIX: Final = "cache-"
+CLEAN: Final = "-"  # in a digest's place: the file can't hold a norm, whatever is demanded
+MOST: Final = 64 * 2**20  # bytes, after which the file is begun anew
+OLD: Final = 30 * 24 * 3600  # seconds, after which that of another program is deleted
 _RACY: Final = 2 * 10**9  # within so many ns a file may be written twice, and have the same time
 _TOO_NEW: Final = "!"
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PAGE: Final = "page"  # in a path's place, which are all absolute
-_UNSAFE: Final = ("\t", "\n")
+_SAFE: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
 
 
 class Known:
-    """What is known of a file whose content is that of an earlier run: findings and norms as stored, empty for none."""
+    """What was found in a content: findings and norms as stored, empty for none."""
 
     __slots__ = ("findings", "norms")
 
@@ -47,7 +46,7 @@ NOTHING: Final = Known()
 
 
 class Cache:
-    """The manifest of one directory, read once. Nothing that is wrong with it is more than time lost."""
+    """The cache in one directory, read once. Nothing that is wrong with it is more than time lost."""
 
     __slots__ = ("_directory", "_here", "_lines", "_new")
 
@@ -59,83 +58,96 @@ class Cache:
 
     def says(self, path: str, demand: str) -> Known | None:
         """What is known of the file as it is now; None if it has to be read."""
-        line = self._line(path)
-        if not line:
-            return None
+        stamp, digest = self._file(path)
         try:
-            stamp = stamp_of(path)
+            if not digest or stamp != stamp_of(path):
+                return None
         except (OSError, ValueError):
             return None
-        return _answer(line, demand) if line.startswith(f"{stamp}\t") else None
+        return NOTHING if digest == CLEAN else self.found(digest, demand)
 
     def digest(self, path: str, demand: str) -> str:
-        """Of the content that is known for this demand; empty if none is."""
-        line = self._line(path)
-        return line.split("\t")[1] if line and _answer(line, demand) is not None else ""
+        """The digest of the content that the file had last, if what was found in it is known; else empty."""
+        digest = self._file(path)[1]
+        return digest if digest and digest != CLEAN and self.found(digest, demand) else ""
 
-    def still_holds(self, path: str, demand: str, stamp: str) -> Known | None:
-        """The file was read and has the known content: its times are new."""
-        line = self._line(path)
-        known = _answer(line, demand)
-        self._new[self._key(path)] = _lasting(stamp) + line[line.index("\t") :]
-        return known
+    def found(self, digest: str, demand: str) -> Known | None:
+        """What was found in a content for this demand; None if that isn't known."""
+        line = self._believed(_key_of(digest, demand))
+        if line is None:
+            return None
+        findings, _, norms = line.partition("\t")
+        return Known(findings, norms) if findings or norms else NOTHING
 
-    def learn(self, path: str, stamp: str, digest: str, demand: str = CLEAN, known: Known = NOTHING) -> None:
-        """Keep what was found out; `demand` as it was asked, or CLEAN."""
-        key = self._key(path)
-        if not any(mark in key for mark in _UNSAFE):
-            self._new[key] = "\t".join((_lasting(stamp), digest, demand, known.findings, known.norms))
+    def learn_file(self, path: str, stamp: str, digest: str) -> None:
+        """Keep which content a file has; CLEAN for one that can't hold a norm."""
+        if not any(mark in path for mark in "\t\n"):
+            self._keep(self._key(path), f"{_TOO_NEW if stamp.startswith(_TOO_NEW) else stamp}\t{digest}")
 
-    def page(self, digest: str) -> str | None:
-        """How findings were shown, if these were the last ones to be."""
-        known, _, text = self._lines.get(_PAGE, "").partition("\t")
-        return text.encode("ascii", "replace").decode("unicode_escape", "replace") if known == digest else None
-
-    def keep_page(self, digest: str, text: str) -> None:
-        """Remember how findings are shown; of several such pages, the last."""
-        self._new[_PAGE] = f"{digest}\t{text.encode('unicode_escape').decode('ascii')}"
+    def learn(self, digest: str, demand: str, known: Known) -> None:
+        """Keep what was found in a content."""
+        self._keep(_key_of(digest, demand), f"{known.findings}\t{known.norms}")
 
     def save(self) -> None:
-        """Write what is new, if anything is. Where that can't be done there is no cache."""
+        """Add what is new, if anything is. Where that can't be done there is no cache."""
         if not self._new:
             return
-        lines = {
-            key: line
-            for key, line in self._lines.items()
-            if key not in self._new and (key == _PAGE or os.path.lexists(key))
-        }
-        lines.update(self._new)
-        body = "".join(f"{key}\t{line}\n" for key, line in lines.items()).encode("utf-8", "surrogateescape")
+        lines = "".join(f"\n{key}\t{line}" for key, line in self._new.items())
         try:
-            _write(self._directory, body)
+            _add(self._directory, lines.encode("utf-8", "surrogateescape"))
         except (OSError, ValueError):
             return
-        self._lines, self._new = lines, {}
+        self._lines.update(self._new)
+        self._new = {}
+
+    def _file(self, path: str) -> tuple[str, str]:
+        """The stamp and digest that a file had last; empty where none is known."""
+        stamp, _, digest = (self._believed(self._key(path)) or "").partition("\t")
+        return stamp, digest
 
     def _key(self, path: str) -> str:
         return path if os.path.isabs(path) else self._here + path
 
-    def _line(self, path: str) -> str:
-        return self._lines.get(self._key(path), "")
+    def _keep(self, key: str, payload: str) -> None:
+        self._new[key] = f"{_check(key, payload)}\t{payload}"
+
+    def _believed(self, key: str) -> str | None:
+        check, _, payload = (self._new.get(key) or self._lines.get(key, "")).partition("\t")
+        return payload if check and check == _check(key, payload) else None
 
 
-def _answer(line: str, demand: str) -> Known | None:
-    if line.endswith(_CLEAN_END):
-        return NOTHING
-    fields = line.split("\t")
-    if len(fields) != 5 or fields[2] not in (CLEAN, demand):
-        return None
-    return Known(fields[3], fields[4]) if fields[3] or fields[4] else NOTHING
+def _key_of(digest: str, demand: str) -> str:
+    return digest_of(f"{digest} {demand}".encode("utf-8", "surrogatepass"))
+
+
+def _check(key: str, payload: str) -> str:
+    from zlib import crc32
+
+    return f"{crc32(f'{key} {payload}'.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def directory_for(configs: Configs, given: str | None = None) -> str:
-    """Where the cache is: as the command line, the environment or the configuration says, else beside the latter."""
+    """Where the cache is: as the command line, the environment or the configuration says, else beside the latter.
+
+    ConfigError where a project's own configuration names a directory outside of the project.
+    """
     chosen = given or os.environ.get(VARIABLE)
     if chosen:
         return os.path.abspath(chosen)
     settings = configs.of_directory(os.getcwd())
-    root = os.getcwd() if configs.fixed is not None else settings.root
-    return os.path.abspath(os.path.join(settings.root, settings.cache_dir or os.path.join(root, CACHE)))
+    if not settings.cache_dir:
+        return os.path.abspath(os.path.join(os.getcwd() if configs.fixed is not None else settings.root, CACHE))
+    directory = os.path.abspath(os.path.join(settings.root, settings.cache_dir))
+    if not _lies_in(directory, settings.root):
+        raise ConfigError(
+            f"{settings.source}: cache-dir {settings.cache_dir!r} is outside of the project; --cache-dir may name any"
+        )
+    return directory
+
+
+def _lies_in(directory: str, root: str) -> bool:
+    real = os.path.realpath(root)
+    return os.path.realpath(directory).startswith(os.path.join(real, ""))
 
 
 def stamp_of(path: str) -> str:
@@ -146,10 +158,6 @@ def stamp_of(path: str) -> str:
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
-def _lasting(stamp: str) -> str:
-    return _TOO_NEW if stamp.startswith(_TOO_NEW) else stamp
-
-
 def digest_of(data: bytes) -> str:
     """What tells one content from another."""
     from hashlib import blake2b
@@ -158,43 +166,43 @@ def digest_of(data: bytes) -> str:
 
 
 def _read(directory: str) -> dict[str, str]:
+    """Lines by their keys; none of a file that has become too large, which is deleted."""
     try:
-        with open(os.path.join(directory, MANIFEST), "rb") as file:
-            head, _, body = file.read().partition(b"\n")
-        if head != _seal(directory, body):
-            return {}
-        lines = body.decode("utf-8", "surrogateescape").split("\n")
-        return dict([line.split("\t", 1) for line in lines if line])
+        file = _file_in(directory)
+        with os.fdopen(_opened(file, os.O_RDONLY), "rb") as opened:
+            if os.fstat(opened.fileno()).st_size <= MOST:
+                lines = opened.read().decode("utf-8", "surrogateescape").split("\n")
+                return dict([line.split("\t", 1) for line in lines if "\t" in line])
+        os.unlink(file)
     except (OSError, ValueError):
-        return {}
+        pass
+    return {}
 
 
-def _write(directory: str, body: bytes) -> None:
-    """At once, or not at all; a foreign file of this name is left alone."""
-    make_directory(directory)
-    file = os.path.join(directory, MANIFEST)
-    if os.path.lexists(file) and not _is_ours(file):
-        return
-    temporary = f"{file}.{os.getpid()}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+def _opened(file: str, flags: int) -> int:
+    """A handle of a file that is one: no link, no pipe that nobody writes to. Raises OSError."""
+    handle = os.open(file, flags | _SAFE, 0o666)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(file)
+    return handle
+
+
+def _add(directory: str, lines: bytes) -> None:
+    """In one write at the end, so that the lines of several processes don't mix."""
+    _make(directory)
+    file = _file_in(directory)
+    if not os.path.lexists(file):
+        _tidy(directory)
+    handle = _opened(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(_seal(directory, body) + b"\n" + body)
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        os.write(handle, lines)
+    finally:
+        os.close(handle)
 
 
-def _is_ours(file: str) -> bool:
-    if os.path.islink(file):
-        return False
-    with open(file, "rb") as opened:
-        return opened.read(len(_MAGIC)) == _MAGIC.encode()
-
-
-def make_directory(directory: str) -> None:
-    """Unless it is there; with what tells git, and those who make backups, to pass by. Raises OSError."""
+def _make(directory: str) -> None:
+    """Unless it is there; with what tells git, and those who make backups, to pass by."""
     if os.path.isdir(directory):
         return
     os.makedirs(directory)
@@ -204,17 +212,26 @@ def make_directory(directory: str) -> None:
         file.write("Signature: 8a477f597d28d172789f06886806bc55\n# Made by normlint; it may be deleted at any time.\n")
 
 
-def _seal(directory: str, body: bytes) -> bytes:
+def _tidy(directory: str) -> None:
+    """Without the files of programs that nobody has run for long."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            try:
+                if entry.name.startswith(PREFIX) and entry.stat().st_mtime < time.time() - OLD:
+                    os.unlink(entry.path)
+            except OSError:
+                continue
+
+
+def _file_in(directory: str) -> str:
+    """The file of this program in this very directory. Raises OSError where there is none."""
     from zlib import crc32
 
-    place = os.stat(directory)
-    origin = f"{program()} {place.st_dev} {place.st_ino}"
-    return f"{_MAGIC} {crc32(origin.encode()):08x} {crc32(body):08x} {len(body)}".encode()
-
-
-def program() -> str:
-    """What decides what is found in a text: the version, the interpreter and the program's own files."""
-    return f"{__version__} {sys.version} {_sources()}"
+    place = os.lstat(directory)
+    if not stat.S_ISDIR(place.st_mode):
+        raise NotADirectoryError(directory)
+    origin = f"{__version__} {sys.version} {_sources()} {place.st_dev} {place.st_ino}"
+    return os.path.join(directory, f"{PREFIX}{crc32(origin.encode()):08x}")
 
 
 def _sources() -> str:

@@ -127,6 +127,7 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "extend-select": _codes,
     "dtypes": _dtypes,
     "unsafe-fixes": _flag,
+    "verify": _flag,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,
     "per-file-ignores": _per_file,

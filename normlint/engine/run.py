@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from normlint.engine.forks import Died, can_fork, forked
 from normlint.engine.linter import Demand, check_path
 from normlint.engine.report import Failure, Report
 
 if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
+    from concurrent.futures import ProcessPoolExecutor
 
     from normlint.engine.wish import Fixed, Wish
 
@@ -52,7 +52,7 @@ def each(work: Work[Asked, Answer], tasks: Sequence[Asked], jobs: int | None) ->
     workers = min(workers, max(len(tasks), 1))
     if workers <= 1:
         return (work(task) for task in tasks)
-    return _in_forks(work, tasks, workers) if can_fork() else _in_processes(work, tasks, workers)
+    return _in_processes(work, tasks, workers)
 
 
 def _cores() -> int:
@@ -60,24 +60,24 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_forks(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Failure]:
-    for task, answer in zip(tasks, forked(work, tasks, workers), strict=True):
-        yield _dead(task) if isinstance(answer, Died) else answer
-
-
 def _in_processes(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Failure]:
-    from concurrent.futures import ProcessPoolExecutor
+    """A worker that dies takes the pool with it: its chunk is done file by file, what is left in another pool."""
     from concurrent.futures.process import BrokenProcessPool
 
     size = min(_CHUNK, -(-len(tasks) // workers))
     chunks = [tasks[at : at + size] for at in range(0, len(tasks), size)]
-    with ProcessPoolExecutor(workers, _context()) as pool:
-        futures = [pool.submit(_chunk, work, chunk) for chunk in chunks]
-        for chunk, future in zip(chunks, futures, strict=True):
-            try:
+    done = 0
+    while done < len(chunks):
+        pool = _pool(workers)
+        try:
+            for future in [pool.submit(_chunk, work, chunk) for chunk in chunks[done:]]:
                 yield from future.result()
-            except BrokenProcessPool:
-                yield from (_apart(work, task) for task in chunk)
+                done += 1
+        except BrokenProcessPool:
+            yield from (_apart(work, task) for task in chunks[done])
+            done += 1
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _chunk(work: Work[Asked, Answer], tasks: Sequence[Asked]) -> list[Answer]:
@@ -85,23 +85,32 @@ def _chunk(work: Work[Asked, Answer], tasks: Sequence[Asked]) -> list[Answer]:
 
 
 def _apart(work: Work[Asked, Answer], task: Asked) -> Answer | Failure:
-    """A worker died: each file it may have died of has a process of its own, so that one file costs itself alone."""
-    from concurrent.futures import ProcessPoolExecutor
+    """In a process of its own, so that one file costs itself alone."""
     from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(1, _context()) as pool:
+    with _pool(1) as pool:
         try:
             return pool.submit(_chunk, work, [task]).result()[0]
         except BrokenProcessPool:
-            return _dead(task)
+            return Failure(task[0], None, "the process that analysed it died")
 
 
-def _dead(task: tuple[Any, ...]) -> Failure:
-    return Failure(task[0], None, "the process that analysed it died")
-
-
-def _context() -> BaseContext:
-    """Not forks: where they are safe, `forked` has them."""
+def _pool(workers: int) -> ProcessPoolExecutor:
+    """Processes that an interruption ends without a traceback."""
     import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
 
-    return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork" if can_fork() else "spawn")
+    return ProcessPoolExecutor(workers, context, _ends_at_interruption)
+
+
+def _ends_at_interruption() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def can_fork() -> bool:
+    """Forking is safe where it exists, and no other thread may hold a lock (macOS has its own in its frameworks)."""
+    threads = sys.modules.get("threading")
+    return hasattr(os, "fork") and sys.platform != "darwin" and (threads is None or threads.active_count() == 1)

@@ -40,6 +40,7 @@ class Settings:
     extend_select: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = DTYPES
     unsafe_fixes: bool = False
+    verify: bool = False
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()

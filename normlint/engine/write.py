@@ -5,11 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
 import tempfile
+import time
+from typing import Final
 
 from normlint.text.raw import BadSourceError
+
+_PREFIX: Final = ".normlint-"
+_TEMPORARY: Final = re.compile(r"\.normlint-[a-z0-9_]{8}")  # as tempfile makes them
+_ABANDONED: Final = 3600  # seconds, in which no file is still being written
 
 
 def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None:
@@ -19,7 +26,9 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
     """
     real = os.path.realpath(path)
     _refuse_read_only(real)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real), prefix=".normlint-")
+    directory = os.path.dirname(real)
+    _sweep(directory)
+    handle, temporary = tempfile.mkstemp(dir=directory, prefix=_PREFIX)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -35,6 +44,16 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _sweep(directory: str) -> None:
+    """Delete what runs that were killed have left."""
+    with contextlib.suppress(OSError):
+        for name in filter(_TEMPORARY.fullmatch, os.listdir(directory)):
+            path = os.path.join(directory, name)
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - _ABANDONED:
+                os.unlink(path)
 
 
 def _copy_owner(real: str, temporary: str) -> None:

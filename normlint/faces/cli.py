@@ -14,7 +14,7 @@ from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.engine.settings import ConfigError, Configs, Settings
 from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended, prepare_streams
-from normlint.faces.options import IMPORT, adjuster, parse
+from normlint.faces.options import IMPORT, INTERPRET, adjuster, parse
 from normlint.faces.progress import watched
 from normlint.faces.targets import STDIN, Targets, discovered, targets
 
@@ -50,7 +50,7 @@ def _run(options: Namespace, begun: Begun | None) -> int:
         return _write(settings_text(configs.of_directory(here) if os.path.isdir(here) else configs.of(here)), options)
     if options.show_files:
         found = discovered(options.paths, configs)
-        status = _write("".join(f"{path}\n" for path in found.paths), options)
+        status = _write(_as_it_is("".join(f"{path}\n" for path in found.paths)), options)
         return _tell(found.errors) or status
     return _lint(options, configs, begun)
 
@@ -66,6 +66,8 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
+    if options.verify is None and not options.report and configs.of_directory(os.getcwd()).verify:
+        options.verify = _configured()
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
         return _mend(options, configs, accepted)
@@ -99,7 +101,7 @@ def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> 
     trouble = _tell(report.errors)
     _tell(report.notes)
     if text is not None:
-        _write(text, options)
+        _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
         said = _summed_up(report) if options.diff else _shown(options, report, chosen.paths, configs)
         sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
         sys.stderr.write(said)
@@ -111,6 +113,16 @@ def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> 
 
 def _status(options: Namespace, found: bool) -> int:
     return FOUND if found and not options.exit_zero else CLEAN
+
+
+def _configured() -> str | None:
+    """How `verify = true` verifies: not at all where it can't, since a project is also linted without PyTorch."""
+    from importlib.util import find_spec
+
+    if find_spec("torch"):
+        return INTERPRET
+    sys.stderr.write("normlint: verify = true needs PyTorch, which is not installed: norms are only read\n")
+    return None
 
 
 def _accepted(file: str | None) -> Acceptance | None:
@@ -179,10 +191,11 @@ def _with_config_errors(report: Report, configs: Configs) -> Report:
 
 def _tell(errors: Sequence[Failure]) -> int:
     """Say on standard error what could not be linted."""
-    from normlint.faces.render.style import harmless
+    from normlint.faces.render.style import harmless, in_one_line
 
     for error in errors:
-        where = error.path if error.line is None else f"{error.path}:{error.line}"
+        path = in_one_line(error.path)
+        where = path if error.line is None else f"{path}:{error.line}"
         sys.stderr.write(harmless(f"normlint: {where}: {error.message}") + "\n")
     return TROUBLE if errors else CLEAN
 
@@ -212,6 +225,13 @@ def _summed_up(report: Report) -> str:
     from normlint.faces.render.concise import mended
 
     return f"{mended(report.fixed or (), report, would=True)}\n"
+
+
+def _as_it_is(text: str) -> str:
+    """What another program may read, but for a terminal, which control characters could take over."""
+    from normlint.faces.render.style import harmless
+
+    return harmless(text) if sys.stdout.isatty() else text
 
 
 def _write(text: str | bytes, options: Namespace) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from normlint.engine.cache import Cache, digest_of, directory_for, stamp_of
+from normlint.engine.cache import CLEAN as NO_NORM
+from normlint.engine.cache import Cache, directory_for, stamp_of
 from normlint.engine.discovery import discover
 from normlint.engine.settings import Configs, Settings
 from normlint.engine.sift import passes
@@ -76,15 +77,16 @@ def _asked(given: list[str]) -> tuple[list[str], str | None] | None:
 def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     configs = Configs(fixed=Settings(os.getcwd()) if "--isolated" in given else None)
     found = discover(paths or [os.curdir], configs)
-    shown = configs.of_directory(os.getcwd()).output_format
-    plain = not found.errors and not configs.errors and shown in ("full", "concise")
+    settings = configs.of_directory(os.getcwd())
+    shown = settings.output_format
+    plain = not (found.errors or configs.errors or settings.verify) and shown in ("full", "concise")
     cache = None
     cached = "--no-cache" not in given
     known = _known(found, configs, None) if plain and (len(found.paths) <= _FEW or not cached) else None
     if known is None and cached:
         cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _told(known, shown, found, cache) if known is not None else None
+    status = _told(known, shown, found) if known is not None else None
     if status is None:
         return _full(given, Begun(configs, found, cache))
     if cache is not None:
@@ -92,24 +94,21 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     return status
 
 
-def _told(known: list[tuple[str, Known]], shown: str, found: Found, cache: Cache | None) -> int | None:
+def _told(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
+    """Shows what is known; None where that is no report."""
     if not known:
         sys.stdout.write(f"{PASSED}\n")
         return CLEAN
-    coloured = wants_colour(sys.stdout)
-    told = "\0".join((shown, str(coloured), *(f"{path}\t{one.findings}" for path, one in known)))
-    digest = digest_of(told.encode("utf-8", "surrogateescape"))
-    text = cache.page(digest) if cache is not None else None
-    if text is None:
-        from normlint.faces.recalled import recalled
+    from normlint.engine.report import merged
+    from normlint.engine.stored import restored
+    from normlint.faces.render import View, render
 
-        text = recalled(known, shown, found.paths, coloured=coloured)
-        if text is not None and cache is not None:
-            cache.keep_page(digest, text)
-    if text is None:
+    reports = [restored(path, one, norms=False) for path, one in known]
+    whole = [report for report in reports if report is not None]
+    if len(whole) < len(reports):
         return None
     prepare_streams()
-    sys.stdout.write(text)
+    sys.stdout.write(render(merged(whole), shown, View(wants_colour(sys.stdout), found.paths)))
     return FOUND
 
 
@@ -154,5 +153,5 @@ def _sifted(path: str, cache: Cache | None) -> bool:
     if passes(data):
         return False
     if cache is not None:
-        cache.learn(path, stamp, digest_of(data))
+        cache.learn_file(path, stamp, NO_NORM)
     return True

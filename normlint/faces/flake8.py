@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
+from normlint.engine.cache import VARIABLE, Cache, digest_of
 from normlint.engine.linter import Demand, check_checked_text
 from normlint.engine.selection import Selection, checked_codes
 from normlint.engine.settings import ConfigError
 from normlint.engine.sift import passes
+from normlint.engine.stored import restored, stored
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
-    from normlint.engine.answers import Answer, Answers
+    from normlint.engine.report import Report
+    from normlint.verify.guard.run import Verifier
 
 OPTIONS = ("select", "ignore", "extend_select")
 
@@ -29,6 +35,7 @@ class Plugin:
     version = __version__
     demand: ClassVar[Demand] = Demand(noqa=True, fixes=False)
     remembers: ClassVar[bool] = True
+    verifies: ClassVar[bool] = False
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         del tree  # asked for so that flake8 calls the plugin once, for files that parse
@@ -55,6 +62,13 @@ class Plugin:
             help="remember nothing of what was found",
         )
 
+        manager.add_option(
+            "--normlint-verify",
+            action="store_true",
+            parse_from_config=True,
+            help="also interpret norms with tensors, where PyTorch is installed, and report what only that shows",
+        )
+
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Read them; a wrong code ends flake8 as one of its own wrong options does."""
@@ -71,29 +85,66 @@ class Plugin:
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
         # flake8 applies these comments too; here they are so that case and commas mean what they mean to us.
         cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
-        cls.remembers = not getattr(options, "normlint_no_cache", False)
+        cls.verifies = bool(getattr(options, "normlint_verify", False) and find_spec("torch"))
+        # a verdict depends on the files of the same package, too
+        cls.remembers = not getattr(options, "normlint_no_cache", False) and not cls.verifies
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
         if passes(self.text):
-            answers = _answers() if self.remembers else None
-            found = answers.answer(self.text, self.demand.key, self._found) if answers else self._found()
-            for line, column, told in found or ():
-                yield line, column, told, type(self)
+            for one in self._report().findings:
+                yield one.start.line, one.start.column - 1, f"{one.code} {one.message}", type(self)
 
-    def _found(self) -> Answer | None:
-        """None: the analysis failed."""
-        report = check_checked_text(self.filename, self.text, self.demand)
-        if report.errors:
-            return None
-        return [(one.start.line, one.start.column - 1, f"{one.code} {one.message}") for one in report.findings]
+    def _report(self) -> Report:
+        """What is known of the text, else what is found in it, which is remembered unless the analysis failed."""
+        if self.verifies:
+            return self._verified()
+        cache = _cache() if self.remembers else None
+        if cache is None:
+            return check_checked_text(self.filename, self.text, self.demand)
+        digest = digest_of(self.text.encode("utf-8", "surrogatepass"))
+        known = cache.found(digest, self.demand.key)
+        report = None if known is None else restored(self.filename, known)
+        if report is None:
+            report = check_checked_text(self.filename, self.text, self.demand)
+            if not report.errors:
+                cache.learn(digest, self.demand.key, stored(replace(report, norms=(), unread=())))
+                cache.save()
+        return report
+
+    def _verified(self) -> Report:
+        """With what interpreting shows; only with what reading does where no norm could be interpreted."""
+        from normlint.faces.verifying import preparing, verified
+        from normlint.verify.guard.process import VerifierError
+
+        report = check_checked_text(self.filename, self.text, preparing(self.demand))
+        jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
+        try:
+            return verified(report, _verifier().verdicts(jobs), "") if jobs else report
+        except VerifierError:
+            return report
 
 
 @cache
-def _answers() -> Answers | None:
-    from normlint.engine.answers import answers_of_user
+def _verifier() -> Verifier:
+    """One for each process of flake8, which ends with it."""
+    from normlint.verify.guard.run import Verifier
 
-    return answers_of_user()
+    return Verifier(workers=1)
+
+
+@cache
+def _cache() -> Cache | None:
+    """Where `NORMLINT_CACHE_DIR` says, else among the user's caches, as the platform has them; None if nowhere."""
+    from platformdirs import user_cache_dir
+
+    given = os.environ.get(VARIABLE)
+    try:
+        if not given and not os.path.isdir(os.path.expanduser("~")):
+            return None
+        return Cache(os.path.abspath(given or user_cache_dir("normlint", appauthor=False)))
+    except (OSError, RuntimeError):  # the latter: somebody without a home
+        return None
 
 
 def _flat(value: str | Sequence[str]) -> list[str]:

@@ -154,7 +154,7 @@ def _add_verification(parser: _Parser) -> None:
         dest="verify",
         action="store_const",
         const="",
-        help="don't interpret norms to check fixes, as --fix does where torch is installed",
+        help="don't interpret norms: neither for `verify = true` of the configuration, nor to check what --fix does",
     )
     group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: auto")
     group.add_argument("--verify-timeout", type=_seconds, metavar="S", help="seconds for one norm; default: 10")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.ending import PASSED
 from normlint.faces.render import View, verdicts
-from normlint.faces.render.style import Style, harmless
+from normlint.faces.render.style import Style, harmless, in_one_line
 from normlint.text.finding import Applicability
 
 
@@ -22,7 +22,7 @@ def render(report: Report, view: View) -> str:
 
 def header(finding: Diagnostic, style: Style) -> str:
     """Where it is and what it says; `[*]` if `--fix` mends it."""
-    where = style.bold(finding.path) + style.dim(":" + place(finding) + ":")
+    where = style.bold(in_one_line(finding.path)) + style.dim(":" + place(finding) + ":")
     mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
     return f"{where} {style.alarm(finding.code)}{mark} {harmless(finding.message)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import View
 from normlint.faces.render.concise import place
+from normlint.faces.render.style import harmless
 from normlint.faces.render.verdicts import said
 
 
@@ -38,7 +39,7 @@ def _command(message: str, **properties: str | int | None) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return harmless(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

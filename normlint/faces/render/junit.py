@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.faces.render import View, from_here
 from normlint.faces.render.concise import place
+from normlint.faces.render.style import harmless
 from normlint.faces.render.verdicts import said
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -76,8 +77,8 @@ def _home(path: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("�", text))
+    return escape(_NOT_XML.sub("�", harmless(text)))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("�", text))
+    return quoteattr(_NOT_XML.sub("�", harmless(text)))

@@ -41,6 +41,11 @@ class Style:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
 
+def in_one_line(path: str) -> str:
+    """The name of a file, which may hold anything, as one harmless line."""
+    return harmless(path).replace("\n", "\u240a")
+
+
 def harmless(text: str) -> str:
     """The text with control characters, and those that turn the direction of writing, made visible."""
     return text.translate(_CONTROL).translate(_CONTROL_TOO)

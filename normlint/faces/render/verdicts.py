@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
-from normlint.faces.render.style import Style, harmless
+from normlint.faces.render.style import Style, harmless, in_one_line
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason
@@ -54,7 +54,7 @@ def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> 
 def place(norm: ListedNorm | Unread, style: Style) -> str:
     """`path:line:column:`."""
     cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
-    return style.bold(norm.path) + style.dim(f":{cell}{norm.place.line}:{norm.place.column}:")
+    return style.bold(in_one_line(norm.path)) + style.dim(f":{cell}{norm.place.line}:{norm.place.column}:")
 
 
 def closing(report: Report) -> list[str]:

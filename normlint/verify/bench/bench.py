@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from normlint.text.verdict import WRONG, Probe
-from normlint.verify.bench.probes import gains, nearest
+from normlint.verify.bench.probes import Case, adapted, gains, nearest
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.subject import CannotBuildError, Made, Subject
 
@@ -58,6 +58,7 @@ class Bench:
     subject: Subject
     device: str = "cpu"
     seed: int = 0
+    shape: tuple[int, ...] | None = None  # the only one that the norm takes, features last
     printed: io.StringIO = field(default_factory=io.StringIO)
     reference: Reference = field(default_factory=lambda: Reference("rms"))  # until it is settled
     _made: dict[tuple[int, torch.dtype], Made] = field(default_factory=dict)
@@ -69,6 +70,10 @@ class Bench:
     def size(self, d: int) -> int:
         """The number of features nearest to the wanted one."""
         return nearest(d, self.subject.sizes)
+
+    def adapted(self, case: Case) -> Case | None:
+        """The case in a shape that the norm takes, None where it would say nothing."""
+        return adapted(case, self.subject.sizes, self.subject.ranks, self.shape)
 
     def fresh(self, d: int, dtype: torch.dtype = torch.float32, eps: float | None = None) -> Made:
         """As the constructor leaves it; what is never filled is NaN."""
@@ -146,7 +151,7 @@ def missing(error: NameError | ImportError) -> str:
     return getattr(error, "name", None) or (quoted.group(1) if quoted else str(error))
 
 
-def raised_by_backward(error: RuntimeError) -> RaisedError | LeftOutError:
+def raised_by_backward(error: Exception) -> RaisedError | LeftOutError:
     """An exception of autograd, told like one of the forward."""
     return _told(error)
 

@@ -7,7 +7,7 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -16,9 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from normlint.text.verdict import Verdict
-from normlint.verify.bench.bench import USER_ERRORS
-from normlint.verify.bench.judge import judge
-from normlint.verify.bench.live import EPS, LiveFunction, LiveModule, attribute, compiled_like, parameters
+from normlint.verify.bench.bench import USER_ERRORS, Bench, Outcome, RaisedError
+from normlint.verify.bench.judge import More, judge
+from normlint.verify.bench.live import EPS, Call, LiveFunction, LiveModule, attribute, compiled_like, parameters
+from normlint.verify.bench.probes import LAYOUTS
+from normlint.verify.bench.properties import plain, within
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.job import FLOOR_OF_ROOT, Meaning
 from normlint.verify.subject import Made
@@ -32,23 +34,64 @@ D: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller says of the norm; None for what it doesn't."""
+    """What the caller says of the norm; None for what it doesn't.
+
+    `shape`: the one shape that it takes; `inputs`: all its arguments, made of the tensor to normalise.
+    """
 
     kind: str | None = None
     eps: float | None = None
     axis: int = -1
+    shape: tuple[int, ...] | None = None
+    inputs: Callable[[Tensor], Any] | None = None
 
 
 def verdict(
-    target: Any, asked: Asked, device: str | None = None, dtypes: Sequence[torch.dtype] | None = None
+    target: Any, asked: Asked, device: str | None = None, dtypes: Sequence[torch.dtype] | None = None, seed: int = 0
 ) -> Verdict:
     """The verdict on a live module or function, on the device where it is."""
-    place = device or next((str(p.device) for p in getattr(target, "parameters", tuple)()), "cpu")
+    with running(), contextlib.redirect_stdout(io.StringIO()):  # the judge tells what is printed
+        subject = live(target, asked)
+    more = More(features_last(asked.shape, subject), LAYOUTS, (("second output", partial(_second_output, subject)),))
+    with running():
+        return judge(subject, device=device or place(target), dtypes=dtypes, seed=seed, more=more)
+
+
+def place(target: Any) -> str:
+    """The device of its first parameter."""
+    return next((str(p.device) for p in getattr(target, "parameters", tuple)()), "cpu")
+
+
+@contextlib.contextmanager
+def running() -> Iterator[None]:
+    """Without warnings, a change of the random state, or a limit on recompilations that the probes would reach."""
     with _patient_compiler(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
-        with contextlib.redirect_stdout(io.StringIO()):  # the judge tells what is printed
-            subject = live(target, asked)
-        return judge(subject, device=place, dtypes=dtypes)
+        yield
+
+
+def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunction) -> tuple[int, ...] | None:
+    """The one shape that a norm takes as the probes have it, with its features on the last axis."""
+    if shape is None:
+        return None
+    lead = list(shape[: len(shape) - max(len(subject.call.inner), 1)])
+    if subject.call.axis != -1:
+        lead = [n for i, n in enumerate(shape) if i != subject.call.axis % len(shape)]
+    return (*lead, math.prod(shape) // math.prod(lead))
+
+
+def _second_output(subject: LiveModule | LiveFunction, bench: Bench) -> Iterator[Outcome]:
+    """A second result of the input's shape and dtype is the tensor that was normalised: a residual sum."""
+    x = plain(bench, 12)
+    second = replace(subject, call=replace(subject.call, output=1)).make(bench.size(D), device=bench.device)
+    try:
+        with torch.no_grad():
+            y, x = bench.run(second, x.clone()), x.cpu()
+    except RaisedError:  # there is none
+        return
+    if y.shape == x.shape and y.dtype == x.dtype:
+        off = ((y - x).abs().amax() / x.abs().amax()).item() / torch.finfo(x.dtype).eps
+        yield within("second output", off, 4.0, "the second output is not the tensor that is normalised", 61)
 
 
 @contextlib.contextmanager
@@ -70,8 +113,9 @@ def live(target: Any, asked: Asked) -> LiveModule | LiveFunction:
         found: LiveModule | LiveFunction = _module(target, original, asked)
     else:
         found = _function(target, asked)
-    found.ranks = _ranks(found)
-    found.meaning = _fitting(found, (asked.kind,) if asked.kind else _named_kinds(original))
+    found.ranks = _ranks(found) if asked.shape is None else (len(features_last(asked.shape, found) or ()),)
+    kinds = (asked.kind,) if asked.kind else _named_kinds(original)
+    found.meaning = _fitting(found, kinds, features_last(asked.shape, found))
     return found
 
 
@@ -84,8 +128,9 @@ def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
     sizes = [t.numel() for t in (attribute(module, gain), attribute(module, shift)) if t is not None and t.numel() > 1]
     size = math.prod(inner) if inner else next(iter(sizes), None)
     compiled = None if target is module else partial(compiled_like, target)
-    axis = -1 if len(inner) > 1 else asked.axis
-    return LiveModule(module, meaning, (size,) if size else None, axis=axis, inner=inner, compiled=compiled)
+    call = Call(-1 if len(inner) > 1 else asked.axis, inner, asked.inputs)
+    size = size if asked.shape is None or len(inner) > 1 else asked.shape[asked.axis]
+    return LiveModule(module, meaning, (size,) if size else None, call=call, compiled=compiled)
 
 
 def _tensors(module: nn.Module) -> Iterator[str]:
@@ -97,14 +142,26 @@ def _tensors(module: nn.Module) -> Iterator[str]:
 
 
 def _function(target: Any, asked: Asked) -> LiveFunction:
-    names = parameters(target)
+    taken = _taken(target, asked)
+    names = {name: default for name, default in parameters(target).items() if name not in taken}
     default = next((names[n] for n in EPS if isinstance(names.get(n), float)), None)
     if target is torch.nn.functional.rms_norm:
         default = torch.finfo(torch.float32).eps  # of the dtype it computes in
     gain, shift = (next((n for n in group if n in names), "") for group in (GAINS, SHIFTS))
     meaning = Meaning("", eps=default if asked.eps is None else asked.eps, gain=gain, shift=shift, filled_later=True)
     takes_eps = any(n in names for n in EPS)
-    return LiveFunction(target, meaning, takes_eps=takes_eps, axis=asked.axis)
+    sizes = None if asked.shape is None else (asked.shape[asked.axis],)
+    return LiveFunction(target, meaning, sizes, takes_eps=takes_eps, call=Call(asked.axis, inputs=asked.inputs))
+
+
+def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
+    """The parameters that the caller's own `inputs` fill."""
+    if asked.inputs is None:
+        return ()
+    found = asked.inputs(torch.ones(asked.shape or (2, 3, D)))
+    if isinstance(found, dict):
+        return tuple(found)
+    return tuple(parameters(target))[: len(found) if isinstance(found, (tuple, list)) else 1]
 
 
 def _eps_of(module: nn.Module) -> float | None:
@@ -127,7 +184,8 @@ def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
 def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
     """The numbers of axes it runs with; where there is no more than one, 3 too, so that the failure is told."""
     d = subject.sizes[0] if subject.sizes else 8
-    least = subject.axis + 1 if subject.axis >= 0 else -subject.axis
+    axis = subject.call.axis
+    least = axis + 1 if axis >= 0 else -axis
     if isinstance(subject, LiveModule) and subject.compiled is not None:
         return (max(3, least),)
     made, ranks = subject.make(d), range(least, 6)
@@ -157,7 +215,9 @@ def _named_kinds(target: Any) -> tuple[str, ...]:
     return ("l2",) if "l2" in name else KINDS
 
 
-def _fitting(subject: LiveModule | LiveFunction, kinds: tuple[str, ...]) -> Meaning:
+def _fitting(
+    subject: LiveModule | LiveFunction, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None
+) -> Meaning:
     """The kind and offset whose reference comes closest to one output."""
     meant = subject.meaning
     candidates = [
@@ -165,15 +225,17 @@ def _fitting(subject: LiveModule | LiveFunction, kinds: tuple[str, ...]) -> Mean
         for kind in kinds
         for offset in ((0.0, 1.0) if meant.gain else (0.0,))
     ]
-    scored = [(error, n) for n, error in enumerate(_errors(subject, candidates))]
+    scored = [(error, n) for n, error in enumerate(_errors(subject, candidates, shape))]
     return candidates[min(scored)[1]]
 
 
-def _errors(subject: LiveModule | LiveFunction, candidates: list[Meaning]) -> Iterator[float]:
+def _errors(
+    subject: LiveModule | LiveFunction, candidates: list[Meaning], shape: tuple[int, ...] | None
+) -> Iterator[float]:
     d = subject.sizes[0] if subject.sizes else D
     made = subject.make(d)
     g = torch.Generator().manual_seed(0)
-    shape = (*(2,) * (next((r for r in (3, 2, 4, 5, 1) if r in subject.ranks), 3) - 1), d)
+    shape = shape or (*(2,) * (next((r for r in (3, 2, 4, 5, 1) if r in subject.ranks), 3) - 1), d)
     x = torch.randn(shape, generator=g) + 0.5
     with torch.no_grad():
         for one in (made.gain, made.shift):

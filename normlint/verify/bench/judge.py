@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Final
@@ -18,7 +18,7 @@ from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedErro
 from normlint.verify.bench.causes import ROW_OVERFLOWS, cause
 from normlint.verify.bench.effective_eps import Settled, fit, of_half, rows, settle
 from normlint.verify.bench.moving import movable
-from normlint.verify.bench.probes import FP32, HALVES, PLAIN, SHORT, Case, adapted, filled, with_rank
+from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, PLAIN, SHORT, Case, filled, with_rank
 from normlint.verify.bench.properties import CHECKS, D
 from normlint.verify.bench.sweep import sweep
 from normlint.verify.subject import CannotBuildError, Subject
@@ -31,6 +31,15 @@ SMALL_GAIN: Final = 1.5 * 2**-9  # 1 + w is 1 in bf16
 Check = Callable[[], Iterator[Outcome]]
 
 
+@dataclass(frozen=True, slots=True)
+class More:
+    """What a norm is tried with besides the usual: the one shape it takes (features last), cases, and named checks."""
+
+    shape: tuple[int, ...] | None = None
+    cases: tuple[Case, ...] = ()
+    checks: tuple[tuple[str, Callable[[Bench], Iterator[Outcome]]], ...] = ()
+
+
 def judge(
     subject: Subject,
     *,
@@ -38,19 +47,21 @@ def judge(
     dtypes: Sequence[torch.dtype] | None = None,
     seed: int = 0,
     draws: bool = False,
+    more: More | None = None,
 ) -> Verdict:
     """Runs all probes; the verdict says what they showed on this device and with this torch.
 
     `draws`: it also carries what a report draws.
     """
-    bench = Bench(subject, device, seed)
+    more = more or More()
+    bench = Bench(subject, device, seed, more.shape)
     with warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
         try:
             settled = _settled(bench)
             bench.reference = settled.reference
             seen = ALL if subject.meaning.halves else ALL[:1]
-            outcomes = tuple(_outcomes(bench, settled, tuple(dtypes or seen)))
+            outcomes = tuple(_outcomes(bench, settled, tuple(dtypes or seen), more))
             drawn = sweep(bench, tuple(dtypes or seen)) if draws else None
         except CannotBuildError as error:
             return Verdict(SKIPPED, f"needs {error}", device)
@@ -78,7 +89,7 @@ def _share(probe: Probe) -> float:
     return probe.error / probe.limit if probe.limit else 0.0
 
 
-def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -> Iterator[Outcome]:
+def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], more: More) -> Iterator[Outcome]:
     """All probes; where the plain one raises, it alone."""
     first = tuple(_tried(PLAIN.name, "fp32", PLAIN.told, partial(_value, bench, PLAIN, 100)))
     for one in first:
@@ -89,13 +100,13 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...]) -
     if any(o.order == RAISED for o in first):
         return
     yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.told), 20)
-    cases = [case for case in (*FP32, *HALVES) if case.dtype in dtypes]
+    cases = [case for case in (*FP32, *HALVES, *more.cases) if case.dtype in dtypes]
     checks: list[tuple[str, str, str, Check]] = [
         (case.name, SHORT[case.dtype], case.told, partial(_value, bench, case, 101 + n)) for n, case in enumerate(cases)
     ]
     halves = [dtype for dtype in dtypes if dtype != torch.float32]
     checks += [("row gain", SHORT[h], f"{SHORT[h]} input", partial(_row_gain, bench, h)) for h in halves]
-    checks += [(name, "fp32", name, partial(check, bench)) for name, check in CHECKS]
+    checks += [(name, "fp32", name, partial(check, bench)) for name, check in (*more.checks, *CHECKS)]
     checks.append(("moves to another device", "fp32", "moves to another device", partial(movable, bench)))
     yield from chain.from_iterable(_tried(*check) for check in checks)
 
@@ -143,25 +154,28 @@ def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
     with torch.no_grad():
         if made.shift is not None:
             made.shift.zero_()
-        shape = with_rank(tuple(x.shape), bench.subject.ranks)
-        y = torch.stack([bench.run(made, row.clone()) for row in x]) if len(shape) == 1 else None
-        y = bench.run(made, x.reshape(shape).clone()) if y is None else y
+        shape = bench.shape or with_rank(tuple(x.shape), bench.subject.ranks)
+        alone = bench.shape is not None or len(shape) == 1  # one scale at a time, on every row of the only shape
+        given = [row.expand(shape) for row in x] if alone else [x.reshape(shape)]
+        found = [bench.run(made, one.clone()) for one in given]
         if made.shift is not None and shift is not None:
             made.shift.copy_(shift)
-    return y.reshape(x.shape) if y.numel() == x.numel() else None
+    if any(y.shape != one.shape for y, one in zip(found, given, strict=True)):
+        return None
+    return torch.stack([y.reshape(-1, d)[0] for y in found]) if alone else found[0].reshape(x.shape)
 
 
 def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     """Shape, dtype and values of one input."""
-    subject = bench.subject
-    case = adapted(wanted, subject.sizes, subject.ranks)
+    case = bench.adapted(wanted)
     if case is None:
         return
     made = bench.made(case.shape[-1], case.dtype)
     x = filled(case, bench.generator(salt), bench.device)
+    kept = x.clone()
     with torch.no_grad():
-        y = bench.run(made, x.clone())
-    yield _compared(bench, case, x, y)
+        y = bench.run(made, x.detach() if case.twist in CLONES_DIFFER else x.clone())
+    yield _compared(bench, case, kept, y)
 
 
 def _compared(bench: Bench, case: Case, x: Tensor, y: Tensor) -> Outcome:
@@ -205,7 +219,7 @@ def _spared(x: Tensor, y: Tensor, ref: Tensor) -> tuple[Tensor, str]:
 
 def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
     """How far whole rows are scaled off, on data without extremes; the shift is left out."""
-    case = adapted(Case("row gain", "input", GAIN_SHAPE, dtype), bench.subject.sizes, bench.subject.ranks)
+    case = bench.adapted(Case("row gain", "input", GAIN_SHAPE, dtype))
     limit = None if case is None else measure.row_gain_limit(case.shape[-1])
     if case is None or limit is None or bench.subject.meaning.kind == "l2":  # F.normalize rounds its norm to half
         return

@@ -29,6 +29,38 @@ HOOKS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a live norm is called with an input whose features lie last.
+
+    `axis`: where the norm has its features. `inner`: the lengths of the axes that they are spread over, () for one.
+    `inputs`: makes all arguments of the tensor to normalise: a tuple, a dict of keywords, or one argument. `output`:
+    which of several results is meant, the norm's first.
+    """
+
+    axis: int = -1
+    inner: tuple[int, ...] = ()
+    inputs: Callable[[Tensor], Any] | None = None
+    output: int = 0
+
+    def __call__(self, target: Callable[..., Any], x: Tensor) -> Any:
+        """The output, features last again where it has as many elements."""
+        there = x if self.axis == -1 else x.movedim(-1, self.axis)
+        there = there.reshape(*x.shape[:-1], *self.inner) if len(self.inner) > 1 else there
+        y = _applied(target, there if self.inputs is None else self.inputs(there))
+        outputs = y if isinstance(y, (tuple, list)) else (y,)
+        y = outputs[self.output] if len(outputs) > self.output else None
+        if not isinstance(y, Tensor) or y.numel() != x.numel():
+            return y
+        return y.reshape(x.shape) if len(self.inner) > 1 else y.movedim(self.axis, -1)
+
+
+def _applied(target: Callable[..., Any], arguments: Any) -> Any:
+    if isinstance(arguments, dict):
+        return target(**arguments)
+    return target(*arguments) if isinstance(arguments, (tuple, list)) else target(arguments)
+
+
 @dataclass(slots=True)
 class Live:
     """What the caller made and says how to call: what it raises is its own doing."""
@@ -47,8 +79,7 @@ class LiveModule(Live):
     sizes: tuple[int, ...] | None = None
     ranks: tuple[int, ...] = (1, 2, 3, 4)
     takes_eps: bool = False
-    axis: int = -1
-    inner: tuple[int, ...] = ()
+    call: Call = Call()
     compiled: Callable[[nn.Module], Any] | None = None
     _kept: dict[torch.dtype, nn.Module] = field(default_factory=dict)
 
@@ -65,7 +96,7 @@ class LiveModule(Live):
             called = self.compiled(module)
         meant = self.meaning
         return Made(
-            lambda x: _called(called, x, self.axis, self.inner),
+            partial(self.call, called),
             attribute(module, meant.gain),
             attribute(module, meant.shift),
             meant.eps,
@@ -83,7 +114,7 @@ class LiveFunction(Live):
     sizes: tuple[int, ...] | None = None
     ranks: tuple[int, ...] = (1, 2, 3, 4)
     takes_eps: bool = False
-    axis: int = -1
+    call: Call = Call()
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
@@ -97,7 +128,7 @@ class LiveFunction(Live):
         given |= {n: t for n, t in ((meant.gain, gain), (meant.shift, shift)) if t is not None}
         given |= {n: eps for n in EPS if n in names and eps is not None}
         return Made(
-            lambda x: _called(partial(self.function, **given), x, self.axis),
+            partial(self.call, partial(self.function, **given)),
             gain,
             shift,
             meant.eps if eps is None else eps,
@@ -126,15 +157,6 @@ def compiled_like(like: Any, module: nn.Module) -> Any:
     """The module compiled as another one was."""
     context = getattr(like, "dynamo_ctx", None)
     return torch.compile(module) if context is None else type(like)(module, context)
-
-
-def _called(target: Callable[[Tensor], Any], x: Tensor, axis: int, inner: tuple[int, ...] = ()) -> Any:
-    """The output for features that lie last; `inner`: the axes that the features are spread over."""
-    there = x if axis == -1 else x.movedim(-1, axis)
-    y = target(there.reshape(*x.shape[:-1], *inner) if len(inner) > 1 else there)
-    if not isinstance(y, Tensor) or y.numel() != x.numel():
-        return y
-    return y.reshape(x.shape) if len(inner) > 1 else y.movedim(axis, -1)
 
 
 def attribute(module: nn.Module, path: str) -> Tensor | None:

@@ -30,7 +30,7 @@ class Case:
     dtype: torch.dtype = torch.float32
     scale: float = 1.0
     offset: float = 0.0
-    twist: str = ""  # transposed, zero row, zeros
+    twist: str = ""  # transposed, strided, expanded, zero row, zeros
     cube: bool = False
     exact: bool = False
     extreme: bool = False
@@ -54,6 +54,12 @@ FP32: Final = (
     Case("large", "input ×1e4", (3, 5, 16), scale=1e4),
     Case("empty", "empty input", (0, 16)),
 )
+LAYOUTS: Final = (  # of a live norm, which may be a kernel that reads memory by itself
+    Case("strided", "input with a stride of 2", (3, 5, 16), twist="strided"),
+    Case("slice", "slice of a wider tensor", (3, 5, 16), twist="slice"),
+    Case("expanded", "expanded input", (3, 5, 16), twist="expanded"),
+)
+CLONES_DIFFER: Final = frozenset(case.twist for case in LAYOUTS)  # a clone of them is contiguous
 HALVES: Final = (
     Case("large", "input ×1e4", (3, 5, 64), torch.float16, scale=1e4, extreme=True),
     Case("small", "input ×1e-3", (3, 5, 64), torch.float16, scale=1e-3, extreme=True),
@@ -78,8 +84,12 @@ def with_rank(shape: tuple[int, ...], ranks: Sequence[int]) -> tuple[int, ...]:
     return (*lead[: rank - 2], math.prod(lead[rank - 2 :]), d) if rank > 1 else (d,)
 
 
-def adapted(case: Case, sizes: Sequence[int] | None, ranks: Sequence[int]) -> Case | None:
-    """The case in a size and rank the norm takes, None where it would say nothing."""
+def adapted(
+    case: Case, sizes: Sequence[int] | None, ranks: Sequence[int], only: tuple[int, ...] | None = None
+) -> Case | None:
+    """The case in a size and rank the norm takes, None where it would say nothing; `only`: the one shape there is."""
+    if only is not None:
+        return None if case.exact or case.cube or 0 in case.shape else replace(case, shape=only)
     if case.exact and ranks and len(case.shape) not in ranks:
         return None
     d = nearest(case.shape[-1], sizes)
@@ -103,9 +113,18 @@ def filled(case: Case, g: torch.Generator, device: str) -> Tensor:
         x = torch.zeros(shape)
     elif case.twist == "zero row":
         x.reshape(-1, shape[-1])[0] = 0
-    elif case.twist == "transposed":
-        x = x.transpose(0, 1).contiguous().transpose(0, 1)
-    return x.to(device=device, dtype=case.dtype)
+    return _laid_out(x.to(device=device, dtype=case.dtype), case.twist)
+
+
+def _laid_out(x: Tensor, twist: str) -> Tensor:
+    """The same values in another place in memory; expanded, those of the first entry of the first axis."""
+    if twist == "transposed":
+        return x.transpose(0, 1).contiguous().transpose(0, 1)
+    if twist == "strided":
+        return x.repeat_interleave(2, -1)[..., ::2]
+    if twist == "slice":
+        return torch.cat((x, x), -1)[..., : x.shape[-1]]
+    return x[:1].expand(x.shape) if twist == "expanded" else x
 
 
 def gains(shape: Sequence[int], g: torch.Generator) -> Tensor:

@@ -12,9 +12,18 @@ from torch import Tensor
 
 from normlint.text.verdict import PRECISION, Probe
 from normlint.verify.bench import measure, words
-from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedError, effective, raised_by_backward, wide
+from normlint.verify.bench.bench import (
+    USER_ERRORS,
+    Bench,
+    LeftOutError,
+    Outcome,
+    RaisedError,
+    effective,
+    raised_by_backward,
+    wide,
+)
 from normlint.verify.bench.causes import of_gradient
-from normlint.verify.bench.probes import PLAIN, Case, adapted, filled
+from normlint.verify.bench.probes import PLAIN, Case, filled
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE
 from normlint.verify.names import is_rate
@@ -36,7 +45,7 @@ def within(name: str, error: float, limit: float, told: str, order: int) -> Outc
 
 def plain(bench: Bench, salt: int) -> Tensor:
     """An ordinary fp32 input in a shape the norm takes."""
-    case = adapted(PLAIN, bench.subject.sizes, bench.subject.ranks)
+    case = bench.adapted(PLAIN)
     if case is None:
         raise LeftOutError(PLAIN.name)
     return filled(case, bench.generator(salt), bench.device)
@@ -171,7 +180,7 @@ def zero_gradient(bench: Bench) -> Iterator[Outcome]:
 
 def half_gradient(bench: Bench) -> Iterator[Outcome]:
     """A hand-written backward takes its statistic in fp32: else whole rows of the gradient are scaled off."""
-    case = adapted(Case("half gradient", "input", (64, 1024), torch.bfloat16), bench.subject.sizes, bench.subject.ranks)
+    case = bench.adapted(Case("half gradient", "input", (64, 1024), torch.bfloat16))
     limit = None if case is None or not bench.subject.meaning.halves else measure.row_gain_limit(case.shape[-1])
     if case is None or limit is None or bench.subject.meaning.kind == "l2":
         return
@@ -211,7 +220,7 @@ def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tenso
         try:
             # of a scalar: torch imports sympy to look at the shapes of anything else
             found = torch.autograd.grad((y * up.to(y)).sum(), wanted, allow_unused=True)
-        except RuntimeError as error:
+        except USER_ERRORS as error:
             raise raised_by_backward(error) from error
     got = [None if g is None else g.cpu() for g in found]
     return got[0], got[1] if len(got) > 1 else None

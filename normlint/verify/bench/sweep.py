@@ -17,7 +17,7 @@ from normlint.text.sweep import NORM, TORCH, Curve, Sweep
 from normlint.verify.bench import measure
 from normlint.verify.bench.bench import USER_ERRORS, Bench, LeftOutError, RaisedError, effective, wide
 from normlint.verify.bench.effective_eps import of_half
-from normlint.verify.bench.probes import SHORT, Case, adapted, filled
+from normlint.verify.bench.probes import SHORT, Case, filled
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT
 from normlint.verify.subject import CannotBuildError
@@ -51,7 +51,7 @@ def _points(
 ) -> Iterator[tuple[float, float]]:
     """The same numbers at every scale, so that a curve bends for no other reason."""
     for scale in SCALES:
-        case = adapted(Case("sweep", "input", SHAPE, dtype, scale), bench.subject.sizes, bench.subject.ranks)
+        case = bench.adapted(Case("sweep", "input", SHAPE, dtype, scale))
         if case is None or time.monotonic() > until:
             return
         x = filled(case, bench.generator(_SALT), bench.device)
@@ -119,7 +119,7 @@ def _share(y: Tensor, ref: Tensor, spread: Tensor) -> float:
 
 def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
     """Each row of the input changed in turn; nothing where there is one row, or no output to compare."""
-    case = adapted(Case("rows", "input", ROWS), bench.subject.sizes, bench.subject.ranks)
+    case = bench.adapted(Case("rows", "input", ROWS))
     if case is None or not 2 <= math.prod(case.shape[:-1]) <= MOST_ROWS:
         return ()
     x = filled(case, bench.generator(_SALT + 1), bench.device)

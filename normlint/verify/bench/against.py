@@ -1,0 +1,164 @@
+"""A live module or function compared with another that is known to be right: outputs and gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
+from normlint.verify.bench.bench import USER_ERRORS, Bench, RaisedError, raised_by_backward
+from normlint.verify.bench.guess import Asked, features_last, live, place, running
+from normlint.verify.bench.live import LiveFunction, LiveModule
+from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case, filled
+from normlint.verify.subject import Made
+
+Live = LiveModule | LiveFunction
+OUTPUT: Final = "output"
+LIMIT: Final = {torch.float32: 64.0, torch.float16: 4.0, torch.bfloat16: 4.0}
+GRADIENT_LIMIT: Final = {torch.float32: 64.0, torch.float16: 16.0, torch.bfloat16: 16.0}
+WORSE: Final = 2.0  # than the reference in the same dtype
+
+
+def verdict(
+    target: Any,
+    reference: Any,
+    asked: Asked,
+    device: str | None = None,
+    dtypes: Sequence[torch.dtype] | None = None,
+    seed: int = 0,
+) -> Verdict:
+    """How far the target's outputs and gradients are from those of the reference in fp64, in every dtype.
+
+    Errors are in units of the dtype's eps and of the largest element of a row. As much is allowed as the limit, or
+    twice what the reference itself is off in that dtype. ValueError where the two have different parameters.
+    """
+    asked = replace(asked, kind="rms")  # neither is measured against a definition
+    with running():
+        tried, held = live(target, asked), live(reference, asked)
+        bench = Bench(tried, device or place(target), seed, features_last(asked.shape, tried))
+        probes = tuple(_probes(Pair(bench, held), tuple(dtypes or LIMIT)))
+    failed = next((p for p in probes if not p.passed), None)
+    if not probes:
+        return Verdict(SKIPPED, "needs an input that both can be run on", bench.device)
+    worst = failed or max(probes, key=lambda p: p.error / (p.limit or 1.0))
+    return Verdict(WRONG if failed else MATCH, failed.told if failed else "", bench.device, worst=worst, probes=probes)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The norm on the bench, and what it is compared with."""
+
+    bench: Bench
+    held: Live
+
+    def reference(self, tried: Made, case: Case, x: Tensor, up: Tensor) -> dict[str, Tensor]:
+        """What the reference gives in the dtype of `x`, with the parameters of the norm that is tried."""
+        made = self.held.make(x.shape[-1], dtype=x.dtype, device=self.bench.device)
+        _copy(tried, made)
+        return self.results(made, tuple(_parameters(tried)), case, x, up)
+
+    def results(self, made: Made, names: tuple[str, ...], case: Case, x: Tensor, up: Tensor) -> dict[str, Tensor]:
+        """The output, the input afterwards, and the gradients of the input and of each parameter, on the CPU."""
+        if case.twist in CLONES_DIFFER:  # no copy of it has its layout
+            with torch.no_grad():
+                return {OUTPUT: self.bench.run(made, x)}
+        leaf = x.detach().clone().requires_grad_()
+        wanted = {"gradient of the input": leaf}
+        wanted |= {
+            f"gradient of {n}": p.requires_grad_() for n, p in zip(names, _parameters(made).values(), strict=True)
+        }
+        with torch.enable_grad():
+            given = leaf.clone()
+            y = self.bench.run(made, given)
+            found = {OUTPUT: y.detach(), "input afterwards": given.detach().cpu()}
+            if not y.requires_grad or y.shape != up.shape:
+                return found
+            try:
+                grads = torch.autograd.grad((y * up.to(y)).sum(), tuple(wanted.values()), allow_unused=True)
+            except USER_ERRORS as error:
+                raise raised_by_backward(error) from error
+        return found | {name: g.cpu() for name, g in zip(wanted, grads, strict=True) if g is not None}
+
+
+def _probes(pair: Pair, dtypes: tuple[torch.dtype, ...]) -> Iterator[Probe]:
+    bench = pair.bench
+    for salt, wanted in enumerate((PLAIN, *FP32, *LAYOUTS, *HALVES, replace(PLAIN, dtype=torch.float16))):
+        case = bench.adapted(wanted)
+        if case is None or case.dtype not in dtypes or 0 in case.shape:
+            continue
+        x = filled(case, bench.generator(200 + salt), bench.device)
+        up = torch.randn(x.shape, generator=bench.generator(300 + salt)).to(x)
+        tried = bench.made(x.shape[-1], x.dtype)
+        try:
+            same = pair.reference(tried, case, x, up)
+        except RaisedError as error:
+            if wanted is PLAIN:
+                raise ValueError(f"the reference {error}") from error
+            continue
+        try:
+            exact = pair.reference(tried, case, x.double(), up.double())
+        except RaisedError:
+            exact = same
+        try:
+            got = pair.results(tried, tuple(_parameters(tried)), case, x, up)
+        except RaisedError as error:
+            yield Probe(case.name, SHORT[case.dtype], 1.0, 0.0, f"{case.told}: {error}")
+            if wanted is PLAIN:
+                return
+            continue
+        yield from _compared(case, got, same, exact)
+
+
+def _compared(case: Case, got: dict[str, Tensor], same: dict[str, Tensor], exact: dict[str, Tensor]) -> Iterator[Probe]:
+    short = SHORT[case.dtype]
+    y, like = got[OUTPUT], same[OUTPUT]
+    if (y.shape, y.dtype) != (like.shape, like.dtype):
+        told = f"{case.told}: output is {_told(y)}, the reference's is {_told(like)}"
+        yield Probe(case.name, short, 1.0, 0.0, told)
+        return
+    for name in (name for name in exact if name in same):
+        of_itself, error = (_error(one.get(name), exact[name], case.dtype) for one in (same, got))
+        limit = max((LIMIT if name == OUTPUT else GRADIENT_LIMIT)[case.dtype], WORSE * of_itself)
+        told = f"{case.told}: {name} is off by {error:.3g} times the precision of {short}"
+        if name not in got:
+            told = f"{case.told}: the reference has a {name}, the norm has none"
+        title = case.name if name == OUTPUT else f"{case.name}: {name}"
+        yield Probe(title, short, error, limit, "" if error <= limit else told)
+
+
+def _told(y: Tensor) -> str:
+    return f"{tuple(y.shape)} in {str(y.dtype).removeprefix('torch.')}"
+
+
+def _error(got: Tensor | None, want: Tensor, dtype: torch.dtype) -> float:
+    """The largest difference, in units of the dtype's eps and of the largest element of its row."""
+    if got is None or got.shape != want.shape:
+        return math.inf
+    got, want = got.double(), want.double()
+    same = torch.eq(got, want) | (torch.isnan(got) & torch.isnan(want))
+    scale = want.abs().amax(-1, keepdim=True) if want.ndim else want.abs()
+    off = torch.where(same, 0.0, (got - want).abs() / scale.clamp(min=torch.finfo(dtype).tiny))
+    worst = off.max().item() / torch.finfo(dtype).eps if off.numel() else 0.0
+    return worst if math.isfinite(worst) else math.inf
+
+
+def _parameters(made: Made) -> dict[str, Tensor]:
+    if made.module is not None:
+        return dict(made.module.named_parameters())
+    return {name: one for name, one in (("the gain", made.gain), ("the shift", made.shift)) if one is not None}
+
+
+def _copy(source: Made, target: Made) -> None:
+    """Gives the reference the values of the norm's parameters, which it must have in the same order."""
+    own, other = _parameters(source), _parameters(target)
+    if [p.numel() for p in own.values()] != [p.numel() for p in other.values()]:
+        told = (", ".join(f"{n} {tuple(p.shape)}" for n, p in each.items()) or "none" for each in (own, other))
+        raise ValueError("the norm and its reference have different parameters: {}; {}".format(*told))
+    with torch.no_grad():
+        for a, b in zip(own.values(), other.values(), strict=True):
+            b.copy_(a.reshape(b.shape))

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from normlint.verify.program.prepare import prepare_to_execute
 from tests.held import EVERY, Held
 from tests.verified import jobs_of
 
@@ -30,20 +31,20 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "fixtures" / "unseen"))
 interpreted = _script()
 
 
-def compared(path: Path, *, whole: bool) -> list[dict[str, object]]:
-    rows = [interpreted.compare(interpreted.Case(path, 1, job), whole, False) for _, job in jobs_of(path)]
+def compared(path: Path) -> list[dict[str, object]]:
+    jobs = [job for _, job in jobs_of(path, prepare=prepare_to_execute)]
+    rows = [interpreted.compare(interpreted.Case(path, 1, job), False, judging=False) for job in jobs]
     return [row for row in rows if row["status"] != "not executed"]
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["as it is cut out", "in its file"])
 @pytest.mark.parametrize("held", EVERY, ids=lambda held: held.name)
-def test_a_norm_is_computed_to_the_bit(held: Held, whole: bool) -> None:
-    for row in compared(held.path, whole=whole):
+def test_a_norm_is_computed_to_the_bit(held: Held) -> None:
+    for row in compared(held.path):
         assert row["status"] == "same", row["reason"]
 
 
 def test_most_held_norms_can_be_compared() -> None:
-    assert sum(bool(compared(held.path, whole=True)) for held in EVERY[::4]) > len(EVERY[::4]) * 0.9
+    assert sum(bool(compared(held.path)) for held in EVERY[::4]) > len(EVERY[::4]) * 0.9
 
 
 def test_a_slip_of_the_last_bits_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +53,7 @@ def test_a_slip_of_the_last_bits_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(calls, "call", calls.call)  # the script changes it
     interpreted.nudge_interpreter()
     path = next(held.path for held in EVERY if "rsqrt" in held.text)
-    assert [row["status"] for row in compared(path, whole=False)] == ["differs"]
+    assert [row["status"] for row in compared(path)] == ["differs"]
 
 
 def test_an_exception_is_the_same_exception() -> None:

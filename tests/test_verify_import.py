@@ -170,8 +170,7 @@ HELD = sorted((ROOT / "tests" / "held").glob("*/*.py"))
 @pytest.mark.parametrize("path", HELD, ids=lambda path: path.stem)
 def test_interpreted_and_imported_are_the_same_to_the_bit(path: Path) -> None:
     from normlint.text.read import read, units_of
-    from normlint.verify.execute import executed
-    from normlint.verify.interpret import judged
+    from normlint.verify.interpret import executed, judged
     from normlint.verify.program.prepare import prepare, prepare_to_execute
 
     source = read(str(path))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from normlint.norm.norm import Norm
 from normlint.rules import analyse
 from normlint.text.read import read, units_of
+from normlint.text.source import Source, Unit
 from normlint.text.verdict import Verdict
 from normlint.verify.guard.run import Verifier
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare
 
 
-def jobs_of(path: Path) -> list[tuple[Norm, Job]]:
+def jobs_of(path: Path, prepare: Callable[[Source, Unit, Norm], Job] = prepare) -> list[tuple[Norm, Job]]:
     """Each norm of a file, and the job that is made of it; a helper is run with its callers."""
     source = read(str(path))
     return [

@@ -7,8 +7,10 @@ is bounded in steps, not in memory or time: whoever judges texts of strangers do
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,14 +25,13 @@ from normlint.rules import analyse
 from normlint.text.source import Source, Unit
 from normlint.text.verdict import INTERNAL, SKIPPED, WRONG, Verdict
 from normlint.verify.assembly import build
-from normlint.verify.assembly.config import Config
+from normlint.verify.assembly.construct import Config
 from normlint.verify.assembly.instance import first_line, missing
 from normlint.verify.bench import judge
 from normlint.verify.bench.bench import LeftOutError, RaisedError
 from normlint.verify.job import Job, Meaning
-from normlint.verify.program.files import finder
+from normlint.verify.program.elsewhere import Stood, finder, root_of
 from normlint.verify.program.prepare import prepare
-from normlint.verify.program.stand_ins import Stood
 from normlint.verify.subject import CannotBuildError
 
 _INTERPRETER: Final = os.path.dirname(concrete.__file__)
@@ -121,3 +122,24 @@ def _as_claimed(job: Job, verdict: Verdict) -> Verdict:
 
 def _skipped(needs: str) -> Verdict:
     return Verdict(SKIPPED, f"needs {needs}")
+
+
+# --- as Python itself has it: the module is imported, with all that this executes; only where that was asked for ----
+
+
+def executed(job: Job, *, device: str = "cpu", seed: int = 0) -> Verdict:
+    """The verdict on the class or function of the imported module; lines out of a function are interpreted."""
+    return judged(job, device=device, seed=seed, names=_imported)
+
+
+def _imported(job: Job) -> dict[str, Any]:
+    """The names of the module, imported as pytest does it: from the folder that its package lies in."""
+    if not job.module:
+        return interpreted(job)
+    folder, file = os.path.split(job.module)
+    root = root_of(folder)
+    inside = [] if root == folder else os.path.relpath(folder, root).split(os.sep)
+    stem = os.path.splitext(file)[0]
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    return vars(importlib.import_module(".".join([*inside, *([] if stem == "__init__" else [stem])])))

@@ -83,6 +83,9 @@ def by_rule(found: Sequence[dict[str, Verdict]]) -> Iterator[str]:
             yield f"| {code} | {rule.name} | no: a matter of style, the values are right | |"
             continue
         said = sorted({verdicts[held.name].status for held in norms for verdicts in found})
+        if not norms:
+            yield f"| {code} | {rule.name} | none stands in this set | |"
+            continue
         first = found[0]
         shown = sorted({f"{worst(first[h.name]).dtype} {worst(first[h.name]).probe}".strip() for h in norms})
         yield f"| {code} | {rule.name} | {', '.join(said)} ({len(norms)} norms) | {', '.join(shown)} |"

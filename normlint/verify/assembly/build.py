@@ -166,7 +166,8 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
 
 def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[Search, tuple[int, ...] | None]:
     """Where nothing agrees, with the sizes that the text has as numbers: of all features, or how many groups."""
-    if search.done or job.meaning.axes not in (None, (-1,)):
+    tried = search.best or search.fallback
+    if search.done or tried is None or tried.call.guessed or job.meaning.axes not in (None, (-1,)):
         return search, None
     for number in _numbers(job.program):
         fixed = searched(job, number)

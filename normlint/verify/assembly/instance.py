@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from normlint.evaluate.concrete import Unsupported
-from normlint.verify.assembly.config import USUAL_EPS, Size
-from normlint.verify.assembly.construct import Construction
+from normlint.verify.assembly.construct import USUAL_EPS, Construction, Size
 from normlint.verify.job import Job, Meaning
 from normlint.verify.names import EPS_ATTRIBUTES, is_eps
 from normlint.verify.subject import CannotBuildError

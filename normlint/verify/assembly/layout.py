@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from normlint.verify.assembly.config import Size
+from normlint.verify.assembly.construct import Size
 from normlint.verify.job import Meaning
 
 

@@ -32,6 +32,7 @@ ERRORS: Final = (
 RARE: Final = 5  # an input of five axes is tried where no other agrees
 RANKS: Final = (3, 2, 4, 1, RARE)
 WIDTH: Final = 8
+WIDE: Final = 256  # features, of which inputs of few axes are enough
 ALIKE: Final = 0.9  # a cosine: the output is the norm but for a factor or a slip
 
 # the norm of so many features in a layout, in a dtype, on a device, with an eps
@@ -145,6 +146,8 @@ class Search:
     def _rank_by_rank(self, make: Make, call: Call, width: int) -> None:
         live = prepared(self._made(make, call.layout, width), call, width, self.job.meaning)
         for rank in allowed(self.job.meaning, call.layout):
+            if width > WIDE and rank > 3:
+                continue
             for found in self._attempts(make, live, call, (*(WIDTH,) * (rank - 1), width)):
                 if self.best is None or found.order < self.best.order:
                     self.best, self.rank = found, rank

@@ -144,13 +144,10 @@ def _response(request: fork.Request, bench: Bench) -> fork.Answer:
 
 def judge(job: Job, bench: Bench) -> Verdict:
     """The verdict on a job, which is executed only where that was asked for."""
-    from normlint.verify.interpret import judged  # torch is there by now
+    from normlint.verify.interpret import executed, judged  # torch is there by now
 
-    if job.module and bench.execute:
-        from normlint.verify.execute import executed
-
-        return executed(job, device=bench.device, seed=bench.seed)
-    return judged(job, device=bench.device, seed=bench.seed)
+    run = executed if job.module and bench.execute else judged
+    return run(job, device=bench.device, seed=bench.seed)
 
 
 def _end_after(seconds: float) -> None:

@@ -18,7 +18,7 @@ from normlint.evaluate.walk import children, walk
 from normlint.text.finding import Span
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
-from normlint.verify.program.stand_ins import known
+from normlint.verify.program.elsewhere import known
 
 Chain: TypeAlias = "tuple[s.Node, ...]"  # from a statement at the top down to a node
 

@@ -342,7 +342,7 @@ class Expressions:
     def reduced(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
         """A statistic, which may have one of its own in turn: its label begins with #."""
         value = mix((*args, *named.values()))
-        if (not value.bare and not value.stats) or (name not in SUMS_OF_PRODUCTS and _of_strings(node)):
+        if not (value.bare or value.stats) or (name not in SUMS_OF_PRODUCTS and _of_strings(node)):
             return NOTHING
         strong = STRONG if value.how & SQUARED or name in SQUARING else 0
         how = value.how & ~SQUARED | strong | ROOTED * (name in LENGTH_OPS)

@@ -85,6 +85,12 @@ class Expressions:
     def block(self, body: Sequence[ast.stmt]) -> s.Block:
         raise NotImplementedError
 
+    def name(self, node: ast.Name) -> s.Expr:
+        return s.Name(self.at(node), node.id)
+
+    def attribute(self, node: ast.Attribute) -> s.Expr:
+        return s.Attribute(self.at(node), self.expr(node.value), node.attr)
+
     def joined(self, node: ast.JoinedStr) -> s.Expr:
         return s.Joined(self.at(node), tuple(self.part(value) for value in node.values))
 
@@ -213,7 +219,7 @@ _SYMBOLS: dict[type[Any], str] = {
 }  # fmt: skip
 # Our node, and which fields of Python's are its own.
 PLAIN: dict[type[ast.AST], tuple[Any, ...]] = {
-    ast.Name: (s.Name, "id"), ast.Attribute: (s.Attribute, "value", "attr"), ast.UnaryOp: (s.Unary, "op", "operand"),
+    ast.UnaryOp: (s.Unary, "op", "operand"),
     ast.BinOp: (s.Binary, "op", "left", "right"), ast.IfExp: (s.IfExpr, "test", "body", "orelse"),
     ast.NamedExpr: (s.Walrus, "target", "value"), ast.BoolOp: (s.Logic, "op", "values"),
     ast.Expr: (s.Evaluate, "value"), ast.Return: (s.Return, "value"),
@@ -224,6 +230,7 @@ PLAIN: dict[type[ast.AST], tuple[Any, ...]] = {
 }  # fmt: skip
 _E = Expressions
 _EXPR: dict[type[ast.AST], Callable[[Expressions, Any], s.Expr]] = {
+    ast.Name: _E.name, ast.Attribute: _E.attribute,
     ast.Constant: _E.constant, ast.Call: _E.call, ast.Compare: _E.compare,
     ast.Subscript: _E.subscript, ast.Tuple: _E.sequence, ast.List: _E.sequence, ast.Set: _E.sequence,
     ast.Dict: _E.mapping, ast.Lambda: _E.lambda_, ast.JoinedStr: _E.joined, ast.ListComp: _E.comprehension,

@@ -40,8 +40,10 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
         branches.met |= any(map(meets, context.flows))
         if branches.met or (path is not None and path.cut):
             module.met.add(entry.qualname)
-        hopeful = context.decisions.keys() if path is None else prospects(module, context, met=branches.met)
-        branches.extend(branch[0], run, hopeful, pressing(module, context), path is None)
+        decided = context.decisions.keys()
+        hopeful = prospects(module, context, met=branches.met) if decided and path is not None else decided
+        urgent = pressing(module, context) if decided else decided
+        branches.extend(branch[0], run, hopeful, urgent, path is None)
 
 
 @dataclass

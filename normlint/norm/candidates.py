@@ -69,6 +69,7 @@ class _Reading:
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
+        self._roots: dict[Span, bool] = {}  # of units that were called: may they take one?
         self._families: dict[str, list[Piece]] = {}
         self._users: dict[tuple[str, frozenset[str]], tuple[Unit, ...]] = {}
         self._named: dict[str, tuple[list[int], list[int]]] = {}
@@ -155,16 +156,17 @@ class _Reading:
     # --- reading
 
     def candidates(self) -> Found:
-        for at in self._marks.seeds if self.pieces else ():
-            unit = self.unit_at(at)
-            piece = self.piece_at(at)
-            if unit is None or (piece.kind == "compound" and _CLASS.search(self.text, *piece.span)):
+        seeds = self._marks.seeds if self.pieces else []
+        loose = [piece for piece in {self.piece_at(at) for at in seeds} if piece.kind in _LOOSE]
+        self._made.update(name for piece in loose for name in self._names(piece))
+        holding = {p for p in loose if p.kind == "compound" and _CLASS.search(self.text, *p.span)}
+        for at in seeds:
+            unit, piece = self.unit_at(at), self.piece_at(at)
+            if unit is None or piece in holding:
                 self._whole.add(piece)
             elif unit.span not in self._special:
                 self._special.add(unit.span)
                 self._waiting.append(unit)
-            if piece.kind in _LOOSE:
-                self._made.update(self._names(piece))
         wrapping = (self.unit_at(at) for at in self._marks.wrapped)
         self._arrived.update(unit for unit in wrapping if unit is not None)
         for name in self._made:
@@ -301,6 +303,11 @@ class _Reading:
 
     def _may_root(self, unit: Unit) -> bool:
         """It takes a root or divides, or calls what may."""
+        if unit.span not in self._roots:
+            self._roots[unit.span] = self._roots_below(unit)
+        return self._roots[unit.span]
+
+    def _roots_below(self, unit: Unit) -> bool:
         seen, waiting = {unit.span}, [unit]
         while waiting and len(seen) <= _MOST_CALLED:
             source = self.source(waiting.pop())

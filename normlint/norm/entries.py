@@ -29,6 +29,7 @@ from normlint.text.pieces import WORD, Piece, pieces
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
 _CLASS = re.compile(r"\n[ \t\f]+class\b")  # within another
 _HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # what may be a method
+_MAPPED = re.compile(r"\bvmap\(\s*(\w+)")
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
@@ -69,8 +70,7 @@ def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
-        mapped = "vmap(" in module.text and re.search(rf"\bvmap\(\s*{re.escape(node.name)}\b", module.text)
-        vector = bool(mapped)
+        vector = node.name in names.mapped
         called = names.is_called(node.name) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
     for inner in _inside(module, node):
@@ -164,6 +164,7 @@ class Named:
         self._every = module.pieces
         self._starts = [piece.span.start for piece in module.pieces]
         self._called: dict[str, bool] = {}
+        self.mapped = frozenset(_MAPPED.findall(module.text)) if "vmap(" in module.text else frozenset()
 
     def is_called(self, name: str) -> bool:
         """Somebody else in the text names the function, or it is private and its callers are elsewhere."""

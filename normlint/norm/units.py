@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from normlint.evaluate import light, origins
@@ -18,19 +19,49 @@ from normlint.text.pieces import Piece
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
 _BARE: Final = re.compile(r"(?<![\w.])\w+")
 _DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
+_MANY: Final = 300  # words asked for in one text
 _WORD: Final = re.compile(r"\w+")
 _TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 
 
 def mentions(text: str, name: str, span: Span) -> Iterator[int]:
     """Where a name stands in a stretch of text, alone and not as a string."""
-    at = text.find(name, *span)
-    while at >= 0:
-        end = at + len(name)
-        before, after = text[at - 1 : at], text[end : end + 1]
+    for at in _words(text).places(name, span):
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
         if not (_is_part(before) or _is_part(after)):
             yield at
-        at = text.find(name, end, span.end)
+
+
+class _Words:
+    """Where a text has its words: looked for one by one, but all at once as soon as many are asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._asked = 0
+
+    def places(self, word: str, span: Span) -> Iterator[int]:
+        """Where it has one, perhaps as a part of a longer one."""
+        self._asked += 1
+        if self._asked > _MANY:
+            every = self._index.get(word, [])
+            yield from every[bisect_left(every, span.start) : bisect_right(every, span.end - len(word))]
+            return
+        at = self._text.find(word, *span)
+        while at >= 0:
+            yield at
+            at = self._text.find(word, at + len(word), span.end)
+
+    @cached_property
+    def _index(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for match in _WORD.finditer(self._text):
+            found.setdefault(match[0], []).append(match.start())
+        return found
+
+
+@lru_cache(maxsize=4)
+def _words(text: str) -> _Words:
+    return _Words(text)
 
 
 def bases_of(text: str, span: Span) -> set[str]:

@@ -21,6 +21,7 @@ from normlint.evaluate.value import (
     Defined,
     Dict,
     Method,
+    Opaque,
     Path,
     Pieces,
     Product,
@@ -96,7 +97,7 @@ def _out(m: Machine, value: Value, span: Span) -> Any:
         return value.number if value.whole is None else value.whole
     if isinstance(value, Constant):
         return value.value
-    if isinstance(value, Defined | Path | Method):
+    if isinstance(value, Defined | Path | Method | Opaque):
         return lambda *given: m.call(value, Args(tuple(Given(_back(one), span) for one in given)), span)
     return value
 

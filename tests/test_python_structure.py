@@ -28,6 +28,8 @@ def found(body: str) -> tuple[list[str], set[str]]:
         ("reduce of products", "r = torch.rsqrt(MS + eps)\nreturn functools.reduce(torch.mul, (x, r, weight))"),
         ("math.prod", "return math.prod((x, torch.rsqrt(MS + eps), weight))"),
         ("next of a generator", "return x * next(torch.rsqrt(s + eps) for s in (MS,)) * weight"),
+        ("a method by its name", "return x * operator.methodcaller('rsqrt')(MS + eps) * weight"),
+        ("a mapped root", "return x * torch.vmap(torch.rsqrt)(MS + eps) * weight"),
         ("map and zip", "r = [MS]\nreturn [a * torch.rsqrt(b + eps) * weight for a, b in zip([x], r)][0]"),
         ("a list that is filled", f"outs = []\nouts.append({PLAIN})\nreturn outs[-1]"),
         ("a list that is emptied", "todo = [x]\nx = todo.pop()\nreturn " + PLAIN),

@@ -147,7 +147,7 @@ _ARITHMETIC: dict[str, Callable[[Product, Product, Span], Product | None]] = {
 
 def _unary(m: Machine, env: Env, node: s.Unary) -> Value:
     if node.op == "not":
-        return Constant(not m.truth(env, node.operand))
+        return Constant(m.truth(env, node, _wished(m)))
     value = m.eval(env, node.operand)
     if isinstance(value, Product) and node.op in "-+":
         return algebra.negate(value, node.span) if node.op == "-" else value
@@ -165,7 +165,13 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
         )
     if tensors and not ops & {"is", "is not", "in", "not in"}:
         return replace(algebra.apply("eq" if ops == {"=="} else "compare", tensors, node.span), dtype=DType.INT)
-    return Constant(m.truth(env, node))
+    return Constant(m.truth(env, node, _wished(m)))
+
+
+def _wished(m: Machine) -> bool | None:
+    """The outcome that the test would have which called this function."""
+    prefer, frame = m.ctx.wish
+    return prefer if frame == len(m.frames) else None
 
 
 def _logic(m: Machine, env: Env, node: s.Logic) -> Value:

@@ -81,6 +81,8 @@ def _by_python(
     """What the function makes of lists whose items are known; None where it asks for what isn't."""
     try:
         given = [_out(m, value, span) for value in values]
+        if run in (map, filter, functools.reduce):
+            given[0] = _calling(m, values[0], span)
         result = run(*given, **{name: _out(m, g.value, span) for name, g in args.keywords.items()})
         return _back(result)
     except (TypeError, ValueError, IndexError, StopIteration, AttributeError):
@@ -97,8 +99,12 @@ def _out(m: Machine, value: Value, span: Span) -> Any:
     if isinstance(value, Constant):
         return value.value
     if isinstance(value, Defined | Path | Method):
-        return lambda *given: m.call(value, Args(tuple(Given(_back(one), span) for one in given)), span)
+        return _calling(m, value, span)
     return value
+
+
+def _calling(m: Machine, function: Value, span: Span) -> Callable[..., Value]:
+    return lambda *given: m.call(function, Args(tuple(Given(_back(one), span) for one in given)), span)
 
 
 def _back(result: Any) -> Value:

@@ -197,7 +197,7 @@ class Expressions:
     def param(self, node: ast.arg, default: ast.expr | None, star: str = "", *, keyword: bool = False) -> s.Parameter:
         start = self.at(node).start
         last = start + len(node.arg)
-        if star:
+        if star and self.text:
             start = self.offset + self.text.rindex(star, 0, start - self.offset)
         return s.Parameter(Span(start, last), node.arg, star, keyword, self.maybe(node.annotation), self.maybe(default))
 

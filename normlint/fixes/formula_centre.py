@@ -329,7 +329,9 @@ def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | No
     start = document.span(node).start
     before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
     last = next((s for s in reversed(before) if node.value in names_of(s)), None)
-    return last if isinstance(last, cst.Assign) and names_of(last) == (node.value,) else None
+    if not isinstance(last, cst.Assign) or len(last.targets) > 1 or not isinstance(last.targets[0].target, cst.Name):
+        return None
+    return last
 
 
 def _bound_between(
@@ -349,7 +351,7 @@ def _centred(
     for stmt in assignments(document, document.scope(square)):
         found = sides(stmt.value)
         before = document.span(stmt).end <= document.span(square).start
-        if before and found is not None and found[0].deep_equals(x) and found[1].deep_equals(mean):
+        if before and found is not None and all(map(_alike, found, (x, mean))):
             yield from (cst.Name(name) for name in names_of(stmt))
     means = [f.atom.stat for f in stat.inner.factors if isinstance(f.atom, Centred)]
     kept = any(m.keepdim for m in means)
@@ -357,6 +359,11 @@ def _centred(
         return
     back = mean if kept else expression("{m}.unsqueeze(-1)", m=tight(mean))
     yield expression("{x} - {m}", x=tight(x, SUM), m=tight(back, SUM + 1))
+
+
+def _alike(one: cst.BaseExpression, two: cst.BaseExpression) -> bool:
+    """Written alike but for parentheses around them."""
+    return stripped(one).deep_equals(stripped(two))
 
 
 def _resquared(square: Any, x: cst.BaseExpression, centred: cst.BaseExpression) -> cst.BaseExpression:

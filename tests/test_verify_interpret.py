@@ -225,7 +225,7 @@ class LayerNorm(nn.Module):
         return F.layer_norm(x, shape, self.weight.expand(shape), self.bias.expand(shape))
 """,
         "LayerNorm.forward",
-        "skipped",
+        "match",
     ),
     "an axis that a call may say": (
         """
@@ -238,20 +238,22 @@ class ChannelRMSNorm(nn.Module):
     def forward(self, x, channel_dim=None):
         if channel_dim is None:
             channel_dim = self.channel_dim
-        return x / torch.sqrt(torch.mean(x.float() ** 2, dim=channel_dim, keepdim=True) + self.eps)
+        h = x.float()
+        return (h / torch.sqrt(torch.mean(h ** 2, dim=channel_dim, keepdim=True) + self.eps)).type_as(x)
 """,
         "ChannelRMSNorm.forward",
-        "skipped",
+        "match",
     ),
     "all axes but the first": (
         """
 import torch
 def rms_normalize(x, eps=1e-4):
     dim = list(range(1, x.ndim))
-    return x / torch.sqrt(x.float().square().mean(dim, keepdim=True) + eps).type_as(x)
+    h = x.float()
+    return (h / torch.sqrt(h.square().mean(dim, keepdim=True) + eps)).type_as(x)
 """,
         "rms_normalize",
-        "skipped",
+        "match",
     ),
     "a share of features called p, which is no rate of dropout": (
         """
@@ -273,6 +275,33 @@ class RMSNorm(nn.Module):
 """,
         "RMSNorm.forward",
         "match",
+    ),
+    "a gain that the model around it fills": (
+        """
+import torch
+from torch import nn
+class L2Norm(nn.Module):
+    def __init__(self, n, scale=20.0, eps=1e-10):
+        super().__init__()
+        self.weight, self.eps, self.scale = nn.Parameter(torch.Tensor(n)), eps, scale
+    def forward(self, x):
+        h = x.float()
+        norm = h.pow(2).sum(1, keepdim=True).sqrt() + self.eps
+        return (self.weight[None, :, None, None].float().expand_as(h) * h / norm).type_as(x)
+""",
+        "L2Norm.forward",
+        "match",
+    ),
+    "a weight that is scaled": (
+        """
+from torch import nn
+def NormedLinear(*args, scale=1.0, **kwargs):
+    out = nn.Linear(*args, **kwargs)
+    out.weight.data *= scale / out.weight.norm(dim=1, p=2, keepdim=True)
+    return out
+""",
+        "NormedLinear",
+        "skipped",
     ),
     "a view that says so where it can't be had": (
         """

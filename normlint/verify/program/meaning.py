@@ -58,6 +58,8 @@ def _sees_halves(norm: Norm) -> bool:
 def open_question(norm: Norm) -> str:
     """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
     c = norm.main
+    if not c.input.has_data:
+        return "an input: this scales a weight"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: the mean is subtracted on one side only"
     if c.standardises and not norm.meant:

@@ -145,10 +145,12 @@ def _placed(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
     if prefix:
         text = _LINE_END.sub(lambda found: found[0] + prefix, text)
     if end > start and unit.text[end - 1] in "\r\n":
-        if end < len(unit.text):
+        margin = _line_start(source, first)
+        whole = first == margin + len(prefix) and (not text or end == len(unit.text))
+        if whole:
+            first = margin  # whole lines go, with their prefixes
+        elif first != margin and end < len(unit.text):  # a blank line has no prefix that would stay
             last = unit.origin(end)[1]  # the prefix of the line that moves up goes with the line end
-        elif first == _line_start(source, first) + len(prefix):
-            first -= len(prefix)
     return HomeEdit(cell, Edit(Span(first, last), text))
 
 

@@ -72,8 +72,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
         if stat is not None and not c.placing.single:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
-            viewed = stat.rank == 1 and bool(stat.layout)
-            yield Problem(stat.span, message, None if viewed else partial(repair.over_last_axis, norm, c, stat))
+            yield Problem(stat.span, message, partial(repair.over_last_axis, norm, c, stat))
 
 
 def _of_vector(stat: Stat) -> bool:

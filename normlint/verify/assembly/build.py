@@ -58,7 +58,7 @@ class Built:
             return "an input of another shape"
         if self.job.cut:
             return "what stands around its lines"
-        if self._runs_somewhere():
+        if not self.meaning.axes_read and self._runs_somewhere():
             return "an input of another shape"
         return AXIS if self.elsewhere() else ""
 

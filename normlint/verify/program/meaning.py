@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.evaluate.monomial import ALL, ONE, TRAILING, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
+from normlint.evaluate.monomial import ALL, ONE, TRAILING, Apply, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning

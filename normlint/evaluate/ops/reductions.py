@@ -27,8 +27,9 @@ from normlint.evaluate.monomial import (
     raised,
     stats_of,
 )
+from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import AxesOf, Constant, Product, Tup, Value, number, of_atom
+from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 
 TWO = Fraction(2)
@@ -308,6 +309,21 @@ def total(ctx: Context, call: Bound) -> Value | None:
     if x is None or not x.tensor:
         return None
     return _counted(ctx, call, x) or _nonzero(ctx, call, x) or reduce(ctx, call, x, "sum")
+
+
+@op("sum_to_size")
+def to_size(ctx: Context, call: Bound) -> Value | None:
+    """The sum over the axes that are 1 in the size, which stay; over unknown ones where the size isn't known."""
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
+    axes = resizing.ones(ctx, ctx.dims(x), resizing.sizes(call.sequence("size")))
+    if axes == ():
+        return replace(x, span=call.span)
+    dim = Opaque("size") if axes is None else Tup(tuple(number(float(axis)) for axis in axes))
+    keepdim = Opaque("size") if axes is None else Constant(True)
+    values = {**call.values, "dim": Given(dim, call.span), "keepdim": Given(keepdim, call.span)}
+    return reduce(ctx, replace(call, values=values), x, "sum")
 
 
 def _nonzero(ctx: Context, call: Bound, x: Product) -> Product | None:

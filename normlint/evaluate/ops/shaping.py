@@ -145,6 +145,12 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     return over_axes(ctx, dims, axes, keep)
 
 
+@shaper("sum_to_size")
+def to_size(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    axes = resizing.ones(ctx, dims, resizing.sizes(call.sequence("size")))
+    return None if axes is None else over_axes(ctx, dims, axes, True)
+
+
 def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Dims:
     for axis in axes:
         ctx.shapes.axis(dims, axis)  # that there is one is told

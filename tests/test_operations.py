@@ -110,6 +110,8 @@ WAYS = {
     "a sum to a size": "ms = x.pow(2).sum_to_size(*x.shape[:-1], 1) / x.size(-1)",
     "a sum to a size as one tuple": "ms = x.pow(2).sum_to_size((*x.shape[:-1], 1)) / x.size(-1)",
     "a sum to a size that is named": "b, n, d = x.shape\nms = x.pow(2).sum_to_size(b, n, 1) / d",
+    "a count of ones": "n = torch.ones_like(x).count_nonzero(-1)\nms = x.pow(2).sum(-1, True) / n.unsqueeze(-1)",
+    "a count of twos": "ms = (x.square().sum(-1) / torch.count_nonzero(torch.full_like(x, 2), dim=-1)).unsqueeze(-1)",
     "size by keyword": "ms = x.square().sum(dim=-1, keepdim=True) / x.size(dim=-1)",
     "the same on both sides": f"ms = {RMS}\nms = torch.where(ms > 0, ms, ms)",
 }

@@ -303,6 +303,25 @@ def NormedLinear(*args, scale=1.0, **kwargs):
         "NormedLinear",
         "skipped",
     ),
+    "a norm of what a layer gives back": (
+        """
+import torch.nn.functional as F
+from torch import nn
+
+def norm(x):
+    return F.rms_norm(x, (x.size(-1),))
+
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(n, d), nn.Linear(d, n)
+
+    def forward(self, ids):
+        return self.head(norm(self.embed(ids)))
+""",
+        "norm",
+        "match",
+    ),
     "a view that says so where it can't be had": (
         """
 import torch

@@ -274,6 +274,11 @@ class Norm:
         return told or any(c.scaled or self.owner.makes(c) for c in self.computations)
 
     @property
+    def in_test(self) -> bool:
+        """A test's own: it takes numbers that provoke something."""
+        return self.qualname.startswith(("test_", "Test"))
+
+    @property
     def judged(self) -> tuple[Computation, ...]:
         """The computations that the rules for RMS and layer norms apply to: an L2 norm may do as it likes."""
         if self.owner.intent == "pixel":

@@ -68,4 +68,72 @@ logprobs = torch.tensor([-7.9, -20.2, -16.6, -23.4])
 advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
 loss = -(advantages.detach() * logprobs).mean()
 """,
+    "statistics of each feature over the places, with a gain for each feature": """
+class PlaceNorm(nn.Module):
+    def __init__(self, feat, affine=True):
+        super().__init__()
+        self.affine = affine
+        if affine:
+            self.shift = nn.Parameter(torch.zeros(1, 1, 1, feat))
+            self.scale = nn.Parameter(torch.ones(1, 1, 1, feat))
+
+    def forward(self, x):
+        h = x.float()
+        mean = h.mean(-2, keepdims=True)
+        var = h.var(-2, keepdims=True, unbiased=True)
+        out = ((h - mean) / (var + 1e-6) ** 0.5).type_as(x)
+        return out * self.scale + self.shift if self.affine else out
+""",
+    "an activation with a gate of its own and a deviation, whose bias needs no centre": """
+class GatedNorm(nn.Module):
+    def __init__(self, channels, groups=8, eps=1e-5):
+        super().__init__()
+        self.groups, self.eps = groups, eps
+        self.gamma = nn.Parameter(torch.ones(1, channels, 1, 1))
+        self.beta = nn.Parameter(torch.zeros(1, channels, 1, 1))
+        self.slope = nn.Parameter(torch.ones(1, channels, 1, 1))
+
+    def forward(self, x):
+        n, c, height, width = x.shape
+        h = x.float().reshape(n, self.groups, -1)
+        std = torch.sqrt(h.var(dim=-1, keepdim=True, correction=0) + self.eps)
+        out = (h / std).reshape(n, c, height, width).type_as(x)
+        return torch.sigmoid(self.slope * x) * out * self.gamma + self.beta
+""",
+    "lengths of vectors, normalised over the vectors": """
+class VectorNorm(nn.Module):
+    def __init__(self, dim, eps=1e-8):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(1, 1, dim))
+        self.bias = nn.Parameter(torch.zeros(1, 1, dim))
+
+    def forward(self, features):
+        length = features.norm(dim=-1).clamp(min=self.eps)
+        direction = features / length.unsqueeze(-1)
+        std, mean = torch.std_mean(length, dim=-1, keepdim=True)
+        length = (length - mean) / (std + self.eps)
+        return torch.relu(length * self.scale + self.bias).unsqueeze(-1) * direction
+""",
+    "lengths of vectors, brought to one deviation over the sequence": """
+class SequenceNorm(nn.Module):
+    def __init__(self, dim, eps=1e-4, seq_dim=1):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones((dim, 1)))
+        self.shift = nn.Parameter(torch.ones((dim, 1)) * 1e-5)
+        self.eps, self.seq_dim = eps, seq_dim
+
+    def forward(self, feats):
+        lengths = torch.norm(feats, dim=-1, keepdim=True)
+        directions = feats / (lengths + self.eps)
+        lengths = lengths / (torch.std(lengths, dim=self.seq_dim, keepdim=True) + self.eps)
+        return torch.relu(lengths * self.scale + self.shift) * directions
+""",
+    "a test with an eps that is large on purpose": """
+class TestNorm:
+    def test_a_large_eps(self):
+        x = torch.randn(10, 64)
+        expected = x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1.0)
+        assert torch.allclose(Norm(64, eps=1.0)(x), expected.type_as(x))
+""",
 }

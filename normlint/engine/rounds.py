@@ -8,7 +8,7 @@ the file as it was meant, is dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import field, replace
 from typing import Any, Final
 
@@ -70,21 +70,9 @@ class Rounds:
         else:
             if self._chosen(views):
                 raise _unsettled(self.fixed)
-        rewritten = tuple(self._rewritten(now, old, views))
+        gone = tuple(rewritten(self.wish, frozenset(self.touched), now, old, views))
         report = _left_alone(self.report(views))
-        return Fixed(source, now, Report(), report, tuple(self.fixed), frozenset(self.touched), rewritten)
-
-    def _rewritten(self, now: Source, old: Sequence[View], new: Sequence[View]) -> Iterator[tuple[Key, Any]]:
-        """Norms that are no norms of the text's own any more: what stands in their place may be run."""
-        there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
-        units = units_of(now)
-        for before in old:
-            if not isinstance(before.analysis, Analysis):  # nothing in it was to be mended
-                continue
-            for norm in before.analysis.norms:
-                key = before.number, norm.qualname
-                if self.wish.again and key in self.touched - there and not norm.helper:
-                    yield key, self.wish.again(now, units[before.number], norm, before.unit)
+        return Fixed(source, now, Report(), report, tuple(self.fixed), frozenset(self.touched), gone)
 
     def report(self, views: Sequence[View]) -> Report:
         """What is found, less what is accepted."""
@@ -153,6 +141,21 @@ class Rounds:
                     chosen.append(one)
                     end = one.hull.end
         return chosen
+
+
+def rewritten(
+    wish: Wish, touched: Set[Key], now: Source, old: Sequence[View], new: Sequence[View]
+) -> Iterator[tuple[Key, Any]]:
+    """Norms that are no norms of the text's own any more, made ready to be run: what stands in their place may be."""
+    there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
+    units = units_of(now)
+    for before in old:
+        if not isinstance(before.analysis, Analysis):  # nothing in it was to be mended
+            continue
+        for norm in before.analysis.norms:
+            key = before.number, norm.qualname
+            if wish.again and key in touched - there and not norm.helper:
+                yield key, wish.again(now, units[before.number], norm, before.unit)
 
 
 def _left_alone(report: Report) -> Report:

@@ -80,5 +80,5 @@ def prepared(fixed: Fixed, wish: Wish) -> Fixed:
     demand = replace(wish.demand, fixes=False)
     old, new = survey(fixed.before, demand), survey(fixed.after, demand)
     before, after = (replace(r, norms=report_of(v).norms) for r, v in ((fixed.unfixed, old), (fixed.report, new)))
-    gone = tuple(rewritten(wish, fixed.touched, fixed.after, old, new))
+    gone = tuple(rewritten(wish, fixed.touched.keys(), fixed.after, old, new))
     return replace(fixed, unfixed=before, report=after, rewritten=gone)

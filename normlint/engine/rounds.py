@@ -57,7 +57,7 @@ class Rounds:
     seen: set[str] = field(default_factory=set)
     dropped: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
     fixed: list[Diagnostic] = field(default_factory=list)
-    touched: set[Key] = field(default_factory=set)
+    touched: dict[Key, tuple[str, ...]] = field(default_factory=dict)
 
     def run(self, source: Source, views: Sequence[View]) -> Fixed:
         """BadSourceError if it doesn't settle."""
@@ -70,9 +70,9 @@ class Rounds:
         else:
             if self._chosen(views):
                 raise _unsettled(self.fixed)
-        gone = tuple(rewritten(self.wish, frozenset(self.touched), now, old, views))
+        gone = tuple(rewritten(self.wish, self.touched.keys(), now, old, views))
         report = _left_alone(self.report(views))
-        return Fixed(source, now, Report(), report, tuple(self.fixed), frozenset(self.touched), gone)
+        return Fixed(source, now, Report(), report, tuple(self.fixed), self.touched, gone)
 
     def report(self, views: Sequence[View]) -> Report:
         """What is found, less what is accepted."""
@@ -120,7 +120,9 @@ class Rounds:
         """The file read anew; nothing that was mended may be there again."""
         mended = [one.diagnostic for one in made]
         self.fixed += mended
-        self.touched.update(key for one in made for key in _norms(one.view, one.diagnostic))
+        for one in made:
+            for key in _norms(one.view, one.diagnostic):
+                self.touched[key] = tuple(sorted({*self.touched.get(key, ()), one.diagnostic.code}))
         after = survey(now, self.wish.demand)
         if now.text in self.seen:
             raise _unsettled(self.fixed)

@@ -130,8 +130,7 @@ class _Case:
 
     def _codes(self, key: Key) -> str:
         """The findings of a norm that were fixed."""
-        own = {one.code for one in self.fixed.fixed if one.norm == key[1]}
-        return " and ".join(sorted(own)) or "what it was found in"
+        return " and ".join(self.fixed.touched[key])
 
     def _note(self, key: Key, message: str) -> Failure:
         at = next((norm.place.line for norm in self.fixed.unfixed.norms if (norm.unit, norm.qualname) == key), None)

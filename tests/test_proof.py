@@ -241,5 +241,5 @@ def norm_of_keys(x, weight):
     fixed = fix_bytes("a.py", text.encode(), Wish(Demand()))
     assert isinstance(fixed, Fixed)
     assert {name: codes for (_, name), codes in fixed.touched.items()} == dict.fromkeys(
-        ("norm_of_queries", "norm_of_keys"), ("NRM301",)
+        ("norm_of_queries", "norm_of_keys"), ("NRM205", "NRM301")
     )

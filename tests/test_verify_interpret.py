@@ -91,7 +91,7 @@ UNJUDGED = {
     "a unit vector without a norm's name promises nothing": (
         UNIT.format(name="project", operator="/="), "project", "", "a name or a gain that promises a norm"),
     "test code has norms that are wrong on purpose": (
-        DOUBLED, "Norm.forward", "/a/test_norms.py", "a norm that is no part of a test"),
+        DOUBLED, "Norm.forward", "/a/test_norms.py", "a norm outside of tests"),
     "a method that always raises may want another input": (
         NORM.replace("h = x.float()", "h = x.float().reshape(3, 7)"), "Norm.forward", "", "invalid for input of size"),
     "what takes images alone isn't told to fail on tokens": (

@@ -51,7 +51,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 
 def _is_undone(c: Computation, owner: Owner) -> bool:
     """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
-    told = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
+    named = owner.intent in ("rms", "layer") and not c.standardises
+    told = named or (bool(c.gains) and not (owner.brought_back and c.power < 0))
     return (owner.keeps and not c.over_last) or (owner.undone and not told)
 
 

@@ -227,8 +227,11 @@ def _may_be_instance_norm(norm: Norm, c: Computation) -> bool:
 
 def is_instance_norm(norm: Norm, c: Computation) -> bool:
     """One whose gains lie along an axis that is kept."""
-    along = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
-    return along and _misses_features(c.statistic) and _may_be_instance_norm(norm, c)
+    if not c.gains or not _may_be_instance_norm(norm, c):
+        return False
+    along = all(_along_features(c, i) for i in range(len(c.gains)))
+    folded = any(move[0] == "view" for move in c.statistic.layout) and all(g.param.axis == "other" for g in c.gains)
+    return c.placing.along_gain is False or folded or (along and _misses_features(c.statistic))
 
 
 def _along_features(c: Computation, i: int) -> bool:

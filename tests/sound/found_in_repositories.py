@@ -136,4 +136,70 @@ class TestNorm:
         expected = x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1.0)
         assert torch.allclose(Norm(64, eps=1.0)(x), expected.type_as(x))
 """,
+    "statistics of each channel over the nodes, with a gain for each channel": """
+class NodeNorm2d(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(channels))
+        self.scale = nn.Parameter(torch.ones(channels))
+
+    def forward(self, x):
+        h = x.float()
+        h = (h - h.mean(2, keepdims=True)) / (h.var(2, keepdims=True, unbiased=True) + 1e-5) ** 0.5
+        return h.type_as(x) * self.scale.view(1, -1, 1, 1) + self.shift.view(1, -1, 1, 1)
+""",
+    "a map of attention over all places, which comes centred": """
+class GroupedAttention(nn.Module):
+    def __init__(self, groups, eps=1e-5):
+        super().__init__()
+        self.groups, self.eps = groups, eps
+        self.weight = nn.Parameter(torch.ones(1, groups, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(1, groups, 1, 1))
+
+    def forward(self, x):
+        b, c, height, width = x.shape
+        x = x.view(b * self.groups, -1, height, width)
+        map = (x * x.mean((2, 3), keepdim=True)).sum(dim=1, keepdim=True).float().view(b * self.groups, -1)
+        map = map - map.mean(dim=1, keepdim=True)
+        map = (map / torch.sqrt(map.var(dim=1, keepdim=True) + self.eps)).type_as(x)
+        map = map.view(b, self.groups, height, width) * self.weight + self.bias
+        x = x * torch.sigmoid(map.view(b * self.groups, 1, height, width))
+        return x.view(b, c, height, width)
+""",
+    "a window that is mixed by a learned number, and whose deviation is given back to what a layer makes of it": """
+class Forecast(nn.Module):
+    def __init__(self, n, horizon, target):
+        super().__init__()
+        self.target = target
+        self.mix = nn.Parameter(torch.ones([1]))
+        self.near = nn.Conv1d(n, n, 3, padding="same")
+        self.head = nn.Linear(n, horizon)
+
+    def forward(self, x):
+        series = x[:, [-1], :] if self.target else x
+        mean = torch.mean(series, dim=-1, keepdim=True)
+        std = torch.std(series, dim=-1, keepdim=True)
+        x = (x - torch.mean(x, dim=-1, keepdim=True)) / (torch.std(x, dim=-1, keepdim=True) + 1e-5)
+        series = x[:, [-1], :] if self.target else x
+        series = self.mix * series + (1 - self.mix) * self.near(x)
+        return self.head(series) * std + mean
+""",
+    "a dict of tensors is asked for one": """
+class Net(nn.Module):
+    def forward(self, batch):
+        feat = batch["feat"].float()
+        size = batch.get("size", 1)
+        return feat / feat.norm(dim=1, keepdim=True).clamp(min=1e-6) * size
+""",
+    "an operator that somebody else makes has methods of its own": """
+class Unrolled(nn.Module):
+    def forward(self, y, mask, maps):
+        op = mask @ Coils(maps)
+        for _ in range(3):
+            y = y - op.normal(y)
+            maps = maps - y.conj() * mask.H(y - op(y))
+            maps = maps / maps.norm(dim=1, keepdim=True).clamp(min=1e-8)
+            op = mask @ Coils(maps)
+        return y, maps
+""",
 }

@@ -26,6 +26,7 @@ from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
 AXIS: Final = "the axis that its features lie on"
+ROLES: Final = "the norm alone: on some paths more is done with it"
 LARGEST: Final = 8192  # features
 MOST_GROUPS: Final = 32
 MOST_NUMBERS: Final = 4  # that are tried
@@ -41,25 +42,28 @@ class Built:
     sizes: tuple[int, ...] | None
     ranks: tuple[int, ...]
     takes_eps: bool
-    agrees: bool  # it computes what was meant, where all of several axes are of one length
+    agrees: bool  # it computes what was meant, if only where all of several axes are of one length
     job: Job
     elsewhere: Callable[[], bool]  # whether it does so along another axis
 
     def doubt(self, *, values: bool) -> str:
-        """What it would need if what it raises, or its shape or `values`, were our own doing."""
-        if self.job.more and not self.agrees:
-            return "the norm alone: on some paths more is done with it"
-        if self.job.folded and not self.agrees:
-            return "the axes that it reduces, or the groups"
+        """What would have to be known before what it raises, or its shape or `values`, is its own doing; "" for that.
+
+        This is when running may speak where reading found nothing. The reference was given a layout, arguments and
+        parameters, so the text must say the layout that the input has, the role of every argument and the state of
+        every parameter; or the norm agrees with its definition on an input whose axes all differ in length, which no
+        other layout and no other role would bring about. An exception or a shape is our doing as long as some input
+        is taken, and for lines without what stands around them. (How a gain starts is the business of `filled_later`.)
+        """
+        if not self.agrees and (self.job.more or self.job.folded):
+            return ROLES if self.job.more else "the axes that it reduces, or the groups"
         if values:
-            unread = not self.meaning.axes_read  # with fewer axes it may agree by chance
-            return AXIS if unread and (self.agrees or self.elsewhere()) else ""
-        if self.agrees:
+            unsure = not self.plan.confirmed if self.agrees else self.elsewhere()
+            return AXIS if unsure and not self.meaning.axes_read else ""
+        if self.agrees or self._runs_somewhere():
             return "an input of another shape"
         if self.job.cut:
             return "what stands around its lines"
-        if not self.meaning.axes_read and self._runs_somewhere():
-            return "an input of another shape"
         return AXIS if self.elsewhere() else ""
 
     def _runs_somewhere(self) -> bool:
@@ -145,7 +149,7 @@ def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
 def _of_class(job: Job, cls: type, device: str) -> Built:
     def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
         search = Search(job, device)
-        ways = constructions(cls, job.meaning.axes, job.program)
+        ways = constructions(cls, job.meaning.axes, job.program, job.entry)
         search.over((_class_maker(job, way) for way in ways), width, **layout_with)
         return search
 

@@ -382,6 +382,36 @@ def NormedLinear(*args, scale=1.0, **kwargs):
         "NormedLinear",
         "skipped",
     ),
+    "an argument of which nothing says what it is": (
+        """
+import torch
+class Norm:
+    def __init__(self, weight, eps=1e-5):
+        self.weight, self.eps = weight, eps
+    def forward(self, x):
+        h = x.float()
+        return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+""",
+        "Norm.forward",
+        "match",
+    ),
+    "a residual beside what is normalised": (
+        """
+import torch
+from torch import nn
+class AddNorm(nn.Module):
+    def __init__(self, maker, eps=1e-5):
+        super().__init__()
+        self.kind, self.eps = maker.build(), eps
+    def forward(self, x):
+        y = self.kind(x)
+        h = x.float()
+        y = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        return x + y
+""",
+        "AddNorm.forward",
+        "match",
+    ),
     "a view that says so where it can't be had": (
         """
 import torch

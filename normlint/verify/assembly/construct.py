@@ -35,6 +35,7 @@ class Construction:
     given: tuple[tuple[str, Given], ...]
     eps_name: str  # "" where there is none
     eps: float | None  # the default, USUAL_EPS where one is required
+    guessed: str = ""  # a parameter of which neither name, annotation nor use says what it is
 
     def build(self, size: Size) -> tuple[Any, float | None, bool]:
         """An instance, the eps it was given, and whether one can be passed."""
@@ -100,7 +101,14 @@ def _ways(cls: type, some: Parameters, everything: Parameters, told: _Told) -> I
     eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)
     for chosen in product(*rows.values()):
         given = [(name, give) for name, give in zip(rows, chosen, strict=True) if give is not None]
-        yield Construction(cls, tuple(given), eps_name, eps)
+        yield Construction(cls, tuple(given), eps_name, eps, _untold(some, told))
+
+
+def _untold(some: Parameters, told: _Told) -> str:
+    """The first parameter that is given a size for want of anything better."""
+    required = (p for p in some.values() if p.default is inspect.Parameter.empty and p.name not in told.uses)
+    untold = (p.name for p in required if not _annotation(p) and not _by_name(p.name.lower(), "", told.axes))
+    return next(untold, "")
 
 
 def _rows(some: Parameters, told: _Told) -> dict[str, list[Given | None]]:

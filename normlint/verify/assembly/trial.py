@@ -238,6 +238,9 @@ class Search:
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
             raise CannotBuildError(f"a value for {unsure[0]}")
+        untold = self._made(found.make, found.call.layout, found.width).guessed
+        if untold and not found.agrees:
+            raise CannotBuildError(f"a value for {untold}")
         ranks, confirmed = self.ranks(found)
         return Plan(found.make, found.call, ranks or self._usual(found), confirmed)
 

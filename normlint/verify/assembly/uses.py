@@ -55,10 +55,11 @@ def _is_shape(_function: ast.FunctionDef, node: ast.AST, child: ast.AST) -> bool
     return called == "len" or (called in _FUSED and node.args[1:2] == [child])
 
 
-def _is_features(function: ast.FunctionDef, _node: ast.AST, child: ast.AST) -> bool:
-    """A parameter of the module is made as long, or a layer as wide."""
+def _is_features(function: ast.FunctionDef, node: ast.AST, child: ast.AST) -> bool:
+    """A parameter of the module is made as long, or a layer as wide, or it is what a base is told first."""
     made = (call for call in _calls(function) if _last_name(call.func) == "Parameter" or _is_layer(call.func))
-    return any(inner is child for call in made for inner in ast.walk(call))
+    base = isinstance(node, ast.Call) and _last_name(node.func) == "__init__" and node.args[:1] == [child]
+    return base or any(inner is child for call in made for inner in ast.walk(call))
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:

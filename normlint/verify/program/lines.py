@@ -293,13 +293,14 @@ class _Lines:
         """What stands for `self.eps`, `self.weight`, `config.hidden_size`; "" where its base alone is looked at."""
         root, _, below = path.partition(".")
         last = node.name
-        tensors = (self.meant.gain, self.meant.shift)
+        tensors = {self.meant.gain, self.meant.shift} - {""}
         owner = below.rpartition(".")[0]
-        if root == self.held.name or root not in self._owners or (owner and owner in tensors):
+        whole = path if path in tensors else below  # `w.weight` of an argument, `weight` of self
+        if root == self.held.name or (whole is below and root not in self._owners) or (owner and owner in tensors):
             return ""
-        if below in tensors:
+        if whole in tensors:
             self._given[last] = ""
-            if below == self.meant.gain:
+            if whole == self.meant.gain:
                 self.gain = last
             else:
                 self.shift = last

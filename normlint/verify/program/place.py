@@ -45,7 +45,8 @@ def product_of(around: Surroundings, norm: Norm, *, returned: bool = True, first
     if not root or not given or not chain:
         return None
     function = function_in(chain)
-    value = _given_back(function, chain[-1]) if function and returned else None
+    residual = {f.atom for f in c.shift.factors} & {f.atom for f in c.input.factors} if c.shift else set()
+    value = _given_back(function, chain[-1]) if function and returned and not residual else None
     several = isinstance(value, s.Sequence)
     if several:
         chain = _with_cast(chain)

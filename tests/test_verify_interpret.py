@@ -395,6 +395,35 @@ class Norm:
         "Norm.forward",
         "match",
     ),
+    "an axis that the constructor is told": (
+        """
+import torch
+class LayerNorm(torch.nn.LayerNorm):
+    def __init__(self, nout, dim=-1):
+        super().__init__(nout, eps=1e-12)
+        self.dim = dim
+    def forward(self, x):
+        if self.dim == -1:
+            return super().forward(x)
+        return super().forward(x.transpose(1, -1)).transpose(1, -1)
+""",
+        "LayerNorm.forward",
+        "match",
+    ),
+    "a layer's gain and shift that are passed": (
+        """
+import torch.nn.functional as F
+from torch import nn
+class RNN(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.args, self.w = args, load(MODEL_NAME)
+    def LN(self, x, w):
+        return F.layer_norm(x, (self.args.n_embd,), weight=w.weight, bias=w.bias)
+""",
+        "RNN.LN",
+        "match",
+    ),
     "a residual beside what is normalised": (
         """
 import torch

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -110,9 +110,24 @@ class Built:
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
-    """The norm that the job's program defines; CannotBuildError where it can't be built or called."""
-    if math.isnan(job.meaning.offset):
-        return _with_an_offset(job, namespace, device)
+    """The norm that the job's program defines, as it is meant or as it agrees; CannotBuildError where none is made."""
+    first, *more = _meant(job.meaning)
+    found = _subject(replace(job, meaning=first), namespace, device)
+    others = (_subject(replace(job, meaning=meant), namespace, device) for meant in more)
+    found = next((one for one in others if one.agrees), found) if not found.agrees else found
+    if math.isnan(job.meaning.offset) and not found.agrees:
+        raise CannotBuildError("an offset of its gain that is a number")
+    return found
+
+
+def _meant(meaning: Meaning) -> Iterator[Meaning]:
+    """What is meant, then what is left open: the offset of the gain, the axes that an argument chooses."""
+    for offset in (0.0, 1.0) if math.isnan(meaning.offset) else (meaning.offset,):
+        yield replace(meaning, offset=offset)
+        yield from (replace(meaning, offset=offset, axes=axes, rank=None) for axes in meaning.elsewhere)
+
+
+def _subject(job: Job, namespace: dict[str, Any], device: str) -> Built:
     try:
         found = resolved(namespace, job.entry)
         if not inspect.isclass(found):
@@ -121,15 +136,6 @@ def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
         return _of_function(job, function, device) if function else _of_class(job, found, device)
     except (NameError, ImportError) as error:
         raise CannotBuildError(missing(error) or first_line(error)) from error
-
-
-def _with_an_offset(job: Job, namespace: dict[str, Any], device: str) -> Built:
-    """With the offset of the gain that shows, where the text doesn't say it."""
-    for offset in (0.0, 1.0):
-        found = subject(replace(job, meaning=replace(job.meaning, offset=offset)), namespace, device)
-        if found.agrees:
-            return found
-    raise CannotBuildError("an offset of its gain that is a number")
 
 
 def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:

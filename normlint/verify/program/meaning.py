@@ -26,9 +26,11 @@ _LAST: Final = (-1,)
 def meaning(norm: Norm, text: str) -> Meaning:
     """All that the reference may know of `norm`, found in `text`."""
     c = norm.main
+    last = _features_lie_last(norm)
+    own = _LAST if last else axes(c)
     return Meaning(
         norm.kind,
-        _LAST if _features_lie_last(norm) else axes(c),
+        own,
         form(c, norm.kind),
         _eps(norm),
         gain=_name(_gains(norm)),
@@ -41,6 +43,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         filled_later=_filled_later(norm),
         halves=_sees_halves(norm),
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
+        elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
     )
 
 

@@ -9,7 +9,6 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
-FORMS: Final = (ADDED, OUTSIDE, FLOOR_OF_SQUARE, FLOOR_OF_ROOT)
 
 
 @dataclass(frozen=True, slots=True)

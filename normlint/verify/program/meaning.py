@@ -10,6 +10,7 @@ from typing import Final
 from normlint.evaluate.monomial import ALL, ONE, TRAILING, Apply, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
+from normlint.rules.count import unbiased_variance
 from normlint.rules.reduction import reduction_over_wrong_axis
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.names import input_role, is_features
@@ -66,7 +67,7 @@ def open_question(norm: Norm) -> str:
         return "an input: this scales what a layer holds"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: the mean is subtracted on one side only"
-    if c.standardises and not norm.meant:
+    if c.standardises and not any(True for _ in unbiased_variance(norm)):
         return "a name that says what is meant: its variance is unbiased, as that of data"
     if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
         return "a norm: this clips"

@@ -23,7 +23,6 @@ from normlint.verify.program.place import function_in, input_name, product_of
 from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
-_TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _FOLDED: Final = re.compile(
     r"\b(?:view|reshape|unflatten)\((?:(?!\bview\(|\breshape\().)*?(?:\bself\.|[ (](?:[2-9]|\d\d+)\b)"
 )

@@ -79,7 +79,9 @@ def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: 
     everything = {name: p for level in reversed(levels) for name, p in level.items()}
     needed = any(p.default is inspect.Parameter.empty for p in own.values())
     inherited = [own, everything] if needed else [everything]
-    told = _Told(axes, _literals(program), roles(program, f"{entry}.__init__"))
+    names = [base.__name__ for base in reversed(cls.__mro__)]
+    uses = {name: role for one in (*names, entry) for name, role in roles(program, f"{one}.__init__").items()}
+    told = _Told(axes, _literals(program), uses)
     for some in inherited if len(levels) > 1 else [own]:
         yield from islice(_ways(cls, some, everything, told), MOST)
 
@@ -143,6 +145,7 @@ def _required(p: inspect.Parameter, told: _Told, *, first: bool) -> list[Given]:
 
 
 def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
+    axis = _constant(-1 if axes is None else axes[0])
     table: tuple[tuple[bool, list[Given]], ...] = (
         (is_eps(name), [_eps]),
         (name in CONFIGS or kind.endswith(("config", "args")), [_config]),
@@ -150,12 +153,12 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
         (name in GROUP_SIZES, [_channels, _half]),
         (name in SHAPES or "tuple" in kind or "list" in kind or kind.endswith("size"), _shapes(kind)),
         ("bias" in name or "affine" in name, [_constant(True), _constant(False)]),
-        (name in ("axis", "axes", "norm_dim"), [_constant(-1 if axes is None else axes[0])]),
+        (name in ("axis", "axes", "norm_dim"), [axis]),
         (name in ("device", "dtype"), [_constant(None)]),
         (name.endswith(("_idx", "_id", "_index")), [_constant(0)]),
         (name.endswith(("_layer", "_fn")) and kind[:3] not in ("int", "str"), [_constant(nn.Identity)]),
         (is_rate(name), [_constant(0.0)]),
-        (is_features(name) and kind[:4] not in ("bool", "str"), [_channels, _shape]),
+        (is_features(name) and kind[:4] not in ("bool", "str"), [_channels, _shape, axis]),
     )
     return next((given for applies, given in table if applies), [])
 

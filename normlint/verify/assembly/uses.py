@@ -29,7 +29,13 @@ def _function(node: ast.AST, names: list[str]) -> ast.FunctionDef | None:
 
 def _role(function: ast.FunctionDef, name: str) -> str:
     """The first role that one of its uses gives it; a flag has no other use than as a condition."""
-    held = [(node, child) for node in ast.walk(function) for child in ast.iter_child_nodes(node) if _is(child, name)]
+    names = _carrying(function, name)
+    held = [
+        (node, child)
+        for node in ast.walk(function)
+        for child in ast.iter_child_nodes(node)
+        if isinstance(child, ast.Name) and child.id in names and isinstance(child.ctx, ast.Load)
+    ]
     told = (role for role, applies in _TOLD if any(applies(function, node, child) for node, child in held))
     flag = bool(held) and all(isinstance(node, _TESTS) and child is node.test for node, child in held)
     return next(told, "flag" if flag else "")
@@ -38,8 +44,11 @@ def _role(function: ast.FunctionDef, name: str) -> str:
 _TESTS: Final = (ast.If, ast.IfExp)
 
 
-def _is(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+def _carrying(function: ast.FunctionDef, name: str) -> set[str]:
+    """The name, and those of lists and tuples that it is put into."""
+    lists = (n for n in ast.walk(function) if isinstance(n, ast.Assign) and isinstance(n.value, ast.List | ast.Tuple))
+    holding = (n.targets for n in lists if any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)))
+    return {name} | {target.id for targets in holding for target in targets if isinstance(target, ast.Name)}
 
 
 def _is_config(function: ast.FunctionDef, node: ast.AST, _child: ast.AST) -> bool:

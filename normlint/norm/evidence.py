@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from normlint.evaluate.monomial import ALL, Apply, Mono, Param
+from normlint.evaluate.ops.reductions import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
@@ -25,7 +26,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if _is_undone(c, owner) or _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
         return False
-    if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
+    matrix = c.statistic.spelled == FROBENIUS
+    if c.over_everything and (c.statistic.masked or owner.graph or matrix):  # all nodes of one graph
         return False
     if c.degree != 2 and not (c.power in (-HALF, Fraction(-1)) and (named or gain) and _meant_squares(c, owner)):
         return False

@@ -232,7 +232,7 @@ class Owner:
     in_place: bool = False  # its name or a parameter says that the input is changed
     keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
     passes: bool = False  # it gives back what it was given, times parameters, and not what was normalised
-    brought_back: bool = False  # what a layer makes of it is multiplied with its deviation: a series, or a window
+    brought_back: bool = False  # what a layer makes of the normed input is multiplied by the deviation again
     undone: bool = False  # mean and deviation are attributes afterwards, or given back: who has them undoes the norm
 
     def makes(self, c: Computation) -> bool:

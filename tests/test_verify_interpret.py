@@ -441,6 +441,21 @@ class AddNorm(nn.Module):
         "AddNorm.forward",
         "match",
     ),
+    "what a layer gives back is no weight of it": (
+        """
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.other = nn.Embedding(n, d), Other()
+    def forward(self, ids):
+        h = self.embed(ids) + self.other.weight
+        return self.other(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6))
+""",
+        "Model.forward",
+        "match",
+    ),
     "a view that says so where it can't be had": (
         """
 import torch

@@ -221,3 +221,25 @@ def test_a_safe_fix_of_a_norm_that_cannot_be_run(more: tuple[str, ...], kept: bo
     ran = command("--fix", *more)
     assert (Path("a.py").read_text() != LEARNED) == kept
     assert ("this one is learned" in ran.err) == (more != ("--no-verify",))
+
+
+def test_each_norm_behind_one_helper_is_told_with_its_codes() -> None:
+    text = """import torch
+
+
+def _rms_norm(x):
+    return x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True)).to(x.dtype)
+
+
+def norm_of_queries(x, weight):
+    return _rms_norm(x) * weight
+
+
+def norm_of_keys(x, weight):
+    return _rms_norm(x) * weight
+"""
+    fixed = fix_bytes("a.py", text.encode(), Wish(Demand()))
+    assert isinstance(fixed, Fixed)
+    assert {name: codes for (_, name), codes in fixed.touched.items()} == dict.fromkeys(
+        ("norm_of_queries", "norm_of_keys"), ("NRM205", "NRM301")
+    )

@@ -91,7 +91,7 @@ UNJUDGED = {
     "a unit vector without a norm's name promises nothing": (
         UNIT.format(name="project", operator="/="), "project", "", "a name or a gain that promises a norm"),
     "test code has norms that are wrong on purpose": (
-        DOUBLED, "Norm.forward", "/a/test_norms.py", "a norm that is no part of a test"),
+        DOUBLED, "Norm.forward", "/a/test_norms.py", "a norm outside of tests"),
     "a method that always raises may want another input": (
         NORM.replace("h = x.float()", "h = x.float().reshape(3, 7)"), "Norm.forward", "", "invalid for input of size"),
     "what takes images alone isn't told to fail on tokens": (
@@ -381,6 +381,25 @@ def NormedLinear(*args, scale=1.0, **kwargs):
 """,
         "NormedLinear",
         "skipped",
+    ),
+    "a norm of what a layer gives back": (
+        """
+import torch.nn.functional as F
+from torch import nn
+
+def norm(x):
+    return F.rms_norm(x, (x.size(-1),))
+
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(n, d), nn.Linear(d, n)
+
+    def forward(self, ids):
+        return self.head(norm(self.embed(ids)))
+""",
+        "norm",
+        "match",
     ),
     "an argument of which nothing says what it is": (
         """

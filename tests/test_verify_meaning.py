@@ -153,7 +153,9 @@ OPEN = {
     "on one side only": norm_class(
         "return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps) * self.weight", name="SimpleNorm"
     ),
-    "unbiased": function("(x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps)", "x, eps=1e-6", "scaled"),
+    "unbiased": norm_class(
+        "return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps)", name="Scaled"
+    ),
     "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
     "scales what a layer holds": HEAD
     + """

@@ -36,7 +36,8 @@ STAYS = {
     "what is short": "    return one + two\n",
     "what is inside of brackets": "    h.float().pow(2).mean(-1, keepdim=True) + self.eps\n)\n",
     "what has a comment behind it": "    return (one * two).type_as(three)  # four five six\n",
-    "what has no operator": "    return one(two, three, four, five, six, seven, eight)\n",
+    "what has no operator and no brackets": "    return one_name_that_is_as_long_as_nobody_has\n",
+    "what stays too long": "    return (one_name * two_names_that_are_longer_than_allowed_here).type_as(x)\n",
     "several statements": "    h = x.float(); return (h * two).type_as(x) * weight\n",
 }
 BREAKS = {
@@ -47,6 +48,22 @@ BREAKS = {
     "before operators": (
         "    scale = torch.rsqrt(one_name) * torch.sqrt(two_names)\n",
         "    scale = (\n        torch.rsqrt(one_name)\n        * torch.sqrt(two_names)\n    )\n",
+    ),
+    "in the brackets of the call that it is": (
+        "    y = normalize(one_name, dim=-1, eps=1e-6)\n",
+        "    y = normalize(\n        one_name, dim=-1, eps=1e-6\n    )\n",
+    ),
+    "with an argument a line": (
+        "    y = normalize((one_name + two_names), dim=(-1,), eps=1e-6)\n",
+        "    y = normalize(\n        (one_name + two_names),\n        dim=(-1,),\n        eps=1e-6,\n    )\n",
+    ),
+    "in the brackets that a cast is made on": (
+        "    return (one_name * two_names + bias).type_as(x)\n",
+        "    return (\n        one_name * two_names + bias\n    ).type_as(x)\n",
+    ),
+    "around a chain of calls": (
+        "    ms = x.float().pow(2).mean(-1).add(eps_)\n",
+        "    ms = (\n        x.float().pow(2).mean(-1).add(eps_)\n    )\n",
     ),
     "with tabs and CR LF": (
         "\treturn one_name * two_names * three_names__\r\n",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from normlint.engine.linter import attempt, survey
+from normlint.engine.linter import attempt, report_of, survey
 from normlint.engine.report import Failure, Report
-from normlint.engine.rounds import Rounds
+from normlint.engine.rounds import Rounds, rewritten
 from normlint.engine.sift import passes
 from normlint.engine.wish import Fixed, Wish
 from normlint.norm.kept import kept
@@ -73,3 +73,12 @@ def _writable(fixed: Fixed) -> Fixed:
     except UnicodeEncodeError as error:
         raise BadSourceError(f"{fixed.before.encoding} has no {error.object[error.start]!r}") from None
     return fixed
+
+
+def prepared(fixed: Fixed, wish: Wish) -> Fixed:
+    """The same file with what the wish needs to run its norms, before and after; nothing is fixed anew."""
+    demand = replace(wish.demand, fixes=False)
+    old, new = survey(fixed.before, demand), survey(fixed.after, demand)
+    before, after = (replace(r, norms=report_of(v).norms) for r, v in ((fixed.unfixed, old), (fixed.report, new)))
+    gone = tuple(rewritten(wish, fixed.touched.keys(), fixed.after, old, new))
+    return replace(fixed, unfixed=before, report=after, rewritten=gone)

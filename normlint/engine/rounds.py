@@ -8,7 +8,7 @@ the file as it was meant, is dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import field, replace
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ class Rounds:
     seen: set[str] = field(default_factory=set)
     dropped: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
     fixed: list[Diagnostic] = field(default_factory=list)
-    touched: set[Key] = field(default_factory=set)
+    touched: dict[Key, tuple[str, ...]] = field(default_factory=dict)
 
     def run(self, source: Source, views: Sequence[View]) -> Fixed:
         """BadSourceError if it doesn't settle."""
@@ -70,21 +70,9 @@ class Rounds:
         else:
             if self._chosen(views):
                 raise _unsettled(self.fixed)
-        rewritten = tuple(self._rewritten(now, old, views))
+        gone = tuple(rewritten(self.wish, self.touched.keys(), now, old, views))
         report = _left_alone(self.report(views))
-        return Fixed(source, now, Report(), report, tuple(self.fixed), frozenset(self.touched), rewritten)
-
-    def _rewritten(self, now: Source, old: Sequence[View], new: Sequence[View]) -> Iterator[tuple[Key, Any]]:
-        """Norms that are no norms of the text's own any more: what stands in their place may be run."""
-        there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
-        units = units_of(now)
-        for before in old:
-            if not isinstance(before.analysis, Analysis):  # nothing in it was to be mended
-                continue
-            for norm in before.analysis.norms:
-                key = before.number, norm.qualname
-                if self.wish.again and key in self.touched - there and not norm.helper:
-                    yield key, self.wish.again(now, units[before.number], norm, before.unit)
+        return Fixed(source, now, Report(), report, tuple(self.fixed), self.touched, gone)
 
     def report(self, views: Sequence[View]) -> Report:
         """What is found, less what is accepted."""
@@ -132,7 +120,9 @@ class Rounds:
         """The file read anew; nothing that was mended may be there again."""
         mended = [one.diagnostic for one in made]
         self.fixed += mended
-        self.touched.update(key for one in made for key in _norms(one.view, one.diagnostic))
+        for one in made:
+            for key in _norms(one.view, one.diagnostic):
+                self.touched[key] = tuple(sorted({*self.touched.get(key, ()), one.diagnostic.code}))
         after = survey(now, self.wish.demand)
         if now.text in self.seen:
             raise _unsettled(self.fixed)
@@ -153,6 +143,21 @@ class Rounds:
                     chosen.append(one)
                     end = one.hull.end
         return chosen
+
+
+def rewritten(
+    wish: Wish, touched: Set[Key], now: Source, old: Sequence[View], new: Sequence[View]
+) -> Iterator[tuple[Key, Any]]:
+    """Norms that are no norms of the text's own any more, made ready to be run: what stands in their place may be."""
+    there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
+    units = units_of(now)
+    for before in old:
+        if not isinstance(before.analysis, Analysis):  # nothing in it was to be mended
+            continue
+        for norm in before.analysis.norms:
+            key = before.number, norm.qualname
+            if wish.again and key in touched - there and not norm.helper:
+                yield key, wish.again(now, units[before.number], norm, before.unit)
 
 
 def _left_alone(report: Report) -> Report:

@@ -7,7 +7,7 @@ import configparser
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -89,11 +89,52 @@ def _parted(line: str, most: int, step: str) -> str:
     value = getattr(stmt, "value", None)
     if value is None or "#" in text or not text.isascii() or value.end_col_offset != len(text):
         return line
-    inner = text[value.col_offset :]
-    parts = [inner] if len(margin + step + inner) <= most else _operands(value, text)
-    if len(parts) == 0 or any(len(margin + step + part) > most for part in parts):
-        return line
-    return f"{end}{margin}".join((f"{margin}{text[: value.col_offset]}(", *(step + one for one in parts), ")")) + end
+    inner, head = text[value.col_offset :], f"{text[: value.col_offset]}("
+    ways = [*_brackets(value, text), (head, [inner], ")"), (head, _operands(value, text), ")")]
+    for first, parts, last in ways:
+        lines = [margin + first, *(margin + step + part for part in parts), margin + last]
+        if parts and max(map(len, lines)) <= most:
+            return end.join(lines) + end
+    return line
+
+
+def _brackets(value: ast.expr, text: str) -> Iterator[tuple[str, list[str], str]]:
+    """What stands before, in and behind brackets of the expression: those of a call, or those that a call is made on.
+
+    What is in them comes as one part and then as several. A chain of calls is better held together.
+    """
+    node = value
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_plain(node):
+        node = node.func.value
+    start, end = node.col_offset, node.end_col_offset or 0
+    if isinstance(node, ast.Call) and not any(isinstance(n, ast.Call | ast.GeneratorExp) for n in _head(node)):
+        start, end = text.index("(", node.func.end_col_offset) + 1, end - 1
+        parts = _arguments(node, text, start, end)
+    elif node is not value and text[start - 1 : start] == "(" and text[end : end + 1] == ")":
+        parts = _operands(node, text)
+    else:
+        return
+    yield from (
+        (text[:start], several, text[end:]) for several in ([text[start:end].strip()], parts) if text[start:end]
+    )
+
+
+def _head(call: ast.Call) -> list[ast.AST]:
+    """What is called, and the arguments."""
+    return [*ast.walk(call.func), *call.args]
+
+
+def _arguments(call: ast.Call, text: str, start: int, end: int) -> list[str]:
+    """The arguments of the call, each with a comma."""
+    last = sorted(one.end_col_offset or 0 for one in (*call.args, *(k.value for k in call.keywords)))
+    cuts = [text.index(",", at) for at in last[:-1]]
+    bounds = zip((start, *(cut + 1 for cut in cuts)), (*cuts, end), strict=True)
+    return [f"{text[a:b].strip().rstrip(',')}," for a, b in bounds]
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """Nothing in the call's brackets is worth a line."""
+    return not call.keywords and all(isinstance(one, ast.Name | ast.Attribute) for one in call.args)
 
 
 def _statement(text: str) -> ast.stmt | None:

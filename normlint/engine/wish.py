@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from normlint.engine.linter import Demand
@@ -34,7 +35,8 @@ class Wish:
 class Fixed:
     """A file before and after. `report` is of the file after, `unfixed` of the file before, both less the accepted.
 
-    `fixed`: the findings that were mended, as they were when they were; `touched`: the norms they were found in.
+    `fixed`: the findings that were mended, as they were when they were; `touched`: the norms they were found in,
+    each with their codes.
     """
 
     before: Source
@@ -42,7 +44,7 @@ class Fixed:
     unfixed: Report
     report: Report
     fixed: tuple[Diagnostic, ...] = ()
-    touched: frozenset[Key] = frozenset()
+    touched: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     rewritten: tuple[tuple[Key, Any], ...] = ()  # touched norms that reading finds no more, ready to be run
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
-from normlint.engine.fix import fix
+from normlint.engine.fix import fix, prepared
 from normlint.engine.report import Failure, Report
 from normlint.engine.wish import Fixed, Key, Wish
 from normlint.faces.render.verdicts import told
@@ -33,10 +33,10 @@ def accepted(results: list[Result], wishes: Mapping[str, Wish]) -> list[Result]:
         return results
     from normlint.faces.verifying import proving, verifying
 
-    prepared = {path: proving(wish) for path, wish in wishes.items()}
+    proved_by = {path: proving(wish) for path, wish in wishes.items()}
     with verifying("cpu", None) as bench:
-        again: list[Result] = [fix(one.before, prepared[one.before.path]) for one in changed.values()]
-        done = dict(zip(changed, proved(again, prepared, bench, all_run=True), strict=True))
+        ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
+        done = dict(zip(changed, proved(ready, proved_by, bench, all_run=True), strict=True))
     return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
 
 
@@ -130,8 +130,7 @@ class _Case:
 
     def _codes(self, key: Key) -> str:
         """The findings of a norm that were fixed."""
-        own = {one.code for one in self.fixed.fixed if one.norm == key[1]}
-        return " and ".join(sorted(own)) or "what it was found in"
+        return " and ".join(self.fixed.touched[key])
 
     def _note(self, key: Key, message: str) -> Failure:
         at = next((norm.place.line for norm in self.fixed.unfixed.norms if (norm.unit, norm.qualname) == key), None)

@@ -26,7 +26,7 @@ def analyse(text: str, *, snippet: bool = False, mends: Mends | None = None) -> 
 def _offered(mends: Mends | None, module: Module, said: Judged) -> dict[Place, Finding]:
     from normlint.norm.kept import kept
 
-    mender = Mender(module.text, said.norms, said.judged, snippet=module.snippet, uses=module.uses)
     wanted = {place: one for place, one in said.findings.items() if mends is None or mends(one)}
     with kept():
+        mender = Mender(module.text, said.norms, said.judged, snippet=module.snippet, uses=module.uses)
         return {place: replace(one, fix=mender.fix(one, said.repairs[place])) for place, one in wanted.items()}

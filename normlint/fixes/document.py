@@ -6,11 +6,12 @@ Only the statement at the top that a question is about is parsed, and only once.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from difflib import SequenceMatcher
 from functools import cache, cached_property
+from itertools import islice, takewhile
 from typing import Any, Final
 
 import libcst as cst
@@ -35,10 +36,44 @@ class Block:
         self.module = cst.parse_module(text)
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
-        self._parents = dict(_parents(self.module))
         self._lines = (*line_starts(text), len(text))
-        self.nodes = tuple(self._places)
+        self.nodes: list[cst.CSTNode] = []  # each in front of those below it
+        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._number()
         took(len(self.nodes))
+
+    def _number(self) -> None:
+        """Libcst's own provider of parents takes ten times as long."""
+        waiting: list[cst.CSTNode] = [self.module]
+        while waiting:
+            node = waiting.pop()
+            self.nodes.append(node)
+            below = []
+            for name in _fields(type(node)):
+                value = getattr(node, name)
+                if isinstance(value, cst.CSTNode):
+                    below.append(value)
+                elif isinstance(value, Sequence):
+                    below += [one for one in value if isinstance(one, cst.CSTNode)]
+            self._parents.update(dict.fromkeys(below, node))
+            waiting += reversed(below)
+
+    @cached_property
+    def _stretches(self) -> dict[cst.CSTNode, tuple[int, int]]:
+        """Of each node the numbers of those that are it or below it."""
+        ends: dict[cst.CSTNode, int] = {}
+        for number, node in reversed(list(enumerate(self.nodes))):
+            end = ends.setdefault(node, number + 1)
+            holder = self._parents.get(node)
+            if holder is not None:
+                ends.setdefault(holder, end)
+        return {node: (number, ends[node]) for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def _placed(self) -> list[tuple[Span, cst.CSTNode]]:
+        """Expressions and statements by where they start."""
+        kinds = cst.BaseExpression | cst.BaseSmallStatement
+        return sorted(((self.span(n), n) for n in self.nodes if isinstance(n, kinds)), key=lambda one: one[0])
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node that holds this one."""
@@ -47,8 +82,22 @@ class Block:
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands in the whole text."""
         place = self._places[node]
-        ends = (self.start + self._lines[at.line - 1] + at.column for at in (place.start, place.end))
-        return Span(*ends)
+        first, last = self._lines[place.start.line - 1], self._lines[place.end.line - 1]
+        return Span(self.start + first + place.start.column, self.start + last + place.end.column)
+
+    def at(self, span: Span, kind: Any) -> Any:
+        """The widest expression or statement of that kind that lies within the span."""
+        found = islice(self._placed, bisect_left(self._placed, span.start, key=lambda one: one[0].start), None)
+        starting = takewhile(lambda one: one[0].start <= span.end, found)
+        inside = [(here.start - here.end, n) for here, n in starting if here.end <= span.end and isinstance(n, kind)]
+        return min(inside, key=lambda one: one[0], default=(0, None))[1]
+
+    def below(self, node: cst.CSTNode, kind: Any) -> list[Any]:
+        """The nodes of that kind in this one, which may be one of them, in the order of the text."""
+        first, last = self._stretches[node]
+        took((last - first) // 10)
+        found = [n for n in self.nodes[first:last] if isinstance(n, kind)]
+        return sorted(found, key=self.span) if len(found) > 1 else found
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
@@ -57,18 +106,6 @@ class Block:
         except (cst.CSTValidationError, ValueError, TypeError):
             return ()
         return tuple(_smallest(self.text, after.code, self.start))
-
-
-def _parents(root: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-    """Each node below the root with the one that holds it; libcst's own provider takes ten times as long."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        for name in _fields(type(node)):
-            value = getattr(node, name)
-            below = [n for n in (value if isinstance(value, Sequence) else (value,)) if isinstance(n, cst.CSTNode)]
-            yield from ((child, node) for child in below)
-            waiting += below
 
 
 @cache
@@ -89,9 +126,7 @@ class Document:
     def at(self, span: Span, kind: Any = cst.BaseExpression) -> Any:
         """The widest node of that kind that lies within the span (which may take in parentheses around it)."""
         block = self._block(span.start)
-        found = [(block.span(n), n) for n in block.nodes if isinstance(n, kind)] if block is not None else []
-        inside = [(here.start - here.end, n) for here, n in found if span.start <= here.start and here.end <= span.end]
-        return min(inside, key=lambda one: one[0], default=(0, None))[1]
+        return block.at(span, kind) if block is not None else None
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands, without parentheses around it."""
@@ -122,11 +157,7 @@ class Document:
 
     def below(self, node: cst.CSTNode, kind: Any) -> list[Any]:
         """The nodes of that kind in this one, in the order of the text."""
-        block, (start, end) = self._of(node), self.span(node)
-        found = [(block.span(n), n) for n in block.nodes if isinstance(n, kind)]
-        took(len(block.nodes) // 10)
-        inside = [(here, n) for here, n in found if start <= here.start and here.end <= end]
-        return [n for _, n in sorted(inside, key=lambda one: one[0])]
+        return self._of(node).below(node, kind)
 
     def line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
         """The line of simple statements that the node is or belongs to."""
@@ -149,7 +180,7 @@ class Document:
         """The nodes of that kind in the whole text; of one in whose text a word stands, in the blocks that have it."""
         places = [found.start() for found in re.finditer(re.escape(word), self.text)] if word else ()
         blocks = dict.fromkeys(self._block(at) for at in (places if word else (self._lines[n] for n, _ in self._tops)))
-        return [n for block in blocks if block is not None for n in block.nodes if isinstance(n, kind)]
+        return [n for block in blocks if block is not None for n in block.below(block.module, kind)]
 
     @cached_property
     def imported(self) -> frozenset[str]:
@@ -196,7 +227,6 @@ class Document:
         except (cst.ParserSyntaxError, RecursionError):
             return None
         self._known.update(dict.fromkeys(block.nodes, block))
-        self._known[block.module] = block
         return block
 
 

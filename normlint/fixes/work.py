@@ -1,4 +1,4 @@
-"""How much work the repairs of one unit may take: counted, so that it is the same each time."""
+"""How much work the repairs of one file may take: counted, so that it is the same each time."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Final
 
-MOST: Final = 500_000  # nodes that are looked at for all repairs of a unit
+from normlint.norm.kept import of_file
+
+MOST: Final = 500_000  # nodes that are looked at for all repairs of a file; real files take 165,000 at most
 STEP: Final = 20  # nodes that a step of evaluation counts as, where a text is read again; a letter of it as one
 CALL: Final = 60  # and a question that takes some thought
 _SHARED: Final = 10  # nodes of a list that has been made before count as one
 _SMALL: Final = 40
 
 
-class Spent(Exception):  # noqa: N818  (it is how the repairs of a unit end, no error)
-    """The unit's repairs have taken as much as they may; the findings that are left go without."""
+class Spent(Exception):  # noqa: N818  (it is how the repairs of a file end, no error)
+    """The repairs have taken as much as they may; the findings that are left go without."""
 
 
 class Work:
-    """What is left to do for a unit, and the lists of nodes that have been made."""
+    """What is left to do for a file, and the lists of a unit's nodes that have been made."""
 
     def __init__(self) -> None:
-        self.left = MOST
+        self.file = of_file()
         self.known: dict[ast.AST, list[ast.AST]] = {}
 
     def took(self, nodes: int) -> None:
         """Raises Spent where it is too much."""
-        self.left -= nodes
-        if self.left < 0:
+        self.file.spent += nodes
+        if self.file.spent > MOST:
             raise Spent
 
     def walk(self, node: ast.AST) -> list[ast.AST]:

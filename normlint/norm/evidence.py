@@ -52,7 +52,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 def _is_undone(c: Computation, owner: Owner) -> bool:
     """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
     told = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
-    return (owner.keeps and not c.over_last) or (owner.undone and not told)
+    return owner.brought_back or (owner.keeps and not c.over_last) or (owner.undone and not told)
 
 
 def _clips(c: Computation) -> bool:
@@ -116,8 +116,10 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return True
     if c.standardises and not named and _is_written(c):
         return True
-    if gain or c.kind != "layer" or c.statistic.biased or (c.over_last and not folded):
+    if gain or c.kind != "layer" or c.statistic.biased:
         return False
+    if c.over_last and not folded:
+        return not owner.module and owner.intent in ("", "norm")
     return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
 
 

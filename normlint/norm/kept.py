@@ -12,17 +12,32 @@ from normlint.norm import collect
 from normlint.norm.norm import Norm
 
 _Read = tuple[tuple[Norm, ...], dict[str, Any]]
-_KEPT: Final[ContextVar[dict[object, _Read]]] = ContextVar("_KEPT")
+
+
+class Kept:
+    """What is known of a file while it is being fixed: norms that were read, and how much work its fixes took."""
+
+    def __init__(self) -> None:
+        self.read: dict[object, _Read] = {}
+        self.spent = 0
+
+
+_KEPT: Final[ContextVar[Kept]] = ContextVar("_KEPT")
 
 
 @contextmanager
 def kept() -> Iterator[None]:
     """Inside, no unit is read twice."""
-    before = _KEPT.set(_KEPT.get({}))
+    before = _KEPT.set(of_file())
     try:
         yield
     finally:
         _KEPT.reset(before)
+
+
+def of_file() -> Kept:
+    """What is kept here; something new outside."""
+    return _KEPT.get(None) or Kept()
 
 
 def norms(module: Module) -> tuple[Norm, ...]:
@@ -32,9 +47,9 @@ def norms(module: Module) -> tuple[Norm, ...]:
         return collect.norms(module)
     callers = frozenset(module.callers.items())
     key = (module.text, module.snippet, module.reinitialised, module.begin, callers, module.exact, module.uses)
-    if key not in known:
+    if key not in known.read:
         found = collect.norms(module)
-        known[key] = found, {"unread": module.unread, "broken": module.broken}
-    found, told = known[key]
+        known.read[key] = found, {"unread": module.unread, "broken": module.broken}
+    found, told = known.read[key]
     vars(module).update(told)
     return found

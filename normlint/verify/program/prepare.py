@@ -76,7 +76,7 @@ def _of_a_test(path: str, qualname: str) -> str:
     tests = (
         file.startswith(("test_", "conftest")) or file.endswith("_test.py") or qualname.startswith(("test_", "Test"))
     )
-    return "a norm that is no part of a test" if tests else ""
+    return "a norm outside of tests" if tests else ""
 
 
 def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:

@@ -460,6 +460,21 @@ class AddNorm(nn.Module):
         "AddNorm.forward",
         "match",
     ),
+    "what a layer gives back is no weight of it": (
+        """
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(n, d), nn.Linear(d, n)
+    def forward(self, ids):
+        h = self.embed(ids).float()
+        return self.head(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6))
+""",
+        "Model.forward",
+        "match",
+    ),
     "a view that says so where it can't be had": (
         """
 import torch

@@ -63,7 +63,7 @@ def _sees_halves(norm: Norm) -> bool:
 def open_question(norm: Norm) -> str:
     """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
     c = norm.main
-    if c.input.factors and all(isinstance(f.atom, Apply) and not f.atom.data for f in c.input.factors):
+    if c.input.factors and all(isinstance(f.atom, Apply) and f.atom.held for f in c.input.factors):
         return "an input: this scales what a layer holds"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: the mean is subtracted on one side only"

@@ -115,17 +115,17 @@ def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None
 
 
 def _job(file: _File, meant: Meaning) -> Job:
-    norm = file.norm
-    lines = lines_of(file.around, norm, meant)
-    whole = _whole(file, meant)
+    norm, whole = file.norm, _whole(file, meant)
     if whole is None or whole.needs:
+        lines = lines_of(file.around, norm, meant)
         return lines if whole is None or not lines.needs else whole
-    if norm.owner.passes:
-        return whole  # its own lines are right, and are not what it gives
+    if norm.owner.passes or not whole.method:
+        return whole  # what passes its input on has lines that are right, and not what it gives
+    lines = lines_of(file.around, norm, meant)
     returned = all(c.returned for c in norm.computations) and not norm.helper
-    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
+    if not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
         return replace(lines, spare=whole)
-    return replace(whole, spare=None if lines.needs or not whole.method else lines)
+    return replace(whole, spare=None if lines.needs else lines)
 
 
 def _named(norm: Norm) -> bool:

@@ -123,7 +123,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
     if gain or c.kind != "layer" or c.statistic.biased:
         return False
     if c.over_last and not folded:
-        return not owner.module and owner.intent in ("", "norm")
+        return owner.intent in ("", "norm")
     return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from normlint.norm.names import intent
@@ -163,3 +165,12 @@ class Attention(nn.Module):
     assert [
         norm.kind for norm in norms("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" + text)
     ] == ["l2"]
+
+
+def test_a_length_along_an_axis_that_callers_may_choose_is_that_of_its_default() -> None:
+    text = (
+        "import torch\n\ndef rms_norm(x, dim=-1, eps=1e-5):\n"
+        "    length = x.norm(p=2, dim=dim, keepdim=True) / x.size(dim) ** 0.5\n    return x / (length + eps)\n"
+    )
+    (norm,) = norms(text)
+    assert (norm.kind, norm.main.feature_power) == ("rms", Fraction(1, 2))

@@ -106,6 +106,7 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
     if name == "ndim":
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("T", "mT"):
+        m.flow(x, span)  # as it lies where it meets its statistic
         return shapes.transposed(m.ctx, x, name)
     if name == "data":
         return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]

@@ -14,6 +14,7 @@ from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param,
 from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import item
+from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind, method_key
 from normlint.evaluate.statements import rebind, share
 from normlint.evaluate.truth import describe
@@ -268,8 +269,9 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
     first = call.get("dim")
     if name == "size" and first is None:
         return Shape(x)
-    if name == "size" and isinstance(first, Product) and first.whole is not None:
-        return subscripts.size(m, Shape(x), first.whole)
+    axes = axes_of(first, None) if name == "size" else None
+    if isinstance(axes, tuple) and len(axes) == 1:
+        return subscripts.size(m, Shape(x), axes[0])
     if name in ("dim", "ndimension"):
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("numel", "nelement"):

@@ -203,7 +203,7 @@ class Unrolled(nn.Module):
         return y, maps
 """,
     "rows of a transposed matrix, divided by their lengths": """
-def unit_rows(matrix, *others):
+def unit_norm(matrix, *others):
     lengths = ((matrix**2).sum(axis=1)) ** 0.5
     return (matrix.T / lengths).T, *[(other.T / lengths).T for other in others]
 """,

@@ -157,5 +157,12 @@ HOSTILE: Final[dict[str, tuple[str, str]]] = {
 }
 # What only a process with limits may be asked: it takes all the memory, or all the time, that there is.
 HEAVY: Final = frozenset(
-    ("100 GB of memory", "a generator without end", "a range without end", "a sort of much", "a wide justification")
+    (
+        "100 GB of memory",
+        "a generator without end",
+        "a range without end",
+        "a sort of much",
+        "a tensor that doubles",
+        "a wide justification",
+    )
 )

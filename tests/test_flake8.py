@@ -419,3 +419,29 @@ def test_what_only_interpreting_shows_is_reported_where_it_is_asked_for(jobs: st
     lines = told("--normlint-verify").splitlines()
     assert [line.split(": ")[1].split()[0] for line in lines] == ["NRM901", "NRM901"]
     assert {line.split(":")[0] for line in lines} == {"./a.py", "./b.py"}
+
+
+HIDDEN = """
+import importlib.machinery, sys
+found = importlib.machinery.PathFinder.find_spec
+importlib.machinery.PathFinder.find_spec = lambda name, *more: None if name == "torch" else found(name, *more)
+"""
+UNABLE = {
+    "PyTorch isn't there": (HIDDEN, "--normlint-verify needs PyTorch, which is not installed"),
+    "no process can be started": ("import sys; sys.executable = '/no'", "the verifier can't be started: [Errno 2]"),
+}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(("before", "why"), UNABLE.values(), ids=UNABLE)
+def test_norms_are_only_read_and_that_is_told_once_where(before: str, why: str, jobs: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="norms are interpreted with torch")
+    for name in "abc":
+        (tmp_path / f"{name}.py").write_text(SEED, encoding="utf-8")
+    program = f"{before}\nfrom flake8.main.cli import main\nsys.exit(main())"
+    command = [sys.executable, "-c", program, "--isolated", "--select=NRM1", f"--jobs={jobs}", "--normlint-verify"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"normlint: {why}")
+    assert line.endswith(": norms are only read")
+    assert [line.split(" ")[1] for line in ran.stdout.splitlines()] == ["NRM101"] * 3

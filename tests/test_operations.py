@@ -107,6 +107,11 @@ WAYS = {
     "a diagonal matrix": f"return F.linear(x * torch.rsqrt({RMS} + 1e-6), torch.diag(w))",
     "times a diagonal matrix": f"return (x * torch.rsqrt({RMS} + 1e-6)) @ torch.diag(w)",
     "frobenius_norm": "ms = torch.frobenius_norm(x, -1, True) ** 2 / x.shape[-1]",
+    "a sum to a size": "ms = x.pow(2).sum_to_size(*x.shape[:-1], 1) / x.size(-1)",
+    "a sum to a size as one tuple": "ms = x.pow(2).sum_to_size((*x.shape[:-1], 1)) / x.size(-1)",
+    "a sum to a size that is named": "b, n, d = x.shape\nms = x.pow(2).sum_to_size(b, n, 1) / d",
+    "a count of ones": "n = torch.ones_like(x).count_nonzero(-1)\nms = x.pow(2).sum(-1, True) / n.unsqueeze(-1)",
+    "a count of twos": "ms = (x.square().sum(-1) / torch.count_nonzero(torch.full_like(x, 2), dim=-1)).unsqueeze(-1)",
     "size by keyword": "ms = x.square().sum(dim=-1, keepdim=True) / x.size(dim=-1)",
     "the same on both sides": f"ms = {RMS}\nms = torch.where(ms > 0, ms, ms)",
 }
@@ -127,3 +132,10 @@ def test_an_argument_that_is_not_known_is_no_default(given: str) -> None:
     analysis = analyse(with_imports(text))
     assert [norm.kind for norm in analysis.norms] == ["rms"]
     assert {f.code for f in analysis.findings} & {"NRM101", "NRM102", "NRM103"} == set()
+
+
+@pytest.mark.parametrize("size", ["*size", "b, n, 1", "*x.shape[:-2], 1", "*y.shape[:-1], 1"])
+def test_a_sum_to_a_size_that_is_not_known_is_over_axes_that_are_not_known(size: str) -> None:
+    text = f"\ndef rms_norm(x, y, w, size, b, n):\n    ms = x.pow(2).sum_to_size({size}) / x.size(-1)\n"
+    (norm,) = analyse(with_imports(f"{text}    return x * torch.rsqrt(ms + 1e-6) * w\n")).norms
+    assert norm.spine.startswith("mean[?] keepdim |")

@@ -155,6 +155,8 @@ ELEMENTWISE = (
     "torch.cat(x.chunk(2, dim=-1), dim=-1)", "x @ torch.diag(torch.ones(4, dtype=torch.float64))",
     "x.mean(-1).mean(-1)", "x.mean(-1, keepdim=True).mean((0, -1))", "F.adaptive_avg_pool1d(x * x, 1)",
     "F.normalize(x, dim=-1, eps=0.0)", "x - x.mean(-1, keepdim=True)", "x.sum(-1) / x.shape[-1]",
+    "x.sum(-1) / torch.count_nonzero(torch.ones_like(x), -1)", "x.sum((0, 1)) / torch.ones_like(x).count_nonzero(0, 1)",
+    "x.sum_to_size(*x.shape[:-1], 1) / x.size(-1)", "x.square().sum_to_size(2, 3, 1).sqrt()", "x.sum_to_size(x.shape)",
 )  # fmt: skip
 
 

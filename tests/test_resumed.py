@@ -57,6 +57,22 @@ TEXTS = {
         x = self.seen
         return {RMS}
 """,
+    "an attribute of an object of another class": f"""class Stats:
+    scale = 1.0
+
+
+{CLASS}
+    def forward(self, x, training=False, other=False):
+        stats = Stats()
+        stats.scale = 2.0
+        if training:
+            x = x.float()
+        if other:
+            stats.scale = x.mean()
+        else:
+            stats.scale = stats.scale * 2
+        return {RMS} * stats.scale
+""",
     "a function that the constructor keeps": """class Normalizer(nn.Module):
     def __init__(self, dim, mode="rms", affine=False, eps=1e-6):
         super().__init__()

@@ -151,6 +151,42 @@ def test_it_can_be_configured(run: Run, tmp_path: Path) -> None:
     assert run("--no-verify") == Ran(0, "All checks passed!\n", "")
 
 
+UNPROVED = MISSING.replace("-1, keepdim=True", "")
+BESIDE = {
+    "--diff shows what --fix would write, and says of the rest what it is": (
+        ["--diff"], 1, "+        h = h * torch.rsqrt(torch.sum(h.pow(2), dim=-1, keepdim=True)", "1 would remain"),
+    "--fix reports what only running shows": (["--fix"], 1, "NRM901", "Fixed 1 finding in 1 file (NRM101); 1 remains."),
+    "--add-noqa silences it": (["--add-noqa"], 0, "Added 2 noqa comments.", ""),
+    "--write-baseline accepts it": (["--write-baseline", "accepted.json"], 0, "Wrote 2 findings to accepted.json.", ""),
+}  # fmt: skip
+
+
+@needs_torch
+@pytest.mark.parametrize(("arguments", "status", "shown", "also"), BESIDE.values(), ids=BESIDE)
+def test_configured(arguments: list[str], status: int, shown: str, also: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(CONFIGURED, encoding="utf-8")
+    ran = run(*arguments, a=GLOBAL, b=TWICE)
+    assert ran.status == status
+    assert shown in ran.out
+    assert also in ran.out + ran.err
+    if not status:  # what was accepted is accepted in every later run, with and without torch
+        accepted = ["--baseline", "accepted.json"] if "--write-baseline" in arguments else []
+        assert "All checks passed!" in run(*accepted).out
+        assert "All checks passed!" in run("--no-verify", *accepted).out
+
+
+@needs_torch
+@pytest.mark.parametrize(("configured", "option", "fixes"), [("", [], False), (CONFIGURED, [], False),
+                         ("", ["--verify"], True), (CONFIGURED, ["--unsafe-fixes"], True)])  # fmt: skip
+def test_a_fix_that_cannot_be_tried_is_made_only_where_that_is_asked_for(
+    configured: str, option: list[str], fixes: bool, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(configured, encoding="utf-8")
+    ran = run("--fix", *option, a=UNPROVED)
+    assert ("mean(-1, keepdim=True)" in (tmp_path / "a.py").read_text(encoding="utf-8")) is fixes
+    assert ("is put back" in ran.err) is not fixes
+
+
 def test_without_torch_it_is_said_before_anything_is_linted(run: Run) -> None:
     ran = run("--verify", command=(sys.executable, "-c", NO_TORCH), a=GLOBAL)
     message = "normlint: verification needs torch: pip install 'normlint[verify]'\n"

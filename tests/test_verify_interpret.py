@@ -195,6 +195,85 @@ def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
     assert (note.line, note.message, note.internal) == (13, f"Norm.forward: {INTERNAL}: KeyError", True)
 
 
+ODD = NORM.replace("Norm(", "RMSNorm(")
+DEFAULT = """
+import torch
+from torch.nn import functional as F
+
+def rms_norm_ref(x, birch, cedar, dune=None, eps=1e-6, elm=None):
+    dtype = x.dtype
+    x = x.float()
+    if elm is None:
+        y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * birch
+    else:
+        y = x.view(*x.shape[:-1], elm, -1)
+        y = (y * torch.rsqrt(y.square().mean(-1, keepdim=True) + eps)).view(x.shape) * birch
+    y = y + cedar if cedar is not None else y
+    y = y * F.silu(dune) if dune is not None else y
+    return y.to(dtype)
+"""
+GIVEN = {
+    "an argument whose attributes are read is a configuration": ODD.replace("(self, dim, eps", "(self, oak, eps")
+    .replace("torch.ones(dim)", "torch.ones(oak.width)").replace("self.eps = eps", "self.eps = eps; self.oak = oak"),
+    "an argument that is only asked for is a flag": ODD.replace("(self, dim, eps", "(self, dim, oak, eps").replace(
+        "self.eps = eps", "self.eps = eps; self.more = nn.Parameter(torch.ones(dim)) if oak else None"),
+    "an argument that a parameter is as long as is a size": ODD.replace("(self, dim, eps", "(self, elm, oak, eps")
+    .replace("torch.ones(dim)", "torch.ones(oak)").replace("self.eps = eps", "self.eps = eps; self.elm = elm"),
+    "an argument that has a length is a shape": """
+import torch
+
+def rms_norm(x, oak, eps=1e-6):
+    dims = [-1 - i for i in range(len(oak))]
+    h = x.float()
+    return (h * torch.rsqrt(h.square().mean(dims, keepdim=True) + eps)).to(x.dtype)
+""",
+    "what is None by default is left out": DEFAULT,
+    "of several paths the plain one is run": ODD.replace("(self, x)", "(self, x, oak)").replace(
+        "self.eps = eps", "self.eps = eps; self.elm = nn.Linear(dim, dim)").replace(
+        "return (h", "if oak is not None:\n            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True)"
+        " + self.eps)).to(x.dtype) * (1 + self.elm(oak))\n        return (h"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GIVEN.values(), ids=GIVEN)
+def test_arguments_are_what_their_use_says(text: str) -> None:
+    (name,) = {norm.qualname for norm in analyse(text).norms}
+    right = judge_text(text, name)
+    assert (right.status, right.reason) == (MATCH, "")
+    for broken in (text.replace("torch.rsqrt(", "torch.sqrt("), text.replace("keepdim=True)", "keepdim=True) * 2")):
+        assert judge_text(broken, name).status == WRONG
+
+
+WRITTEN_OUT = (
+    ODD.replace("torch.ones(dim)", "torch.ones(dim)); self.shape = (dim,")
+    .replace("h = x.float()", "h = x.float(); dims = [-1 - i for i in range(len(self.shape))]")
+    .replace("(-1, keep", "(dims, keep")
+)
+
+
+def test_axes_that_are_computed_are_confirmed_by_an_input_whose_axes_differ() -> None:
+    assert judge_text(WRITTEN_OUT, "RMSNorm.forward").status == MATCH
+    assert judge_text(WRITTEN_OUT.replace("+ self.eps", "+ 1e-4"), "RMSNorm.forward").status == WRONG
+
+
+def test_lines_keep_the_gradient_mode_that_they_stand_in() -> None:
+    text = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, dim, maker):
+        super().__init__()
+        self.project, self.weight = maker.build(dim), nn.Parameter(torch.ones(dim))
+
+    def forward(self, q):
+        with torch.no_grad():
+            scale = torch.rsqrt(q.float().pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.project((q.float() * scale).type_as(q) * self.weight)
+"""
+    assert "treated as a constant" in judge_text(text, "Attention.forward").reason
+
+
 SPARED: dict[str, tuple[str, str, str]] = {
     "an upcast that an argument asks for": (
         """
@@ -302,6 +381,99 @@ def NormedLinear(*args, scale=1.0, **kwargs):
 """,
         "NormedLinear",
         "skipped",
+    ),
+    "a norm of what a layer gives back": (
+        """
+import torch.nn.functional as F
+from torch import nn
+
+def norm(x):
+    return F.rms_norm(x, (x.size(-1),))
+
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(n, d), nn.Linear(d, n)
+
+    def forward(self, ids):
+        return self.head(norm(self.embed(ids)))
+""",
+        "norm",
+        "match",
+    ),
+    "an argument of which nothing says what it is": (
+        """
+import torch
+class Norm:
+    def __init__(self, weight, eps=1e-5):
+        self.weight, self.eps = weight, eps
+    def forward(self, x):
+        h = x.float()
+        return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+""",
+        "Norm.forward",
+        "match",
+    ),
+    "an axis that the constructor is told": (
+        """
+import torch
+class LayerNorm(torch.nn.LayerNorm):
+    def __init__(self, nout, dim=-1):
+        super().__init__(nout, eps=1e-12)
+        self.dim = dim
+    def forward(self, x):
+        if self.dim == -1:
+            return super().forward(x)
+        return super().forward(x.transpose(1, -1)).transpose(1, -1)
+""",
+        "LayerNorm.forward",
+        "match",
+    ),
+    "a layer's gain and shift that are passed": (
+        """
+import torch.nn.functional as F
+from torch import nn
+class RNN(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.args, self.w = args, load(MODEL_NAME)
+    def LN(self, x, w):
+        return F.layer_norm(x, (self.args.n_embd,), weight=w.weight, bias=w.bias)
+""",
+        "RNN.LN",
+        "match",
+    ),
+    "a residual beside what is normalised": (
+        """
+import torch
+from torch import nn
+class AddNorm(nn.Module):
+    def __init__(self, maker, eps=1e-5):
+        super().__init__()
+        self.kind, self.eps = maker.build(), eps
+    def forward(self, x):
+        y = self.kind(x)
+        h = x.float()
+        y = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        return x + y
+""",
+        "AddNorm.forward",
+        "match",
+    ),
+    "what a layer gives back is no weight of it": (
+        """
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(n, d), nn.Linear(d, n)
+    def forward(self, ids):
+        h = self.embed(ids).float()
+        return self.head(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6))
+""",
+        "Model.forward",
+        "match",
     ),
     "a view that says so where it can't be had": (
         """

@@ -127,6 +127,15 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
         function("x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) / x.shape[-1] + eps) * weight"),
         {"kind": "rms", "of_sum": False},
     ),
+    "a gain that divides": (norm_class(PLAIN.replace("* self.weight", "/ self.weight")), {"gain": "weight"}),
+    "axes of which a rule says that they are the mistake": (
+        function(OVER.format("(-2, -1)")),
+        {"axes": (-1,), "gain": "weight"},
+    ),
+    "an L2 norm's gain starts where its model wants it": (
+        norm_class("return x / x.norm(dim=-1, keepdim=True) * self.weight", "torch.empty(dim)", "L2Norm"),
+        {"kind": "l2", "filled_later": True},
+    ),
     "a function whose callers may cast": (
         function(f"x * torch.rsqrt({MS} + eps)", "x, eps=1e-6", "_normed"),
         {"halves": False},
@@ -144,8 +153,16 @@ OPEN = {
     "on one side only": norm_class(
         "return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps) * self.weight", name="SimpleNorm"
     ),
-    "unbiased": function("(x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps)", "x, eps=1e-6", "scaled"),
+    "unbiased": norm_class(
+        "return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps)", name="Scaled"
+    ),
     "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
+    "scales what a layer holds": HEAD
+    + """
+def scaled(layer):
+    layer = nn.Linear(4, 4)
+    return layer.weight / layer.weight.norm(dim=1, keepdim=True)
+""",
     "learned": norm_class(PLAIN).replace("self.eps = eps", "self.eps = nn.Parameter(torch.tensor(eps))"),
 }
 

@@ -424,7 +424,7 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
         return None
     assert isinstance(stats[0].atom, Stat)
     stat = replace(stats[0].atom, steps=stats[0].steps)
-    if stat.inner != Mono(1.0, base.factors) or stat.inner.has_stat:
+    if stat.inner != Mono(1.0, base.factors):
         return None
     counts = [f for f in mono.factors if f is not stats[0]]
     if stat.reduce == "mean":

@@ -70,7 +70,7 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
         case Opaque(text=text, place=place) if (held := _within(m, place, name)) is not None:
             return held.at(span) if isinstance(held, Product) else held
         case Opaque(text=text) if text.startswith("module ") and name in ("weight", "bias"):
-            return of_atom(Apply(f"{text}.{name}"), DType.PARAM, span)
+            return of_atom(Apply(f"{text}.{name}", held=True), DType.PARAM, span)
         case Opaque(text=text):
             return Opaque(f"{text}.{name}")
     return Opaque(f"{describe(base)}.{name}")

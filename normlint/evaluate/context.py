@@ -8,7 +8,7 @@ from dataclasses import field
 
 from normlint.evaluate.dims import SCALAR, Dims, Shapes
 from normlint.evaluate.dtypes import FLOATS, DType
-from normlint.evaluate.value import Opaque, Product, Value, number, scalar
+from normlint.evaluate.value import Opaque, Product, Tup, Value, number, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -84,6 +84,8 @@ class Context:
     wrapped: set[Span] = field(default_factory=set)  # calls of a norm of torch's that is its class's only layer
     handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, and what they were given
 
+    together: list[Tup] = field(default_factory=list)  # what a function gave back at once
+
     @property
     def gathered(self) -> int:
         """How much there is to copy, as far as it grows with every step."""
@@ -97,7 +99,7 @@ class Context:
             self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
             self.quiet, None, self.wish, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
-            self.handed.copy(),
+            self.handed.copy(), self.together.copy(),
         )
         # fmt: on
 

@@ -12,6 +12,7 @@ from typing import Any
 from normlint.evaluate.light_expressions import Expressions
 from normlint.evaluate.origins import (
     DEEPEST,
+    MOST_FOLLOWED,
     NOTHING,
     ROOTED,
     STRONG,
@@ -23,6 +24,7 @@ from normlint.evaluate.origins import (
     bound,
     item_of,
     join,
+    mix,
     pure,
 )
 
@@ -222,9 +224,13 @@ class _Walk(Expressions):
     def followed(self, made: Nested, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
         """A function in another is walked again, with what it is given."""
         if self.depth >= DEEPEST:
-            return NOTHING
+            return mix([*args, *named.values()])
         env = made.env | bound(made.node.args, args, self.defaults(made) | dict(named))
-        return result_of(made.node, env, self.text, self.seen, self.depth + 1)
+        known, key = self.seen.followed, (made.node, tuple(env.items()))
+        if key not in known and len(known) < MOST_FOLLOWED:
+            known[key] = NOTHING  # to itself
+            known[key] = result_of(made.node, env, self.text, self.seen, self.depth + 1)
+        return known[key] if key in known else mix([*args, *named.values()])
 
     def defaults(self, made: Nested) -> dict[str, Value]:
         """What the last parameters are unless they are given."""

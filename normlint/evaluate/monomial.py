@@ -270,7 +270,7 @@ class Through(Around):
 class Apply:
     """What the analysis doesn't look into. `place` tells apart calls that may differ from one to the next.
 
-    `data`: it was given a tensor from outside.
+    `data`: it was given a tensor from outside. `held`: a layer's own weight or bias.
     """
 
     name: str
@@ -278,6 +278,7 @@ class Apply:
     place: Span = NOWHERE
     depth: int = field(default=0, compare=False)
     data: bool = field(default=False, compare=False)
+    held: bool = field(default=False, compare=False)
 
 
 Atom: TypeAlias = Input | Param | Size | Scalar | Stat | Centred | Plus | Offset | Shifted | Abs | Through | Apply

@@ -14,6 +14,7 @@ NONE: Final[Labels] = frozenset()
 SQUARED, STRONG, ROOTED = 1, 2, 4  # what is bare, a square or the like; a statistic of one; a root of a statistic
 MOST_OPERANDS: Final = 16  # of a contraction, that are followed
 DEEPEST: Final = 5  # calls within calls
+MOST_FOLLOWED: Final = 500  # calls of nested functions with other names in sight
 MOST: Final = 16  # origins of one value; what is made of more is something of its own
 
 
@@ -112,6 +113,7 @@ class Seen:
         self.attrs: Env = {}  # of self, that hold a statistic or a function
         self.read: set[str] = set()  # attributes of self
         self.called: set[Called] = set()
+        self.followed: dict[object, Value] = {}  # what a nested function gave back, by the names that it saw
 
 
 class Text:

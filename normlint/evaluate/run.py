@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from normlint.evaluate import syntax as s
@@ -32,6 +33,9 @@ class Path:
     cut: bool = False  # it is longer than what is followed
 
 
+Held: TypeAlias = "tuple[tuple[dict[str, Value], dict[str, Value]], ...]"
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Before a statement of the constructor or of the entry: all that can be seen from there on.
@@ -46,7 +50,7 @@ class Checkpoint:
     instance: Instance
     made_in: Env  # the constructor's, which functions that it kept still see
     machine: Machine
-    held: tuple[tuple[dict[str, Value], dict[str, Value]], ...]  # what names and attributes are kept in, and a copy
+    held: Held  # what names and attributes are kept in, and a copy
 
     @property
     def decided(self) -> int:
@@ -174,8 +178,7 @@ class Run:
             return
         if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
             self._trail.pop()
-        holders = (env.names, m.globals.names, self._instance.attrs, self._made_in.names)
-        held = tuple((holder, holder.copy()) for holder in holders)
+        held = _held([env.names, m.globals.names, self._instance.attrs, self._made_in.names])
         self._trail.append(
             Checkpoint(making, block, at, env, self._instance, self._made_in, m.copy(m.ctx.copy()), held)
         )
@@ -194,3 +197,23 @@ class Run:
         for item in items:
             if isinstance(item, Product):
                 self._m.flow(item, item.span, returned=True)
+
+
+def _held(holders: list[dict[str, Value]]) -> Held:
+    """What names and attributes are kept in, each with a copy; those of all objects that can be seen."""
+    found: dict[int, tuple[dict[str, Value], dict[str, Value]]] = {}
+    while holders:
+        holder = holders.pop()
+        if id(holder) not in found:
+            found[id(holder)] = (holder, holder.copy())
+            holders += [attrs for value in holder.values() for attrs in _attributes(value)]
+    return tuple(found.values())
+
+
+def _attributes(value: Value) -> Iterator[dict[str, Value]]:
+    """Of an object, or of all in a tuple."""
+    if isinstance(value, Tup):
+        for item in value.items:
+            yield from _attributes(item)
+    elif isinstance(value, Defined) and isinstance(value.ref, Instance):
+        yield value.ref.attrs

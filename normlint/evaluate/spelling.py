@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Apply
 from normlint.evaluate.ops import OPS, signatures
 from normlint.evaluate.value import Method, Path, Product, Value
 from normlint.text.finding import Span
@@ -30,12 +31,21 @@ def meant(m: Machine, func: Value, span: Span) -> Value:
     """The function that is meant, where torch has none of this name."""
     if isinstance(func, Path):
         return _function(m, func, span)
-    if isinstance(func, Method) and func.receiver.tensor:
+    if isinstance(func, Method) and func.receiver.tensor and not _is_anything(func):
         name = _nearest(func.name, "Tensor")
         if name and _is_torch(m):
             m.ctx.note(NOTE, Span(span.end - len(func.name), span.end), f"a tensor has no `{func.name}`{_hint(name)}")
             return Method(func.receiver, name)
     return func
+
+
+_BUILTINS: Final = (dict, list, str, set, bytes, float)
+
+
+def _is_anything(func: Method) -> bool:
+    """Whether it need not be a tensor's: Python's own types have it, or a call that isn't followed made the object."""
+    made = any(isinstance(f.atom, Apply) for f in func.receiver.mono.factors)
+    return made or any(hasattr(cls, func.name) for cls in _BUILTINS)
 
 
 def _function(m: Machine, func: Path, span: Span) -> Path:

@@ -66,6 +66,7 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
+    options.strict = not options.verify  # a fix that can't be tried is made only where `--verify` asks to be told so
     if options.verify is None and not options.report and configs.of_directory(os.getcwd()).verify:
         options.verify = _configured()
     accepted = _accepted(options.baseline)

@@ -35,7 +35,7 @@ def mended(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> 
         wishes = [(path, _wish(Wish(demand, accepted), bench)) for path, demand in chosen.tasks]
         results = _results(chosen, wishes, options.jobs)
         if bench:
-            results = iter(proved(list(results), dict(wishes), bench))
+            results = iter(proved(list(results), dict(wishes), bench, all_run=options.strict))
         elif options.verify is None:
             results = iter(accepted_on_numbers(list(results), dict(wishes)))
         if options.diff or chosen.data is not None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import multiprocessing
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -20,6 +23,8 @@ from normlint.engine.sift import passes
 from normlint.engine.stored import restored, stored
 
 if TYPE_CHECKING:
+    from multiprocessing.synchronize import Semaphore
+
     from flake8.options.manager import OptionManager
 
     from normlint.engine.report import Report
@@ -36,6 +41,7 @@ class Plugin:
     demand: ClassVar[Demand] = Demand(noqa=True, fixes=False)
     remembers: ClassVar[bool] = True
     verifies: ClassVar[bool] = False
+    untold: ClassVar[Semaphore | None] = None  # shared by the processes that flake8 forks: one of them tells
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         del tree  # asked for so that flake8 calls the plugin once, for files that parse
@@ -85,7 +91,12 @@ class Plugin:
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
         # flake8 applies these comments too; here they are so that case and commas mean what they mean to us.
         cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
-        cls.verifies = bool(getattr(options, "normlint_verify", False) and find_spec("torch"))
+        cls.verifies = bool(getattr(options, "normlint_verify", False))
+        if cls.verifies:
+            with suppress(ImportError, OSError):  # a system without any: flake8 has one process there
+                cls.untold = multiprocessing.Semaphore(1)
+            if find_spec("torch") is None:
+                cls._only_reads("--normlint-verify needs PyTorch, which is not installed")
         # a verdict depends on the files of the same package, too
         cls.remembers = not getattr(options, "normlint_no_cache", False) and not cls.verifies
 
@@ -121,8 +132,16 @@ class Plugin:
         jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
         try:
             return verified(report, _verifier().verdicts(jobs), "") if jobs else report
-        except VerifierError:
+        except VerifierError as error:
+            self._only_reads(str(error))
             return report
+
+    @classmethod
+    def _only_reads(cls, why: str) -> None:
+        """Let this process only read norms from here on; the first to do so tells why."""
+        cls.verifies = False
+        if cls.untold is None or cls.untold.acquire(block=False):
+            sys.stderr.write(f"normlint: {why}: norms are only read\n")
 
 
 @cache

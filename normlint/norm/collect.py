@@ -123,15 +123,16 @@ class _Found:
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
-    keeps = undone = False
+    keeps = undone = back = False
     passing: set[bool] = set()  # of the paths with a norm: is that what is given back?
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
-        undone = undone or can_be_undone((*path.attrs.values(), *results))
-        undone = undone or any(undoes(flow.product.mono) for flow in path.context.flows)
+        together = ((*path.attrs.values(), *results), *(several.items for several in path.context.together))
+        undone = undone or any(map(can_be_undone, together))
+        back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
             passing.add(_is_input(results[0] if results else path.result))
@@ -143,7 +144,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         name = _qualname(entry, group[0])
         if name not in owners:
             owner = _owner(module, entry, name, group[0].origin.owner, attrs)
-            owners[name] = replace(owner, keeps=keeps, undone=undone, passes=passing == {True})
+            owners[name] = replace(owner, keeps=keeps, undone=undone, brought_back=back, passes=passing == {True})
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             yield norm
@@ -181,7 +182,8 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
     for one in best.values():
         c = one.computation
         told = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
-        yield replace(one, computation=replace(c, placing=told))
+        matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
+        yield replace(one, computation=replace(c, placing=told, layout_matches=matches))
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)

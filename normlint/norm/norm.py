@@ -12,6 +12,7 @@ from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Atom, Input, Mono
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
+from normlint.text.operations import LENGTHS
 
 HALF = Fraction(1, 2)
 QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
@@ -171,7 +172,7 @@ class Computation:
     @property
     def explicit_square(self) -> bool:
         """The square itself overflows, not only its root: x * x, var, var_mean."""
-        return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
+        return self.statistic.spelled not in LENGTHS.split()
 
     @property
     def is_length(self) -> bool:
@@ -232,6 +233,7 @@ class Owner:
     in_place: bool = False  # its name or a parameter says that the input is changed
     keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
     passes: bool = False  # it gives back what it was given, times parameters, and not what was normalised
+    brought_back: bool = False  # what a layer makes of the normed input is multiplied by the deviation again
     undone: bool = False  # mean and deviation are attributes afterwards, or given back: who has them undoes the norm
 
     def makes(self, c: Computation) -> bool:
@@ -272,6 +274,11 @@ class Norm:
         """A name, a learned gain or the whole formula says that a norm over features was meant."""
         told = self.owner.intent in ("rms", "layer", "norm")
         return told or any(c.scaled or self.owner.makes(c) for c in self.computations)
+
+    @property
+    def in_test(self) -> bool:
+        """A test's own: it takes numbers that provoke something."""
+        return self.qualname.startswith(("test_", "Test"))
 
     @property
     def judged(self) -> tuple[Computation, ...]:

@@ -140,8 +140,10 @@ def can_be_undone(values: Iterable[Value]) -> bool:
 
 def undoes(mono: Mono) -> bool:
     """A deviation is multiplied with what a layer made of something: a norm of the way in is undone on the way out."""
-    deviations = [f for f in mono.factors if f.power == HALF and any(stats_of(Mono(1.0, (f,))))]
-    return bool(deviations) and any(isinstance(f.atom, Apply) and f.atom.data and f.power > 0 for f in mono.factors)
+    deviations = [stat for f in mono.factors if f.power == HALF for stat in stats_of(Mono(1.0, (f,)))]
+    itself = {f.atom for stat in deviations for f in stat.inner.factors}
+    made = [f.atom for f in mono.factors if isinstance(f.atom, Apply) and f.atom.data and f.power > 0]
+    return bool(deviations) and bool(made) and itself.isdisjoint(f.atom for f in mono.factors)
 
 
 def _open(cls: ClassRef) -> bool:

@@ -17,6 +17,7 @@ from normlint.evaluate.monomial import (
     TRAILING,
     Abs,
     Apply,
+    Around,
     Atom,
     Centred,
     Factor,
@@ -163,6 +164,19 @@ def _degree(inner: Mono) -> tuple[int, Mono] | None:
     return None
 
 
+def _of_lengths(mono: Mono) -> bool:
+    """Roots of sums of squares, and nothing else of the data: also centred, or beside an eps."""
+    data = [f for f in mono.factors if bears_data(f.atom)]
+    return bool(data) and all(map(_is_length, data))
+
+
+def _is_length(f: Factor) -> bool:
+    if isinstance(f.atom, Stat):
+        return f.power == HALF
+    inner = f.atom.base if isinstance(f.atom, Centred) else f.atom.inner if isinstance(f.atom, Around) else None
+    return inner is not None and _of_lengths(inner)
+
+
 def _bare(f: Factor) -> Factor:
     if isinstance(f.atom, Abs) and len(f.atom.inner.factors) == 1:
         inner = f.atom.inner.factors[0]
@@ -177,6 +191,8 @@ def _around(
     degree = (_degree(root.stat.inner) or (0, root.stat.inner)) if root else None
     if root is None or degree is None or not root.stat.inner.factors or (root.stat.inner.has_stat and degree[0] == 1):
         return None  # a mean of a statistic is a response norm; a pooled tensor has squares like any other
+    if _of_lengths(degree[1]):
+        return None  # of vectors: each feature is one of these
     outside = [f for f in mono.factors if f is not factor]
     matched = _input(degree[1], outside) if degree[0] else None
     astray = NOWHERE

@@ -8,6 +8,7 @@ from functools import partial
 
 from normlint.evaluate.monomial import bears_data
 from normlint.norm.norm import HALF, Computation, Norm
+from normlint.rules.reduction import is_instance_norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
@@ -106,7 +107,8 @@ def _foreign(c: Computation) -> bool:
 
 def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:
     """What is wrong with the count, or "". A bare L2 norm times d^−1/2 is attention's scale."""
-    meant = norm.owner.intent == "rms" or (norm.owner.intent in ("layer", "norm") and any(c.centred))
+    deviation = any(c.centred) and (norm.owner.intent == "layer" or (norm.owner.intent == "norm" and c.explicit_square))
+    meant = norm.owner.intent == "rms" or deviation  # the length of what is centred is a length
     learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
     if c.statistic.reduce == "mean":
         inside = any(n.inside for n in c.counts)
@@ -216,7 +218,8 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
-        if not c.statistic.biased and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
+        own = not c.statistic.biased and not is_instance_norm(norm, c)
+        if own and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
             message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
             yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))
         bessel = next((n for n in c.counts if n.less and n.power == -c.power), None) if all(c.centred) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
-from normlint.evaluate.monomial import NOWHERE, Mono, Param
+from normlint.evaluate.monomial import NOWHERE, Mono, Param, bears_data
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
@@ -189,10 +189,15 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.meant else ():
         if c.astray != NOWHERE and c.degree == 2:
             yield Problem(c.astray, "the mean is not subtracted here: the output, or its scale, is not centred")
-        elif c.centred[0] != c.centred[1] and (c.centred[1] or c.shift is not None or norm.owner.intent in _CENTRED):
+        elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
             yield Problem(c.statistic.span, message, partial(centring.centre, norm, c))
+
+
+def _is_affine(c: Computation) -> bool:
+    """A bias follows, and nothing else of the data: x · sigmoid(x) / std + bias is an activation."""
+    return c.shift is not None and not any(map(bears_data, c.others))
 
 
 @rule("NRM407", name="misapplied-gain")

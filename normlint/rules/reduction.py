@@ -205,8 +205,10 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             mending = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
             yield Problem(off.span, message, mending)
             continue
-        plain = norm.owner.intent == "" and c.kind != "layer" and all(g.param.role == "parameter" for g in c.gains)
+        plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
+            continue
+        if _may_be_instance_norm(norm, c):
             continue
         if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
@@ -216,6 +218,20 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is not None and stat.layout == () and not stat.default_dim:
             message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
+
+
+def _may_be_instance_norm(norm: Norm, c: Computation) -> bool:
+    """Centred, and its name promises nothing: statistics for each feature, and a gain for each, are fine."""
+    return c.kind == "layer" and norm.owner.intent not in ("rms", "layer", "l2")
+
+
+def is_instance_norm(norm: Norm, c: Computation) -> bool:
+    """One whose gains lie along an axis that is kept."""
+    if not c.gains or not _may_be_instance_norm(norm, c):
+        return False
+    along = all(_along_features(c, i) for i in range(len(c.gains)))
+    folded = any(move[0] == "view" for move in c.statistic.layout) and all(g.param.axis == "other" for g in c.gains)
+    return c.placing.along_gain is False or folded or (along and _misses_features(c.statistic))
 
 
 def _along_features(c: Computation, i: int) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # The sieve takes a text for one with a norm if it calls one of these,
 PATTERNED: Final = "einsum vecdot"  # sums of products of their operands
-MEANS: Final = f"mean sum nansum nanmean var var_mean reduce average {PATTERNED}"
+MEANS: Final = f"mean sum nansum sum_to_size nanmean var var_mean reduce average {PATTERNED}"
 LENGTHS: Final = "std std_mean norm vector_norm frobenius_norm normalize"  # with their root
 # or one of torch's own norms,
 FUSED: Final = "rms_norm layer_norm native_layer_norm"
@@ -49,7 +49,7 @@ CLASSES: Final[dict[str, str]] = {
         fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices
         lp_pool1d adaptive_avg_pool1d fractional_max_pool3d_with_indices mkldnn_adaptive_avg_pool2d
         mkldnn_max_pool2d mkldnn_max_pool3d
-        quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce sum_to_size corrcoef cov
+        quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d segment_reduce corrcoef cov
         trapezoid trapz native_norm
     """,
     "distance": DISTANCES,

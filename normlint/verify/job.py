@@ -9,7 +9,6 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
-FORMS: Final = (ADDED, OUTSIDE, FLOOR_OF_SQUARE, FLOOR_OF_ROOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Meaning:
     squares or its root, not the mean: a floor of 1e-12 in F.normalize(x) * d ** 0.5 is one of 1e-12 / d ** 0.5 for the
     root mean square. `filled_later`: other code than the constructor gives the gain its first values. `halves`: a half
     may come in; otherwise callers that aren't in the text may have cast the input. `axes_read`: the text says which
-    axes are reduced; otherwise `axes` are the likeliest.
+    axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on paths that an argument chooses.
     """
 
     kind: str  # rms, layer, l2
@@ -42,6 +41,7 @@ class Meaning:
     filled_later: bool = False
     halves: bool = True
     axes_read: bool = True
+    elsewhere: tuple[tuple[int, ...] | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class Job:
     def of_dict(cls, data: dict[str, Any]) -> Job:
         """The inverse of `as_dict`."""
         meaning = dict(data["meaning"])
-        if meaning["axes"] is not None:
-            meaning["axes"] = tuple(meaning["axes"])
+        meaning["axes"] = _axes(meaning["axes"])
+        meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))
         spare = data["spare"]
         return cls(**{**data, "meaning": Meaning(**meaning), "spare": spare and cls.of_dict(spare)})
 
@@ -109,3 +109,7 @@ class Job:
     def key(self) -> Job:
         """Equal for jobs that must get the same verdict, whatever the norm is called."""
         return replace(self, qualname="", spare=self.spare and self.spare.key)
+
+
+def _axes(found: list[int] | None) -> tuple[int, ...] | None:
+    return None if found is None else tuple(found)

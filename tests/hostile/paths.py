@@ -78,6 +78,21 @@ def _closures(size: int) -> str:
     return function(lines)
 
 
+def _inner(size: int, *, fresh: bool = False) -> str:
+    """Functions in a function: each calls the one before a dozen times, with the same or with other values."""
+    lines = ["def f0(x): return x * x"]
+    for i in range(1, size + 1):
+        calls = (f"f{i - 1}(x{f'.relu() * {number}' if fresh else ''})" for number in range(12))
+        lines.append(f"def f{i}(x): return {' + '.join(calls)}")
+    return function([*lines, f"x = f{size}(x)", f"return {NORM}"])
+
+
+def _recursive(size: int) -> str:
+    """A function in a function that calls itself."""
+    calls = " + ".join(f"f(x * {i})" for i in range(size))
+    return function([f"def f(x): return {calls} + x * x", "x = f(x)", f"return {NORM}"])
+
+
 TEXTS: Final[Texts] = {
     "early returns of a norm": (_flags(f"if flag{{i}}:\n    return {NORM}"), 8, 30, 200, 1000),
     "early returns of a wrong norm": (_flags(f"if flag{{i}}:\n    return {WRONG} * {{i}}"), 8, 30, 200, 1000),
@@ -117,6 +132,9 @@ TEXTS: Final[Texts] = {
     "helpers that call each other": (_mutual, 4, 8, 20, 80),
     "methods that call the next two": (_methods, 8, 30, 200),
     "closures in closures": (_closures, 4, 19, 60),
+    "inner functions that call another": (_inner, 4, 8, 60),
+    "inner functions that call another with other values": (lambda size: _inner(size, fresh=True), 4, 8, 60),
+    "an inner function that calls itself": (_recursive, 4, 12, 300),
     "comprehensions": (_flags("y = [a * a for a in (x, x, x, x, x, x, x, x)]"), 24, 200, 1000),
     "comprehensions in comprehensions": (
         lambda size: normed(["y = " + "[" * size + "x" + "".join(f" for a{i} in (x, x, x, x)]" for i in range(size))]),

@@ -68,4 +68,161 @@ logprobs = torch.tensor([-7.9, -20.2, -16.6, -23.4])
 advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
 loss = -(advantages.detach() * logprobs).mean()
 """,
+    "statistics of each feature over the places, with a gain for each feature": """
+class PlaceNorm(nn.Module):
+    def __init__(self, feat, affine=True):
+        super().__init__()
+        self.affine = affine
+        if affine:
+            self.shift = nn.Parameter(torch.zeros(1, 1, 1, feat))
+            self.scale = nn.Parameter(torch.ones(1, 1, 1, feat))
+
+    def forward(self, x):
+        h = x.float()
+        mean = h.mean(-2, keepdims=True)
+        var = h.var(-2, keepdims=True, unbiased=True)
+        out = ((h - mean) / (var + 1e-6) ** 0.5).type_as(x)
+        return out * self.scale + self.shift if self.affine else out
+""",
+    "an activation with a gate of its own and a deviation, whose bias needs no centre": """
+class GatedNorm(nn.Module):
+    def __init__(self, channels, groups=8, eps=1e-5):
+        super().__init__()
+        self.groups, self.eps = groups, eps
+        self.gamma = nn.Parameter(torch.ones(1, channels, 1, 1))
+        self.beta = nn.Parameter(torch.zeros(1, channels, 1, 1))
+        self.slope = nn.Parameter(torch.ones(1, channels, 1, 1))
+
+    def forward(self, x):
+        n, c, height, width = x.shape
+        h = x.float().reshape(n, self.groups, -1)
+        std = torch.sqrt(h.var(dim=-1, keepdim=True, correction=0) + self.eps)
+        out = (h / std).reshape(n, c, height, width).type_as(x)
+        return torch.sigmoid(self.slope * x) * out * self.gamma + self.beta
+""",
+    "lengths of vectors, normalised over the vectors": """
+class VectorNorm(nn.Module):
+    def __init__(self, dim, eps=1e-8):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(1, 1, dim))
+        self.bias = nn.Parameter(torch.zeros(1, 1, dim))
+
+    def forward(self, features):
+        length = features.norm(dim=-1).clamp(min=self.eps)
+        direction = features / length.unsqueeze(-1)
+        std, mean = torch.std_mean(length, dim=-1, keepdim=True)
+        length = (length - mean) / (std + self.eps)
+        return torch.relu(length * self.scale + self.bias).unsqueeze(-1) * direction
+""",
+    "lengths of vectors, brought to one deviation over the sequence": """
+class SequenceNorm(nn.Module):
+    def __init__(self, dim, eps=1e-4, seq_dim=1):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones((dim, 1)))
+        self.shift = nn.Parameter(torch.ones((dim, 1)) * 1e-5)
+        self.eps, self.seq_dim = eps, seq_dim
+
+    def forward(self, feats):
+        lengths = torch.norm(feats, dim=-1, keepdim=True)
+        directions = feats / (lengths + self.eps)
+        lengths = lengths / (torch.std(lengths, dim=self.seq_dim, keepdim=True) + self.eps)
+        return torch.relu(lengths * self.scale + self.shift) * directions
+""",
+    "a test with an eps that is large on purpose": """
+class TestNorm:
+    def test_a_large_eps(self):
+        x = torch.randn(10, 64)
+        expected = x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1.0)
+        assert torch.allclose(Norm(64, eps=1.0)(x), expected.type_as(x))
+""",
+    "statistics of each channel over the nodes, with a gain for each channel": """
+class NodeNorm2d(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(channels))
+        self.scale = nn.Parameter(torch.ones(channels))
+
+    def forward(self, x):
+        h = x.float()
+        h = (h - h.mean(2, keepdims=True)) / (h.var(2, keepdims=True, unbiased=True) + 1e-5) ** 0.5
+        return h.type_as(x) * self.scale.view(1, -1, 1, 1) + self.shift.view(1, -1, 1, 1)
+""",
+    "a map of attention over all places, which comes centred": """
+class GroupedAttention(nn.Module):
+    def __init__(self, groups, eps=1e-5):
+        super().__init__()
+        self.groups, self.eps = groups, eps
+        self.weight = nn.Parameter(torch.ones(1, groups, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(1, groups, 1, 1))
+
+    def forward(self, x):
+        b, c, height, width = x.shape
+        x = x.view(b * self.groups, -1, height, width)
+        map = (x * x.mean((2, 3), keepdim=True)).sum(dim=1, keepdim=True).float().view(b * self.groups, -1)
+        map = map - map.mean(dim=1, keepdim=True)
+        map = (map / torch.sqrt(map.var(dim=1, keepdim=True) + self.eps)).type_as(x)
+        map = map.view(b, self.groups, height, width) * self.weight + self.bias
+        x = x * torch.sigmoid(map.view(b * self.groups, 1, height, width))
+        return x.view(b, c, height, width)
+""",
+    "a window that is mixed by a learned number, and whose deviation is given back to what a layer makes of it": """
+class Forecast(nn.Module):
+    def __init__(self, n, horizon, target):
+        super().__init__()
+        self.target = target
+        self.mix = nn.Parameter(torch.ones([1]))
+        self.near = nn.Conv1d(n, n, 3, padding="same")
+        self.head = nn.Linear(n, horizon)
+
+    def forward(self, x):
+        series = x[:, [-1], :] if self.target else x
+        mean = torch.mean(series, dim=-1, keepdim=True)
+        std = torch.std(series, dim=-1, keepdim=True)
+        x = (x - torch.mean(x, dim=-1, keepdim=True)) / (torch.std(x, dim=-1, keepdim=True) + 1e-5)
+        series = x[:, [-1], :] if self.target else x
+        series = self.mix * series + (1 - self.mix) * self.near(x)
+        return self.head(series) * std + mean
+""",
+    "a dict of tensors is asked for one": """
+class Net(nn.Module):
+    def forward(self, batch):
+        feat = batch["feat"].float()
+        size = batch.get("size", 1)
+        return feat / feat.norm(dim=1, keepdim=True).clamp(min=1e-6) * size
+""",
+    "an operator that somebody else makes has methods of its own": """
+class Unrolled(nn.Module):
+    def forward(self, y, mask, maps):
+        op = mask @ Coils(maps)
+        for _ in range(3):
+            y = y - op.normal(y)
+            maps = maps - y.conj() * mask.H(y - op(y))
+            maps = maps / maps.norm(dim=1, keepdim=True).clamp(min=1e-8)
+            op = mask @ Coils(maps)
+        return y, maps
+""",
+    "rows of a transposed matrix, divided by their lengths": """
+def unit_rows(matrix, *others):
+    lengths = ((matrix**2).sum(axis=1)) ** 0.5
+    return (matrix.T / lengths).T, *[(other.T / lengths).T for other in others]
+""",
+    "what is centred, brought to the length 1": """
+class MagnitudeNorm(nn.LayerNorm):
+    def forward(self, x):
+        h = x.float()
+        h = h - h.mean(dim=-1, keepdim=True)
+        h = h / (h.norm(p=2, dim=-1, keepdim=True) + self.eps)
+        return (h * self.weight).type_as(x) + self.bias
+""",
+    "a soft ball, in which what is short keeps its length": """
+class SoftBallNorm(nn.Module):
+    def __init__(self, dim, radius=None):
+        super().__init__()
+        self.radius = radius if radius is not None else math.sqrt(dim)
+
+    def forward(self, x):
+        length = x.norm(p=2, dim=-1, keepdim=True)
+        return x * torch.rsqrt(1 + (length / self.radius).pow(2))
+""",
 }

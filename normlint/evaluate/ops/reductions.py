@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Final
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
@@ -27,8 +28,9 @@ from normlint.evaluate.monomial import (
     raised,
     stats_of,
 )
+from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import AxesOf, Constant, Product, Tup, Value, number, of_atom
+from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 
 TWO = Fraction(2)
@@ -307,23 +309,58 @@ def total(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor:
         return None
-    return _counted(ctx, call, x) or _nonzero(ctx, call, x) or reduce(ctx, call, x, "sum")
+    same, asked = algebra.held(x), algebra.nonzero(x)
+    counted = _nonzero(ctx, call, x, asked) if asked else None
+    return (same and _times(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
 
 
-def _nonzero(ctx: Context, call: Bound, x: Product) -> Product | None:
-    """How many elements along the axes aren't zero."""
-    base = algebra.nonzero(x)
-    if base is None:
+@op("count_nonzero")
+def count(ctx: Context, call: Bound) -> Value | None:
+    """Of what holds one number everywhere, the lengths of the axes; else a number of elements of its own."""
+    x, call = call.product("input"), with_dim(call)
+    if x is None or not x.tensor:
         return None
+    same = algebra.held(x)
+    if same is None or same.factors:
+        return _nonzero(ctx, call, x, algebra.nonzero(x) or x.mono)
+    found = _times(ctx, call, x, Mono(float(same.coef != 0)))
+    return replace(found, dtype=DType.INT) if found else None
+
+
+def with_dim(call: Bound) -> Bound:
+    """The axes of `*dim` as `dim`."""
+    if not call.rest:
+        return call
+    dim = Given(Tup(tuple(given.value for given in call.rest)), call.rest[0].span)
+    return replace(call, values={**call.values, "dim": dim}, rest=())
+
+
+@op("sum_to_size")
+def to_size(ctx: Context, call: Bound) -> Value | None:
+    """The sum over the axes that are 1 in the size, which stay; over unknown ones where the size isn't known."""
+    x = call.product("input")
+    if x is None or not x.tensor:
+        return None
+    axes = resizing.ones(ctx, ctx.dims(x), resizing.sizes(call.sequence("size")))
+    if axes == ():
+        return replace(x, span=call.span)
+    dim = Opaque("size") if axes is None else Tup(tuple(number(float(axis)) for axis in axes))
+    keepdim = Opaque("size") if axes is None else Constant(True)
+    values = {**call.values, "dim": Given(dim, call.span), "keepdim": Given(keepdim, call.span)}
+    return reduce(ctx, replace(call, values=values), x, "sum")
+
+
+def _nonzero(ctx: Context, call: Bound, x: Product, base: Mono) -> Product:
+    """How many elements of the base along the axes aren't zero."""
     axes = axes_of(call.get("dim"), ctx.rank(x))
     counted = Apply("nonzero", (base, axes, call.flag("keepdim", False) is not False, x.layout))
     return of_atom(Size(Mono(1.0, (Factor(counted, ONCE),)), None), DType.INT, call.span)
 
 
-def _counted(ctx: Context, call: Bound, x: Product) -> Product | None:
-    """The sum of what holds one number everywhere, which is that many times the number."""
-    same, axes = algebra.held(x), axes_of(call.get("dim"), None)
-    if same is None or not isinstance(axes, tuple):
+def _times(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:
+    """The sum of what holds the same number everywhere, which is that many times the number."""
+    axes = axes_of(call.get("dim"), None)
+    if not isinstance(axes, tuple):
         return None
     for axis in axes:
         length = ctx.shapes.axis(ctx.dims(x), axis)
@@ -391,6 +428,9 @@ def var_mean(ctx: Context, call: Bound) -> Value | None:
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
+FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
+
+
 def _order(call: Bound) -> float | None:
     value = call.get("p", "ord")
     if value is None or (isinstance(value, Constant) and value.value in (None, "fro")):
@@ -410,6 +450,8 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     if squared is None:
         return None
     wide = replace(x, mono=squared, dtype=dtype)
+    if call.get("p", "ord") == Constant("fro"):
+        call = replace(call, name=FROBENIUS)
     return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
 
 

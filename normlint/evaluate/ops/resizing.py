@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import SCALAR, Changed, Dims, Exact, with_new, without
+from normlint.evaluate.dims import ONE_LONG, SCALAR, Changed, Dims, Exact, with_new, without
 from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Size
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Product, Shape, Tup, Value
@@ -125,6 +125,20 @@ def expanded(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None
         return ctx.shapes.axis(dims, i) if kept and ctx.shapes.least(dims) >= -i else _length(v)
 
     return Exact(tuple(one(i - len(values), v) for i, v in enumerate(values)))
+
+
+def ones(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> tuple[int, ...] | None:
+    """The axes of x that are 1 in (*x.shape[:-1], 1), a size with as many axes as x; None where that isn't known."""
+    first = values[0] if values else None
+    rest = values[1:] if isinstance(first, Shape) else values
+    if isinstance(first, Shape):
+        head = first.start in (None, 0) and first.stop == (-len(rest) or None)
+        as_many = head and ctx.dims(first.of) == dims
+    else:
+        as_many = ctx.shapes.rank(dims) == len(rest)
+    if not as_many or any(_length(v) is None for v in rest):
+        return None
+    return tuple(i - len(rest) for i, v in enumerate(rest) if _length(v) == ONE_LONG)
 
 
 def flattened(ctx: Context, dims: Dims, start: int, end: int) -> Dims | None:

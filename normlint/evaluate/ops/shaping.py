@@ -10,7 +10,7 @@ from normlint.evaluate.dims import DEEPEST, ONE_LONG, SCALAR, Changed, Dims, Exa
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.lettered import einsum_dims, rearranged
-from normlint.evaluate.ops.reductions import axes_of
+from normlint.evaluate.ops.reductions import axes_of, with_dim
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
 from normlint.text.finding import Span
@@ -143,6 +143,17 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if isinstance(axes, str):
         return SCALAR if axes == "all" and not keep else None
     return over_axes(ctx, dims, axes, keep)
+
+
+@shaper("count_nonzero")
+def counted(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    return reduced(ctx, with_dim(call), dims)
+
+
+@shaper("sum_to_size")
+def to_size(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    axes = resizing.ones(ctx, dims, resizing.sizes(call.sequence("size")))
+    return None if axes is None else over_axes(ctx, dims, axes, True)
 
 
 def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Dims:

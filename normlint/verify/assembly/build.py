@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -26,6 +26,7 @@ from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
 AXIS: Final = "the axis that its features lie on"
+ROLES: Final = "the norm alone: on some paths more is done with it"
 LARGEST: Final = 8192  # features
 MOST_GROUPS: Final = 32
 MOST_NUMBERS: Final = 4  # that are tried
@@ -41,25 +42,28 @@ class Built:
     sizes: tuple[int, ...] | None
     ranks: tuple[int, ...]
     takes_eps: bool
-    agrees: bool  # it computes what was meant, where all of several axes are of one length
+    agrees: bool  # it computes what was meant, if only where all of several axes are of one length
     job: Job
     elsewhere: Callable[[], bool]  # whether it does so along another axis
 
     def doubt(self, *, values: bool) -> str:
-        """What it would need if what it raises, or its shape or `values`, were our own doing."""
-        if self.job.more and not self.agrees:
-            return "the norm alone: on some paths more is done with it"
-        if self.job.folded and not self.agrees:
-            return "the axes that it reduces, or the groups"
+        """What would have to be known before what it raises, or its shape or `values`, is its own doing; "" for that.
+
+        This is when running may speak where reading found nothing. The reference was given a layout, arguments and
+        parameters, so the text must say the layout that the input has, the role of every argument and the state of
+        every parameter; or the norm agrees with its definition on an input whose axes all differ in length, which no
+        other layout and no other role would bring about. An exception or a shape is our doing as long as some input
+        is taken, and for lines without what stands around them. (How a gain starts is the business of `filled_later`.)
+        """
+        if not self.agrees and (self.job.more or self.job.folded):
+            return ROLES if self.job.more else "the axes that it reduces, or the groups"
         if values:
-            unread = not self.meaning.axes_read  # with fewer axes it may agree by chance
-            return AXIS if unread and (self.agrees or self.elsewhere()) else ""
-        if self.agrees:
+            unsure = not self.plan.confirmed if self.agrees else self.elsewhere()
+            return AXIS if unsure and not self.meaning.axes_read else ""
+        if self.agrees or self._runs_somewhere():
             return "an input of another shape"
         if self.job.cut:
             return "what stands around its lines"
-        if not self.meaning.axes_read and self._runs_somewhere():
-            return "an input of another shape"
         return AXIS if self.elsewhere() else ""
 
     def _runs_somewhere(self) -> bool:
@@ -106,9 +110,24 @@ class Built:
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
-    """The norm that the job's program defines; CannotBuildError where it can't be built or called."""
-    if math.isnan(job.meaning.offset):
-        return _with_an_offset(job, namespace, device)
+    """The norm that the job's program defines, as it is meant or as it agrees; CannotBuildError where none is made."""
+    first, *more = _meant(job.meaning)
+    found = _subject(replace(job, meaning=first), namespace, device)
+    others = (_subject(replace(job, meaning=meant), namespace, device) for meant in more)
+    found = next((one for one in others if one.agrees), found) if not found.agrees else found
+    if math.isnan(job.meaning.offset) and not found.agrees:
+        raise CannotBuildError("an offset of its gain that is a number")
+    return found
+
+
+def _meant(meaning: Meaning) -> Iterator[Meaning]:
+    """What is meant, then what is left open: the offset of the gain, the axes that an argument chooses."""
+    for offset in (0.0, 1.0) if math.isnan(meaning.offset) else (meaning.offset,):
+        yield replace(meaning, offset=offset)
+        yield from (replace(meaning, offset=offset, axes=axes, rank=None) for axes in meaning.elsewhere)
+
+
+def _subject(job: Job, namespace: dict[str, Any], device: str) -> Built:
     try:
         found = resolved(namespace, job.entry)
         if not inspect.isclass(found):
@@ -117,15 +136,6 @@ def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
         return _of_function(job, function, device) if function else _of_class(job, found, device)
     except (NameError, ImportError) as error:
         raise CannotBuildError(missing(error) or first_line(error)) from error
-
-
-def _with_an_offset(job: Job, namespace: dict[str, Any], device: str) -> Built:
-    """With the offset of the gain that shows, where the text doesn't say it."""
-    for offset in (0.0, 1.0):
-        found = subject(replace(job, meaning=replace(job.meaning, offset=offset)), namespace, device)
-        if found.agrees:
-            return found
-    raise CannotBuildError("an offset of its gain that is a number")
 
 
 def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
@@ -145,7 +155,7 @@ def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
 def _of_class(job: Job, cls: type, device: str) -> Built:
     def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
         search = Search(job, device)
-        ways = constructions(cls, job.meaning.axes, job.program)
+        ways = constructions(cls, job.meaning.axes, job.program, job.entry)
         search.over((_class_maker(job, way) for way in ways), width, **layout_with)
         return search
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from torch import nn
 
+from normlint.verify.assembly.uses import roles
 from normlint.verify.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
 from normlint.verify.subject import CannotBuildError
 
@@ -34,6 +35,7 @@ class Construction:
     given: tuple[tuple[str, Given], ...]
     eps_name: str  # "" where there is none
     eps: float | None  # the default, USUAL_EPS where one is required
+    guessed: str = ""  # a parameter of which neither name, annotation nor use says what it is
 
     def build(self, size: Size) -> tuple[Any, float | None, bool]:
         """An instance, the eps it was given, and whether one can be passed."""
@@ -70,61 +72,80 @@ def parameters(cls: type) -> list[Parameters]:
     return found
 
 
-def constructions(cls: type, axes: tuple[int, ...] | None, program: str) -> Iterator[Construction]:
-    """The ways to call it, the likeliest first."""
+def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: str) -> Iterator[Construction]:
+    """The ways to call it, the likeliest first; the class is called `entry` in the program."""
     levels = parameters(cls)
     own = levels[0] if levels else {}
     everything = {name: p for level in reversed(levels) for name, p in level.items()}
     needed = any(p.default is inspect.Parameter.empty for p in own.values())
     inherited = [own, everything] if needed else [everything]
-    literals = _literals(program)
+    names = [base.__name__ for base in reversed(cls.__mro__)]
+    uses = {name: role for one in (*names, entry) for name, role in roles(program, f"{one}.__init__").items()}
+    told = _Told(axes, _literals(program), uses)
     for some in inherited if len(levels) > 1 else [own]:
-        yield from islice(_ways(cls, some, everything, axes, literals), MOST)
+        yield from islice(_ways(cls, some, everything, told), MOST)
 
 
-def _ways(
-    cls: type, some: Parameters, everything: Parameters, axes: tuple[int, ...] | None, literals: list[str]
-) -> Iterator[Construction]:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the text tells of a constructor: the reduced axes, its strings, and what parameters are used for."""
+
+    axes: tuple[int, ...] | None
+    literals: list[str]
+    uses: dict[str, str]
+
+
+def _ways(cls: type, some: Parameters, everything: Parameters, told: _Told) -> Iterator[Construction]:
     eps_name = next((n for n in everything if is_eps(n)), "")
     eps_name = eps_name if eps_name in some or not issubclass(cls, nn.LayerNorm | nn.RMSNorm) else ""
-    rows = _rows(some, axes, literals)
+    rows = _rows(some, told)
     default = everything[eps_name].default if eps_name else None
     eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)
     for chosen in product(*rows.values()):
         given = [(name, give) for name, give in zip(rows, chosen, strict=True) if give is not None]
-        yield Construction(cls, tuple(given), eps_name, eps)
+        yield Construction(cls, tuple(given), eps_name, eps, _untold(some, told))
 
 
-def _rows(some: Parameters, axes: tuple[int, ...] | None, literals: list[str]) -> dict[str, list[Given | None]]:
+def _untold(some: Parameters, told: _Told) -> str:
+    """The first parameter that is given a size for want of anything better."""
+    required = (p for p in some.values() if p.default is inspect.Parameter.empty and p.name not in told.uses)
+    untold = (p.name for p in required if not _annotation(p) and not _by_name(p.name.lower(), "", told.axes))
+    return next(untold, "")
+
+
+def _rows(some: Parameters, told: _Told) -> dict[str, list[Given | None]]:
     """What each parameter may be given, None for its default."""
     rows: dict[str, list[Given | None]] = {}
     sized = any(_sizes(p) for p in some.values() if p.default is inspect.Parameter.empty)
     for name, p in some.items():
         if p.default is inspect.Parameter.empty:
-            rows[name] = [*_required(p, axes, literals, first=not rows and not sized)]
+            rows[name] = [*_required(p, told, first=not rows and not sized)]
             sized = sized or not rows
-        elif options := _optional(p, axes, literals, sized=sized):
+        elif options := _optional(p, told.axes, told.literals, sized=sized):
             rows[name] = options
             sized = sized or _sizes(p)
     return rows
 
 
-def _required(p: inspect.Parameter, axes: tuple[int, ...] | None, literals: list[str], *, first: bool) -> list[Given]:
+def _required(p: inspect.Parameter, told: _Told, *, first: bool) -> list[Given]:
     name, kind = p.name.lower(), _annotation(p)
-    if found := _by_name(name, kind, axes):
+    if found := _by_name(name, kind, told.axes):
         return found
+    if p.name in told.uses:
+        return _BY_USE[told.uses[p.name]]
     if kind.startswith("bool"):
         return [_constant(True), _constant(False)]
     if kind.startswith("float"):
         return [_constant(USUAL_EPS)]
     if kind.startswith("str"):
-        return [_constant(text) for text in literals[:6]] or [_constant("silu")]
+        return [_constant(text) for text in told.literals[:6]] or [_constant("silu")]
     if kind.startswith("int") or first:
         return [_channels, _shape]
     raise CannotBuildError(f"a value for {p.name}")
 
 
 def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
+    axis = _constant(-1 if axes is None else axes[0])
     table: tuple[tuple[bool, list[Given]], ...] = (
         (is_eps(name), [_eps]),
         (name in CONFIGS or kind.endswith(("config", "args")), [_config]),
@@ -132,12 +153,12 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
         (name in GROUP_SIZES, [_channels, _half]),
         (name in SHAPES or "tuple" in kind or "list" in kind or kind.endswith("size"), _shapes(kind)),
         ("bias" in name or "affine" in name, [_constant(True), _constant(False)]),
-        (name in ("axis", "axes", "norm_dim"), [_constant(-1 if axes is None else axes[0])]),
+        (name in ("axis", "axes", "norm_dim"), [axis]),
         (name in ("device", "dtype"), [_constant(None)]),
         (name.endswith(("_idx", "_id", "_index")), [_constant(0)]),
         (name.endswith(("_layer", "_fn")) and kind[:3] not in ("int", "str"), [_constant(nn.Identity)]),
         (is_rate(name), [_constant(0.0)]),
-        (is_features(name) and kind[:4] not in ("bool", "str"), [_channels, _shape]),
+        (is_features(name) and kind[:4] not in ("bool", "str"), [_channels, _shape, axis]),
     )
     return next((given for applies, given in table if applies), [])
 
@@ -224,6 +245,14 @@ def _shape(size: Size) -> Any:
 
 def _half(size: Size) -> Any:
     return max(1, math.prod(size.shape) // 2)
+
+
+_BY_USE: Final[dict[str, list[Given]]] = {
+    "config": [_config],
+    "shape": [_shape, _channels],
+    "features": [_channels, _shape],
+    "flag": [_constant(True), _constant(False)],
+}
 
 
 # --- what they are told ----------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ class Live:
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
     born: torch.dtype | None = None  # the gain's, before it is cast
+    guessed: str = ""  # an argument of the constructor of which nothing says what it is
 
 
 def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtype, device: str) -> Live:
@@ -57,6 +58,7 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
         dtype=dtype,
         device=device,
         born=born,
+        guessed=construction.guessed,
     )
 
 

@@ -14,6 +14,7 @@ from normlint.verify.assembly.agreement import AGREES, distance, factor_like, fo
 from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
 from normlint.verify.assembly.instance import Live, first_line, missing
 from normlint.verify.assembly.layout import Layout, layouts
+from normlint.verify.assembly.uses import roles
 from normlint.verify.job import Job, Meaning
 from normlint.verify.subject import CannotBuildError
 
@@ -66,11 +67,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A norm's way to be built and called, and the numbers of axes that it takes."""
+    """A norm's way to be built and called, and the numbers of axes that it takes.
+
+    `confirmed`: it computes what was meant on an input whose axes all differ in length.
+    """
 
     make: Make
     call: Call
     ranks: tuple[int, ...]
+    confirmed: bool
 
 
 class Search:
@@ -124,7 +129,7 @@ class Search:
             self.unmade = self.unmade or first_line(error)
             return
         for quiet in (False, True) if others_of(live) else (False,):
-            for loud in calls(live.target, self.job.input, self._named(live), layout):
+            for loud in calls(live.target, self.job.input, self._uses | self._named(live), layout):
                 call = replace(loud, quiet=quiet)
                 self.fallback = self.fallback or Found(make, call, torch.inf, 0.0, width)
                 self._rank_by_rank(make, call, width)
@@ -135,6 +140,12 @@ class Search:
 
     def _made(self, make: Make, layout: Layout, width: int) -> Live:
         return make(layout, width, torch.float32, self.device, None)
+
+    @property
+    def _uses(self) -> dict[str, str]:
+        """The roles of parameters that their use tells."""
+        of = f"{self.job.entry}.{self.job.method}" if self.job.method else self.job.entry
+        return roles(self.job.program, of)
 
     def _named(self, live: Live) -> dict[str, str]:
         """The gain and shift that are no attributes, but parameters perhaps; and the axis that must be told."""
@@ -188,20 +199,23 @@ class Search:
         gain, shift = (t if t is None or t.numel() in (1, x.shape[-1]) else None for t in (live.gain, live.shift))
         return formula(x.double(), self.job.meaning, gain, shift, eps)
 
-    def ranks(self, found: Found) -> tuple[int, ...]:
-        """Those with which it agrees; those with which it runs where agreeing may be chance."""
+    def ranks(self, found: Found) -> tuple[tuple[int, ...], bool]:
+        """Those with which it agrees, or with which it runs where agreeing may be chance; whether that is ruled out."""
         job, call, width = self.job, found.call, found.width
         live = prepared(self._made(found.make, call.layout, width), call, width, job.meaning)
         runs: list[int] = []
         agrees: list[int] = []
+        confirmed = False
         for rank in allowed(job.meaning, call.layout):
             if rank == RARE and (agrees or (runs and call.layout.trailing)):
                 break
             fits = self._fits(found, live, (*(WIDTH,) * (rank - 1), width))
             agreed = any(f.agrees for f in fits)
             # further inputs of the wrong shape may broadcast where all axes are of one length
-            if agreed and not self._fits(found, live, (*(2, 3, 4, 5)[: rank - 1], width)):
+            uneven = self._fits(found, live, (*(2, 3, 4, 5)[: rank - 1], width)) if agreed else []
+            if agreed and not uneven:
                 continue
+            confirmed = confirmed or (rank > 1 and any(f.agrees for f in uneven))
             runs += [rank] if fits else []
             agrees += [rank] if agreed else []
         # a rank in which only chance makes the norm agree is 2 or 1
@@ -209,7 +223,7 @@ class Search:
         folded = job.folded and 2 in agrees
         certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
         wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
-        return tuple(agrees if certain else runs[:1] if wanted else runs)
+        return tuple(agrees if certain else runs[:1] if wanted else runs), confirmed
 
     def _fits(self, found: Found, live: Live, shape: tuple[int, ...]) -> list[Found]:
         tried = self._attempts(found.make, live, found.call, shape)
@@ -224,7 +238,11 @@ class Search:
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
             raise CannotBuildError(f"a value for {unsure[0]}")
-        return Plan(found.make, found.call, self.ranks(found) or self._usual(found))
+        untold = self._made(found.make, found.call.layout, found.width).guessed
+        if untold and not found.agrees:
+            raise CannotBuildError(f"a value for {untold}")
+        ranks, confirmed = self.ranks(found)
+        return Plan(found.make, found.call, ranks or self._usual(found), confirmed)
 
     def _usual(self, found: Found) -> tuple[int, ...]:
         return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]

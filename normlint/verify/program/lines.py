@@ -29,7 +29,7 @@ _EPS: Final = "1e-06"
 _POWERS: Final = {"sqrt": "0.5", "rsqrt": "-0.5", "int": "1", "float": "1"}
 _X: Final = "\0"  # the input, until it is known what it can be called
 _DEEPEST: Final = 4
-_KEPT: Final = (s.Assign, s.Augment, s.Evaluate, s.Function, s.Class, s.Import)
+_KEPT: Final = (s.Assign, s.Augment, s.Evaluate, s.Function, s.Class, s.Import, s.With)
 _WIDER: Final = frozenset({"float", "double", "float32", "float64"})
 _CASTS: Final = frozenset({"float", "double", "to", "type", "dtype"})
 _MOVES: Final = frozenset("permute transpose movedim rearrange swapaxes T mT view reshape flatten".split())
@@ -293,13 +293,14 @@ class _Lines:
         """What stands for `self.eps`, `self.weight`, `config.hidden_size`; "" where its base alone is looked at."""
         root, _, below = path.partition(".")
         last = node.name
-        tensors = (self.meant.gain, self.meant.shift)
+        tensors = {self.meant.gain, self.meant.shift} - {""}
         owner = below.rpartition(".")[0]
-        if root == self.held.name or root not in self._owners or (owner and owner in tensors):
+        whole = path if path in tensors else below  # `w.weight` of an argument, `weight` of self
+        if root == self.held.name or (whole is below and root not in self._owners) or (owner and owner in tensors):
             return ""
-        if below in tensors:
+        if whole in tensors:
             self._given[last] = ""
-            if below == self.meant.gain:
+            if whole == self.meant.gain:
                 self.gain = last
             else:
                 self.shift = last

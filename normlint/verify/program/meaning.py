@@ -10,6 +10,8 @@ from typing import Final
 from normlint.evaluate.monomial import ALL, ONE, TRAILING, Apply, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
+from normlint.rules.count import unbiased_variance
+from normlint.rules.reduction import reduction_over_wrong_axis
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.names import input_role, is_features
 
@@ -25,9 +27,11 @@ _LAST: Final = (-1,)
 def meaning(norm: Norm, text: str) -> Meaning:
     """All that the reference may know of `norm`, found in `text`."""
     c = norm.main
+    last = _features_lie_last(norm)
+    own = _LAST if last else axes(c)
     return Meaning(
         norm.kind,
-        axes(c),
+        own,
         form(c, norm.kind),
         _eps(norm),
         gain=_name(_gains(norm)),
@@ -40,6 +44,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         filled_later=_filled_later(norm),
         halves=_sees_halves(norm),
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
+        elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
     )
 
 
@@ -58,11 +63,11 @@ def _sees_halves(norm: Norm) -> bool:
 def open_question(norm: Norm) -> str:
     """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
     c = norm.main
-    if all(isinstance(f.atom, Apply) and f.atom.name.startswith("module ") for f in c.input.factors):
-        return "an input: this scales a weight"
+    if c.input.factors and all(isinstance(f.atom, Apply) and f.atom.held for f in c.input.factors):
+        return "an input: this scales what a layer holds"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: the mean is subtracted on one side only"
-    if c.standardises and not norm.meant:
+    if c.standardises and not any(True for _ in unbiased_variance(norm)):
         return "a name that says what is meant: its variance is unbiased, as that of data"
     if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
         return "a norm: this clips"
@@ -72,6 +77,12 @@ def open_question(norm: Norm) -> str:
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
     return ""
+
+
+def _features_lie_last(norm: Norm) -> bool:
+    """The rule about wrong axes says so: what is reduced is the mistake."""
+    one = not any(c.placing.apart for c in norm.computations)
+    return one and any(True for _ in reduction_over_wrong_axis(norm))
 
 
 # --- axes ------------------------------------------------------------------------------------------------------------
@@ -179,7 +190,7 @@ def _is_table(c: Computation, gain: Gain) -> bool:
 def _gains(norm: Norm) -> Iterator[str]:
     """The gain that is applied, else one that is made for nothing."""
     for c in norm.computations:
-        gains = (g.param for g in along_features(c) if g.power >= 1 and g.param.name)
+        gains = (g.param for g in along_features(c) if g.param.name)
         yield from (p.name for p in gains if not _scalar_by_design(norm, p))
         yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
     if norm.owner.intent in ("rms", "layer"):  # one that is applied too early
@@ -188,7 +199,7 @@ def _gains(norm: Norm) -> Iterator[str]:
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
     yield from _passed(norm, (atom for c in norm.computations for atom in c.others))
-    if all(_is_bare(c) for c in norm.computations):
+    if norm.owner.passes or all(_is_bare(c) for c in norm.computations):
         yield from (p.name for p in norm.owner.params if p.name in _GAINS and p.role == "parameter")
 
 
@@ -209,6 +220,7 @@ def _shifts(norm: Norm) -> Iterator[str]:
         yield from _passed(norm, (f.atom for f in c.shift.factors) if c.shift else ())
     yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
+    yield from (p.name for p in norm.owner.params if norm.owner.passes and p.name in _SHIFTS)
 
 
 def _held(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
@@ -249,7 +261,7 @@ def _takes_zero(norm: Norm, text: str) -> bool:
 
 
 def _filled_later(norm: Norm) -> bool:
+    """Where the gain starts is the model's choice, or not in this text: no rule judges it either."""
     gains = [g.param for c in norm.computations for g in c.gains]
-    # ones and zeros are what the rules know of; another start is a choice, and that of an L2 norm the model's
-    chosen = any(p.init in ("data", "full", "random") or (norm.kind == "l2" and p.init == "empty") for p in gains)
+    chosen = not norm.judged or any(p.init in ("data", "full", "random") for p in gains)
     return chosen or norm.owner.reinitialised or any(p.init == "empty" and p.name in norm.owner.filled for p in gains)

@@ -21,6 +21,7 @@ CASTS: Final = frozenset(
 _VIEWS: Final = frozenset(
     "view reshape view_as reshape_as permute transpose movedim flatten unflatten squeeze unsqueeze expand".split()
 )
+_GRADIENTS: Final = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 _SQUARES: Final = frozenset({"pow", "square", "abs"})
 
 
@@ -44,7 +45,8 @@ def product_of(around: Surroundings, norm: Norm, *, returned: bool = True, first
     if not root or not given or not chain:
         return None
     function = function_in(chain)
-    value = _given_back(function, chain[-1]) if function and returned else None
+    residual = {f.atom for f in c.shift.factors} & {f.atom for f in c.input.factors} if c.shift else set()
+    value = _given_back(function, chain[-1]) if function and returned and not residual else None
     several = isinstance(value, s.Sequence)
     if several:
         chain = _with_cast(chain)
@@ -140,10 +142,15 @@ def _until(block: Iterable[s.Stmt], end: s.Node | None) -> Iterator[s.Stmt]:
     for stmt in block:
         if stmt is end:
             return
-        if isinstance(stmt, s.With):
+        if isinstance(stmt, s.With) and not _switches_gradients(stmt):
             yield from _until(stmt.body, end)
         else:
             yield stmt
+
+
+def _switches_gradients(stmt: s.With) -> bool:
+    """What it holds is no part of the graph: taken out of it, it would be."""
+    return any(isinstance(n, s.Attribute | s.Name) and last_name(n) in _GRADIENTS for n in walk(stmt.items))
 
 
 # --- whether a function gives its product back -----------------------------------------------------------------------

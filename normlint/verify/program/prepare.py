@@ -23,7 +23,6 @@ from normlint.verify.program.place import function_in, input_name, product_of
 from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
-_TEST: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _FOLDED: Final = re.compile(
     r"\b(?:view|reshape|unflatten)\((?:(?!\bview\(|\breshape\().)*?(?:\bself\.|[ (](?:[2-9]|\d\d+)\b)"
 )
@@ -116,15 +115,17 @@ def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None
 
 
 def _job(file: _File, meant: Meaning) -> Job:
-    norm = file.norm
-    lines = lines_of(file.around, norm, meant)
-    whole = _whole(file, meant)
+    norm, whole = file.norm, _whole(file, meant)
     if whole is None or whole.needs:
+        lines = lines_of(file.around, norm, meant)
         return lines if whole is None or not lines.needs else whole
+    if norm.owner.passes or not whole.method:
+        return whole  # what passes its input on has lines that are right, and not what it gives
+    lines = lines_of(file.around, norm, meant)
     returned = all(c.returned for c in norm.computations) and not norm.helper
-    if whole.method and not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
+    if not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
         return replace(lines, spare=whole)
-    return replace(whole, spare=None if lines.needs or not whole.method else lines)
+    return replace(whole, spare=None if lines.needs else lines)
 
 
 def _named(norm: Norm) -> bool:
@@ -147,10 +148,31 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
     if given is None and not (found.method and _named(norm)):
         return None
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
-    others = [atom for atom in norm.main.others if not (isinstance(atom, Input) and atom.name == meant.gain)]
-    job = replace(job, more=given is None or not norm.main.returned or bool(others))
+    others = [atom for atom in norm.main.others if not _is_left_out(atom, meant.gain, found.function)]
+    more = given is None or not norm.main.returned or bool(others)
+    job = replace(job, more=more and not norm.owner.passes)
     names = sorted(free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)
+
+
+def _is_left_out(atom: Atom, gain: str, function: s.Function | None) -> bool:
+    """It is the gain, or a call leaves it out: it comes of arguments that are None by default."""
+    none = {
+        p.name
+        for p in (function.params if function else ())
+        if isinstance(p.default, s.Literal) and p.default.value is None
+    }
+    return _names(atom) <= ({gain} if isinstance(atom, Input) else set()) | none and bool(_names(atom))
+
+
+def _names(atom: Atom) -> set[str]:
+    """The arguments that a gate is made of."""
+    match atom:
+        case Input(name=name):
+            return {name}
+        case Apply(args=args):
+            return {name for arg in args if isinstance(arg, Mono) for f in arg.factors for name in _names(f.atom)}
+    return set()
 
 
 def _open_axis(norm: Norm, found: _Definition) -> str:
@@ -228,9 +250,10 @@ def _lifted(file: _File, node: s.Class | s.Function) -> str:
 def _input(file: _File, names: list[str] | None, found: _Definition) -> str | None:
     """The parameter that takes what is normalised; None where the definition is more than the norm."""
     norm = file.norm
-    c = next((c for c in norm.computations if c.returned), None)
-    if c is not None:
-        return _argument(c, names) if _is_plain(c, norm.owner.intent in ("rms", "layer", "norm")) else None
+    returned = [c for c in norm.computations if c.returned]
+    if returned:
+        plain = (c for c in returned if _is_plain(c, norm.owner.intent in ("rms", "layer", "norm")))
+        return next((_argument(c, names) for c in plain), None)
     product = product_of(file.around, norm)
     function = function_in(product.chain) if product else None
     if product is None or not product.returned or getattr(function, "name", "") != (found.method or found.entry):
@@ -241,12 +264,9 @@ def _input(file: _File, names: list[str] | None, found: _Definition) -> str | No
 
 def _is_plain(c: Computation, named: bool) -> bool:
     """Nothing is added to the norm but a bias, and nothing multiplied with it but gains, counts and gates."""
-    shift = all(_is_bias(f.atom) for f in c.shift.factors) if c.shift else True
+    given = {f.atom for f in c.input.factors}
+    shift = all(isinstance(f.atom, Input | Param) and f.atom not in given for f in c.shift.factors) if c.shift else True
     return shift and along_features(c) == c.gains and all(_is_gate(atom, named) for atom in c.others)
-
-
-def _is_bias(atom: Atom) -> bool:
-    return isinstance(atom, Param) or (isinstance(atom, Input) and atom.name in _GATES)
 
 
 def _is_gate(atom: Atom, named: bool = False) -> bool:

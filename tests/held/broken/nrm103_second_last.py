@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 
-class LNorm(nn.Module):
+class LayerNorm(nn.Module):
     def __init__(self, dim, eps=1e-5):
         super().__init__()
         self.eps = eps

@@ -20,6 +20,7 @@ PARAMETERS: Final = {
 }
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "p": "ord", "self": "input", "A": "input", "x": "input"}
 _TRUE: Final = cst.Name("True")
+Scope = cst.FunctionDef | cst.Lambda
 
 
 @dataclass(frozen=True)
@@ -205,16 +206,26 @@ def argument_of(function: cst.FunctionDef, call: cst.Call, name: str) -> cst.Bas
     keyword = next((a.value for a in call.args if a.keyword and a.keyword.value == name), None)
     if keyword is not None or any(a.star for a in call.args):
         return keyword
-    names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+    names = places(function)
     by_place = [a.value for a in call.args if not a.keyword]
     at = names.index(name) - bound_first(function, call) if name in names else len(by_place)
     return by_place[at] if 0 <= at < len(by_place) else None
 
 
+def places(function: Scope) -> list[str]:
+    """The names of what a function takes by place, in order."""
+    return [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+
+
+def parameters(function: Scope) -> list[str]:
+    """The names of what a function takes by name, in order."""
+    return [*places(function), *(p.name.value for p in function.params.kwonly_params)]
+
+
 def bound_first(function: cst.FunctionDef, call: cst.Call) -> int:
     """1 where the call binds the first parameter by the dot."""
     static = any(last_name(d.decorator) == "staticmethod" for d in function.decorators)
-    names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+    names = places(function)
     return int(isinstance(call.func, cst.Attribute) and not static and names[:1] in (["self"], ["cls"]))
 
 

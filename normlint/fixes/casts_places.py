@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Centred, Input, Param, Stat, Step
-from normlint.fixes.calls import argument_of, operand_of
+from normlint.fixes.calls import argument_of, operand_of, parameters
 from normlint.fixes.casts_words import (
     Back,
     asks,
@@ -19,7 +19,6 @@ from normlint.fixes.casts_words import (
     behind,
     bound,
     cast,
-    parameters,
     raising,
     receiver,
     scope,

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import libcst as cst
 
+from normlint.fixes.calls import Scope, parameters
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import names_in, reads
 from normlint.fixes.powers import in_place_of
@@ -17,7 +18,6 @@ from normlint.fixes.tree import Tree, spelled
 from normlint.fixes.work import CALL, took
 from normlint.text.frozen import dataclass
 
-Scope = cst.FunctionDef | cst.Lambda
 _NAME: Final = "\0"  # in a cast that asks for the dtype of what it casts
 _DOUBLES: Final = frozenset(("float64", "double"))
 _CHECKS: Final = frozenset(("gradcheck", "gradgradcheck"))  # of gradients, in fp64
@@ -74,12 +74,6 @@ def bound(document: Document, function: Scope, name: str) -> list[int]:
     kinds = cst.FunctionDef | cst.Lambda | cst.ClassDef
     names = (n for n in names_in(document, function.body) if n.value == name and not reads(document, n))
     return [document.span(n).start for n in names if document.around(n, kinds) is function]
-
-
-def parameters(function: Scope) -> list[str]:
-    """The names of what a function takes by name, in order."""
-    params = function.params
-    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
 def statement(document: Document, node: cst.CSTNode) -> Any:

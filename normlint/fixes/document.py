@@ -247,10 +247,6 @@ def _merged(tops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-class _Gone(cst.SimpleStatementLine):
-    """What a statement that goes leaves behind until its block is put together: the lines above it."""
-
-
 class _Exchange(cst.CSTTransformer):
     """Puts other nodes in the place of some, also within each other where a function makes them."""
 
@@ -261,14 +257,9 @@ class _Exchange(cst.CSTTransformer):
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         new = self._changes.get(original_node, updated_node)
         if new is None:
-            gone = isinstance(original_node, cst.BaseCompoundStatement | cst.SimpleStatementLine)
-            spaced = isinstance(original_node, cst.FunctionDef)  # with the blank lines that keep it from the one above
-            above = [n for n in updated_node.leading_lines if n.comment or not spaced] if gone else []
-            return _Gone([], above) if gone else cst.RemoveFromParent()
-        if isinstance(new, cst.IndentedBlock) and all(isinstance(s, _Gone) for s in new.body):
+            return cst.RemoveFromParent()
+        if isinstance(new, cst.IndentedBlock) and not new.body:
             raise ValueError("nothing is left of the block")
-        if isinstance(new, cst.IndentedBlock | cst.Module) and any(isinstance(s, _Gone) for s in new.body):
-            return _without_gone(new)
         if (
             new is updated_node
             and isinstance(new, cst.SimpleStatementLine)
@@ -277,18 +268,6 @@ class _Exchange(cst.CSTTransformer):
             last = new.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
             return new.with_changes(body=[*new.body[:-1], last])
         return new if isinstance(new, cst.CSTNode) or not callable(new) else new(updated_node)
-
-
-def _without_gone(block: cst.IndentedBlock | cst.Module) -> cst.IndentedBlock | cst.Module:
-    """The comments and blank lines above a statement that goes stand above the next one."""
-    body: list[Any] = []
-    above: list[cst.EmptyLine] = []
-    for stmt in block.body:
-        above += stmt.leading_lines  # type: ignore[attr-defined]
-        if not isinstance(stmt, _Gone):
-            body.append(stmt.with_changes(leading_lines=above))
-            above = []
-    return block.with_changes(body=body, footer=[*above, *block.footer])
 
 
 def _smallest(before: str, after: str, start: int) -> Iterator[Edit]:

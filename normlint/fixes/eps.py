@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.calls import argument_of, bound_first, with_argument, with_parameter
-from normlint.fixes.casts_words import parameters, with_lines_above
+from normlint.fixes.calls import argument_of, bound_first, parameters, places, with_argument, with_parameter
+from normlint.fixes.casts_words import with_lines_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.eps_join import joined, place
 from normlint.fixes.eps_scope import (
@@ -30,7 +30,7 @@ from normlint.fixes.eps_scope import (
 )
 from normlint.fixes.flow import names_in, reads
 from normlint.fixes.formula import tried
-from normlint.fixes.spelling import number
+from normlint.fixes.spelling import is_none, number
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Eps, Norm
@@ -184,7 +184,7 @@ def _may_be_none(document: Document, source: Source) -> bool:
     """Where nothing is given, there is nothing to add: a parameter of the same name has None as its default."""
     holder = constructor(source.holder) if isinstance(source.holder, cst.ClassDef) else source.holder
     value = default(holder, source.name) if holder is not None else None
-    if holder is None or not isinstance(value, cst.Name) or value.value != "None":
+    if holder is None or not is_none(value):
         return False
     return not any(n.value == source.name and not reads(document, n) for n in names_in(document, holder.body))
 
@@ -324,7 +324,7 @@ def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> 
     if given is not None:
         return _instead(given, text) if number(given) is not None else {}
     params = function.params
-    names = [p.name.value for p in (*params.posonly_params, *params.params)]
+    names = places(function)
     open_ended = names and not params.kwonly_params and not isinstance(params.star_arg, cst.Param)
     at = names.index(name) if name in names else len(names) if open_ended else -1
     plain = not any(a.keyword or a.star for a in call.args)

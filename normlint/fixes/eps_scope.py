@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.calls import argument_of
-from normlint.fixes.casts_words import Scope, parameters
+from normlint.fixes.calls import Scope, argument_of, parameters
 from normlint.fixes.document import Document
 from normlint.fixes.flow import names_in, reads
-from normlint.fixes.spelling import called, last_name, number
+from normlint.fixes.spelling import called, is_none, last_name, number
 from normlint.fixes.tree import Tree
 from normlint.norm.owner import is_eps
 from normlint.text.frozen import dataclass
@@ -185,7 +184,7 @@ def known(tree: Tree, node: cst.CSTNode) -> str | None:
 def _given_a_number(tree: Tree, scope: Scope, name: str) -> bool:
     """Not a parameter that may be None when it comes to be added."""
     value = default(scope, name)
-    if isinstance(value, cst.Name) and value.value == "None":
+    if is_none(value):
         return bool(_bound(tree.document, scope, name))
     return _usable(tree, value)
 

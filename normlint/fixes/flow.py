@@ -49,11 +49,20 @@ def carried(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseE
             waiting += loads_after(document, holder)
 
 
+def targets_of(stmt: Any) -> list[Any]:
+    """What an assignment binds; of another statement None."""
+    return [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
+
+
+def single_targets(stmt: Any) -> list[Any]:
+    """The same, with what stands in tuples and lists one by one."""
+    several = (t.elements if isinstance(t, cst.Tuple | cst.List) else [t] for t in targets_of(stmt))
+    return [one.value if isinstance(one, cst.BaseElement) else one for some in several for one in some]
+
+
 def names_of(stmt: cst.CSTNode | None) -> tuple[str, ...]:
     """The plain names that an assignment binds."""
-    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
-    flat = [e for t in targets for e in ([x.value for x in t.elements] if isinstance(t, cst.Tuple | cst.List) else [t])]
-    return tuple(e.value for e in flat if isinstance(e, cst.Name))
+    return tuple(one.value for one in single_targets(stmt) if isinstance(one, cst.Name))
 
 
 def loads(document: Document, name: str, scope: cst.CSTNode) -> list[cst.Name]:

@@ -23,6 +23,7 @@ from normlint.fixes.flow import (
     product_at,
     products,
     read_once,
+    single_targets,
 )
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
 from normlint.fixes.spelling import Style, call_of, called, expression, number, placed, tight
@@ -283,9 +284,7 @@ def _dedented(holder: cst.With) -> cst.FlattenSentinel[Any]:
 
 def _only_computes(stmt: cst.CSTNode) -> bool:
     """It gives names to values: nothing is written that outlives the call."""
-    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
-    flat = [e for t in targets for e in ([x.value for x in t.elements] if isinstance(t, cst.Tuple) else [t])]
-    return all(isinstance(e, cst.Name) for e in flat)
+    return all(isinstance(e, cst.Name) for e in single_targets(stmt))
 
 
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:

@@ -9,7 +9,9 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import TRAILING, Input, Mono, Param
+from normlint.fixes.calls import argument_of, parameters
 from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import targets_of
 from normlint.fixes.spelling import called
 from normlint.fixes.tree import Tree, spelled
 from normlint.norm.norm import Computation, Norm
@@ -126,8 +128,7 @@ def _plain(body: Sequence[Any], document: Document, parts: _Parts) -> bool:
 
 
 def _binds(stmt: Any) -> bool:
-    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
-    return all(isinstance(name, cst.Name | cst.Tuple) for name in targets)
+    return all(isinstance(name, cst.Name | cst.Tuple) for name in targets_of(stmt))
 
 
 def _harmless(stmt: Any, document: Document, parts: _Parts) -> bool:
@@ -160,7 +161,7 @@ def _parts(norm: Norm, function: cst.FunctionDef, document: Document) -> _Parts 
         return None
     if (c.sees_half and c.output.wide) or (not trailing and any(len(g.shape or (None,)) > 1 for g in gains)):
         return None  # torch's function gives back the dtype that came in, and takes a gain of the features alone
-    own = _named(function)
+    own = parameters(function)
     bias = _sole(c.shift, Param) if c.shift is not None else None
     if c.shift is not None and (not isinstance(bias, Param) or norm.kind == "rms"):
         return None
@@ -172,12 +173,6 @@ def _parts(norm: Norm, function: cst.FunctionDef, document: Document) -> _Parts 
     if not isinstance(x, Input) or x.name not in own or not eps or "" in (weight, shift):
         return None
     return None if offset and optional else _Parts(x.name, weight, gain, offset, trailing, shift, eps)
-
-
-def _named(function: cst.FunctionDef) -> list[str]:
-    """The names of the parameters, in order."""
-    params = function.params
-    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
 def _same(one: Computation, main: Computation) -> bool:
@@ -217,16 +212,14 @@ def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Docume
     home = document.around(node, cst.FunctionDef) if node is not None else None
     if node is None or home is None or eps.name in {p.name for p in norm.owner.params}:
         return ""
-    names = _named(home)
+    names = parameters(home)
     if home is function or not isinstance(node, cst.Name) or node.value not in names:
         return _in_words(document, node, own)
     calls = [n for n in document.everywhere(cst.Call, home.name.value) if called(n) == home.name.value]
     if len(calls) != 1 or document.around(calls[0], cst.FunctionDef) is not function:
         return ""
-    position = names.index(node.value) - (names[0] in ("self", "cls"))
-    by_place = [a.value for a in calls[0].args if not a.keyword][position : position + 1]
-    given = [*by_place, *(a.value for a in calls[0].args if a.keyword and a.keyword.value == node.value)]
-    return _in_words(document, given[0], own) if given else ""
+    given = argument_of(home, calls[0], node.value)
+    return _in_words(document, given, own) if given is not None else ""
 
 
 def _in_words(document: Document, node: cst.BaseExpression, own: list[str]) -> str:

@@ -11,9 +11,22 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import targets_of
 from normlint.fixes.formula import Change, tried
 from normlint.fixes.powers import renamed
-from normlint.fixes.spelling import PRODUCT, SUM, Style, called, expression, instead, number, placed, stripped, tight
+from normlint.fixes.spelling import (
+    PRODUCT,
+    SUM,
+    Style,
+    called,
+    expression,
+    instead,
+    is_none,
+    number,
+    placed,
+    stripped,
+    tight,
+)
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Gain, Norm
@@ -177,12 +190,11 @@ def _optional(document: Document, name: str) -> bool:
         part for n in given for part in (n.value, getattr(n.value, "body", None), getattr(n.value, "orelse", None))
     ]
     registered = re.search(rf"register_parameter\(\s*[\"']{own}[\"'],\s*None\s*\)", document.text)
-    return bool(registered) or any(isinstance(part, cst.Name) and part.value == "None" for part in parts)
+    return bool(registered) or any(map(is_none, parts))
 
 
 def _gives(stmt: Any, name: str) -> bool:
-    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [stmt.target]
-    return any(isinstance(t, cst.Attribute) and t.attr.value == name for t in targets)
+    return any(isinstance(t, cst.Attribute) and t.attr.value == name for t in targets_of(stmt))
 
 
 _OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)

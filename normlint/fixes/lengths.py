@@ -10,7 +10,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import assignments, reads
+from normlint.fixes.flow import assignments, reads, targets_of
 from normlint.fixes.spelling import called, expression, number, tight, written
 from normlint.text.operations import CLASSES
 
@@ -22,8 +22,7 @@ def bindings(document: Document, node: cst.BaseExpression) -> Iterator[cst.BaseE
     of_self = isinstance(node, cst.Attribute) and document.source(node.value) in ("self", "cls")
     for scope in _scopes(document, node):
         for stmt in (*assignments(document, scope), *document.below(scope, cst.NamedExpr | cst.AugAssign)):
-            targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [stmt.target]
-            for target in targets:
+            for target in targets_of(stmt):
                 constant = of_self and isinstance(target, cst.Name) and target.value == node.attr.value  # type: ignore[attr-defined]
                 if target.deep_equals(node) or (constant and document.around(stmt, cst.FunctionDef) is None):
                     yield stmt.value if not isinstance(stmt, cst.AugAssign) else None

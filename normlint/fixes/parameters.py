@@ -9,10 +9,10 @@ import libcst as cst
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
-from normlint.fixes.calls import without_keyword
+from normlint.fixes.calls import parameters, without_keyword
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import reads
-from normlint.fixes.spelling import called, number
+from normlint.fixes.flow import reads, targets_of
+from normlint.fixes.spelling import called, is_none, number
 from normlint.fixes.tree import Tree, spelled
 from normlint.text.finding import Applicability, Fix, Span
 
@@ -57,7 +57,7 @@ def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | 
 
 def _gives(stmt: Any, name: str) -> bool:
     """The statement gives `self.name` a value, and nothing else."""
-    targets = [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
+    targets = targets_of(stmt)
     own = [
         t for t in targets if isinstance(t, cst.Attribute) and isinstance(t.value, cst.Name) and t.attr.value == name
     ]
@@ -69,7 +69,7 @@ def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.Ba
     here = document.around(value, cst.Assign | cst.AnnAssign)
     several = document.below(owner, cst.Assign | cst.AnnAssign | cst.AugAssign)
     others = [n.value for n in several if n is not here and _gives(n, name)]
-    return any(v is not None and not (isinstance(v, cst.Name) and v.value == "None") for v in others)
+    return any(v is not None and not is_none(v) for v in others)
 
 
 def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:
@@ -155,11 +155,11 @@ def _length(tree: Tree, maker: cst.Call) -> str:
     init, owner = document.around(maker, cst.FunctionDef), document.around(maker, cst.ClassDef)
     if init is None or owner is None:
         return ""
-    params = [*init.params.posonly_params, *init.params.params, *init.params.kwonly_params]
-    named = [p.name.value for p in params if p.name.value.lower() in SIZES]
+    params = parameters(init)
+    named = [name for name in params if name.lower() in SIZES]
     if named:
         return named[0] if len(named) == 1 else ""
-    own = {p.name.value for p in params} - {"self"}
+    own = {*params} - {"self"}
     for nodes in (document.below(owner, cst.Attribute), document.everywhere(cst.Attribute)):
         sizes = dict.fromkeys(document.source(n) for n in nodes if _is_size(document, n, own))
         if sizes:

@@ -303,8 +303,11 @@ def _candidates(stats: Sequence[Stat], document: Document, axis: int) -> Iterato
         return  # given back as well
     message = f"Reduce the values over axis {axis}, and keep it"
     changes = {node: change for call in known for node, change in _reduced(call, axis).items()}
-    if all(stat.axes != ALL for stat in stats):
-        views = [view for call in known if (view := _unviewed(document, call.node)) is not call.node]
+    views = [view for call in known if (view := _unviewed(document, call.node)) is not call.node]
+    spread = any(stat.axes == ALL for stat in stats)
+    if spread and any(called(view).startswith(("view", "reshape")) for view in views):
+        return  # one number, made to fit on purpose
+    if not spread:
         yield message, {**changes, **dict.fromkeys(views, partial(_viewed, document))}
     yield message, changes
 

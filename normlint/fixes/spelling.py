@@ -88,6 +88,11 @@ def argument(value: cst.BaseExpression, keyword: str = "") -> cst.Arg:
     return cst.Arg(value, keyword=cst.Name(keyword), equal=cst.AssignEqual(none, none))
 
 
+def is_none(node: cst.CSTNode | None) -> bool:
+    """It is None as it is written."""
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
 def number(node: cst.CSTNode | None) -> Fraction | None:
     """The value of a number written out: 2, -0.5, 1 / 2."""
     match node:

@@ -82,10 +82,10 @@ SCALED = "(h * torch.rsqrt(ms + self.eps)) * self.weight"
 HANDED_ON = {
     "a second output": (MEAN, f"{SCALED}, ms + 1"),
     "an attribute": (f"{MEAN}\nself.last = ms", SCALED),
-    "a line behind the norm": (f"{MEAN}\ny = {SCALED}\ny = torch.tanh(y)", "y * ms.sqrt()"),
+    "a line behind the norm": (f"{MEAN}\ny = {SCALED}\ny = torch.tanh(y)", "y + ms.sqrt()"),
     "a line behind it, through another name": (
         f"{MEAN}\nscale = ms.sqrt()\ny = {SCALED}\ny = torch.tanh(y)",
-        "y * scale",
+        "y + scale",
     ),
 }
 

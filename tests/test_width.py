@@ -65,6 +65,10 @@ BREAKS = {
         "    ms = x.float().pow(2).mean(-1).add(eps_)\n",
         "    ms = (\n        x.float().pow(2).mean(-1).add(eps_)\n    )\n",
     ),
+    "at the end of a text without a line end": (
+        "    return one_name * two_names * three_names",
+        "    return (\n        one_name * two_names * three_names\n    )",
+    ),
     "with tabs and CR LF": (
         "\treturn one_name * two_names * three_names__\r\n",
         "\treturn (\r\n\t\tone_name * two_names * three_names__\r\n\t)\r\n",

@@ -94,7 +94,7 @@ def _parted(line: str, most: int, step: str) -> str:
     for first, parts, last in ways:
         lines = [margin + first, *(margin + step + part for part in parts), margin + last]
         if parts and max(map(len, lines)) <= most:
-            return end.join(lines) + end
+            return (end or "\n").join(lines) + end
     return line
 
 

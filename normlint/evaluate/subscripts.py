@@ -60,16 +60,33 @@ def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
 def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], span: Span) -> Value:
     first = index[0]
     if isinstance(first, s.Slice):
-        start, stop = _bound(m, env, first.lower), _bound(m, env, first.upper)
-        if isinstance(base, Tup):
-            return Tup(base.items[start:stop])
-        return replace(base, start=start, stop=stop)
+        return _slice(m, env, base, first) or Opaque(m.module.source(span)[:80])
     at = _bound(m, env, first)
     if at is None:
         return scalar(m.module.source(span)[:80])
     if isinstance(base, Tup):
         return base.items[at] if -len(base.items) <= at < len(base.items) else Opaque("item")
     return size(m, base, at)
+
+
+def _slice(m: Machine, env: Env, base: Shape | Tup, index: s.Slice) -> Value | None:
+    """Some of the items; None where it isn't known which."""
+    parts = (index.lower, index.upper, index.step)
+    given = [m.eval(env, node) if node is not None else Constant(None) for node in parts]
+    bounds = [value.whole if isinstance(value, Product) else None for value in given]
+    unknown = any(at is None and value != Constant(None) for at, value in zip(bounds, given, strict=True))
+    if unknown or bounds[2] == 0:
+        return None
+    if isinstance(base, Tup):
+        return Tup(base.items[slice(*bounds)])
+    start, stop, step = bounds
+    if step not in (None, 1) or base.stop is not None:
+        return None
+    if base.start in (None, 0):
+        return replace(base, start=start, stop=stop)
+    if start is not None and min(start, base.start) < 0:
+        return None
+    return replace(base, start=base.start + (start or 0), stop=stop) if stop is None else None
 
 
 def size(m: Machine, shape: Shape, at: int) -> Value:

@@ -6,10 +6,13 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import takewhile
+from typing import Any
 
-from normlint.fixes.casts_words import lines_above, starts_its_line
+import libcst as cst
+
+from normlint.fixes.document import Document
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import walk
 from normlint.text.edit import apply, comments, loses_comment
 from normlint.text.finding import Edit, Span
 
@@ -20,12 +23,31 @@ def with_remarks(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         lost = _lost(tree, edits) if loses_comment(tree.text, edits) else {}
         if not lost:
             return edits
-        if not all(starts_its_line(tree, stmt) for stmt in lost):
+        if not all(_starts_its_line(tree, stmt) for stmt in lost):
             return ()
-        kept = (*(lines_above(tree, stmt, *remarks) for stmt, remarks in lost.items()), *edits)
+        kept = (*(_lines_above(tree, stmt, *remarks) for stmt, remarks in lost.items()), *edits)
         return () if _lost(tree, kept) else kept
     except (SyntaxError, ValueError):
         return ()
+
+
+def _starts_its_line(tree: Tree, stmt: ast.stmt) -> bool:
+    """Nothing but white space stands in front of the statement."""
+    start = tree.span(stmt).start
+    return not tree.text[tree.text.rfind("\n", 0, start) + 1 : start].strip(" \t\f")
+
+
+def _lines_above(tree: Tree, stmt: ast.stmt, *lines: str) -> Edit:
+    """New lines in front of a statement that starts its line, and of the comments directly above it."""
+    end = tree.span(stmt).start
+    start = tree.text.rfind("\n", 0, end) + 1
+    indent = tree.text[start:end]
+    while start:
+        above = tree.text.rfind("\n", 0, start - 1) + 1
+        if not tree.text[above:start].startswith(f"{indent}#"):
+            break
+        start = above
+    return Edit(Span(start, start), "".join(f"{indent}{line}\n" for line in lines))
 
 
 def _lost(tree: Tree, edits: tuple[Edit, ...]) -> dict[ast.stmt, list[str]]:
@@ -70,29 +92,31 @@ def _said(stmt: ast.stmt) -> str:
 
 def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) -> tuple[Edit, ...]:
     """The edits, and those in a statistic at one of the places also where the same text stands in its statement."""
-    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copies(tree, edits, place)))))
+    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copies(tree.document, edits, place)))))
 
 
-def _copies(tree: Tree, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
-    node = tree.at(place)
-    stmt = tree.statement(node) if node is not None else None
-    twins: list[Span] = _twins(tree, node, stmt) if node is not None and stmt is not None else []
-    if twins:
-        here, *others = twins
-        inside = [edit for edit in edits if _within(edit.span, here)]
-        if not any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
-            for there in others:
-                if not any(_within(edit.span, there) for edit in edits):
-                    yield from (replace(edit, span=edit.span.shift(there.start - here.start)) for edit in inside)
+def _copies(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+    here, *others = _twins(document, place) or [place]
+    inside = [edit for edit in edits if _within(edit.span, here)]
+    if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
+        return
+    for there in others:
+        if not any(_within(edit.span, there) for edit in edits):
+            yield from (replace(edit, span=edit.span.shift(there.start - here.start)) for edit in inside)
 
 
-def _twins(tree: Tree, node: ast.expr, stmt: ast.stmt) -> list[Span]:
-    """The widest expression around the statistic that stands there more than once, then where else."""
-    for one in reversed([n for n in (node, *tree.above(node)) if isinstance(n, ast.expr)]):
-        here = tree.with_parentheses(one)
-        text = tree.text[slice(*here)]
-        alike = {tree.with_parentheses(n) for n in walk(stmt) if isinstance(n, type(one)) and n is not one}
-        others = sorted(span for span in alike - {here} if tree.text[slice(*span)] == text)
+def _twins(document: Document, place: Span) -> list[Span]:
+    """The widest expression around the statistic that stands in its statement more than once, then where else."""
+    node: Any = document.at(place)
+    stmt: Any = document.around(node, cst.BaseSmallStatement) if node is not None else None
+    if stmt is None:
+        return []
+    above = takewhile(lambda n: n is not stmt, document.above(node))
+    for one in reversed([node, *(n for n in above if isinstance(n, cst.BaseExpression))]):
+        here = document.outer(one)
+        text = document.text[slice(*here)]
+        alike = {document.outer(n) for n in document.below(stmt, type(one)) if n is not one}
+        others = sorted(span for span in alike - {here} if document.text[slice(*span)] == text)
         if others:
             return [here, *others]
     return []

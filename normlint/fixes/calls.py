@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.spelling import argument, called, number
+from normlint.fixes.spelling import argument, called, last_name, number
 from normlint.text.frozen import dataclass
 
 PARAMETERS: Final = {
@@ -131,22 +131,91 @@ class Reduction:
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:
     """The call with new arguments in front of number `at`: on lines of their own where the others have such."""
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    none = cst.SimpleWhitespace("")
-    args = list(call.args)
+    return call.with_changes(args=_inserted(call.args, new, at, call.whitespace_before_args))
+
+
+def _inserted(items: Sequence[Any], new: Sequence[Any], at: int, before: Any) -> list[Any]:
+    """Arguments or parameters with new ones in front of number `at`; `before`: the white space before the first."""
+    plain, none = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")), cst.SimpleWhitespace("")
     if at == 0:
-        more = [a.with_changes(comma=comma) for a in new]
-        more[-1:] = more[-1:] if args else [new[-1]]
-        return call.with_changes(args=[*more, *args])
-    last = args[at - 1]
-    front: Any = call.whitespace_before_args if at == 1 else getattr(args[at - 2].comma, "whitespace_after", none)
-    behind: Any = getattr(last.comma, "whitespace_after", last.whitespace_after_arg)
+        more = [one.with_changes(comma=plain) for one in new]
+        more[-1:] = more[-1:] if items else [new[-1]]
+        return [*more, *items]
+    last = items[at - 1]
+    closing = "whitespace_after_arg" if isinstance(last, cst.Arg) else "whitespace_after_param"
+    front: Any = before if at == 1 else getattr(items[at - 2].comma, "whitespace_after", none)
+    ended = isinstance(last.comma, cst.Comma)
+    behind: Any = last.comma.whitespace_after if ended else getattr(last, closing)
+    several = [one.with_changes(comma=plain, **{closing: none}) for one in (last, *new)]
     spread = isinstance(front, cst.ParenthesizedWhitespace) and isinstance(behind, cst.ParenthesizedWhitespace)
-    if spread and not behind.first_line.comment:
-        comma = cst.Comma(whitespace_after=front)
-    several = [a.with_changes(comma=comma, whitespace_after_arg=none) for a in (last, *new)]
-    several[-1] = several[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
-    return call.with_changes(args=[*args[: at - 1], *several, *args[at:]])
+    if spread and not (isinstance(last, cst.Arg) and behind.first_line.comment):
+        line = front.with_changes(first_line=cst.TrailingWhitespace(newline=front.first_line.newline), empty_lines=())
+        several = [one.with_changes(comma=cst.Comma(whitespace_after=line)) for one in several]
+        own = line.with_changes(first_line=behind.first_line)  # with the comment behind the last one
+        several[0] = several[0].with_changes(comma=cst.Comma(whitespace_after=own))
+        behind = behind.with_changes(first_line=line.first_line)
+    comma = last.comma.with_changes(whitespace_after=behind) if ended else last.comma
+    several[-1] = several[-1].with_changes(comma=comma, **{closing: getattr(last, closing) if ended else behind})
+    return [*items[: at - 1], *several, *items[at:]]
+
+
+def with_argument(call: cst.Call, name: str, text: str) -> Changes:
+    """One more argument, the last; nothing where it may be given already, out of sight."""
+    if name and any(a.star for a in call.args):
+        return {}
+    new = argument(cst.parse_expression(text), name)
+    return {call: partial(with_arguments, new=(new,), at=len(call.args))}
+
+
+def with_parameter(function: cst.FunctionDef, name: str, value: str | None) -> Changes:
+    """One more parameter, the last, written as its neighbours are; `value`: its default."""
+    params = function.params
+    group = "kwonly_params" if params.kwonly_params or isinstance(params.star_arg, cst.ParamStar) else "params"
+    several = getattr(params, group)
+    typed = any(p.annotation for p in (*params.posonly_params, *params.params, *params.kwonly_params))
+    said = f"{name}: float" if typed else name
+    said += "" if value is None else f" = {value}" if typed else f"={value}"
+    made = cst.ensure_type(cst.parse_statement(f"def f({said}): pass"), cst.FunctionDef).params.params[0]
+    added = _inserted(several, (made,), len(several), function.whitespace_before_params)
+    return {params: lambda now: now.with_changes(**{group: added})}
+
+
+def operand_of(document: Document, call: cst.Call) -> Any:
+    """The tensor that an operation is about: `x` in `x.pow(2)` and in `torch.pow(x, 2)`."""
+    if isinstance(call.func, cst.Attribute) and not document.is_module(call.func.value):
+        return call.func.value
+    first = next((a for a in call.args if not a.keyword or a.keyword.value == "input"), None)
+    return first.value if first is not None and not first.star else None
+
+
+def without_keyword(name: str, call: cst.Call) -> cst.Call:
+    """The call without an argument that is given by this name."""
+    args = list(call.args)
+    at = next((n for n, a in enumerate(args) if a.keyword and a.keyword.value == name), None)
+    if at is None:
+        return call
+    gone = args.pop(at)
+    if args and at == len(args):  # it was the last: what stood behind it closes the list now
+        args[-1] = args[-1].with_changes(comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg)
+    return call.with_changes(args=args)
+
+
+def argument_of(function: cst.FunctionDef, call: cst.Call, name: str) -> cst.BaseExpression | None:
+    """What a call gives to a parameter, as far as it is written there."""
+    keyword = next((a.value for a in call.args if a.keyword and a.keyword.value == name), None)
+    if keyword is not None or any(a.star for a in call.args):
+        return keyword
+    names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+    by_place = [a.value for a in call.args if not a.keyword]
+    at = names.index(name) - bound_first(function, call) if name in names else len(by_place)
+    return by_place[at] if 0 <= at < len(by_place) else None
+
+
+def bound_first(function: cst.FunctionDef, call: cst.Call) -> int:
+    """1 where the call binds the first parameter by the dot."""
+    static = any(last_name(d.decorator) == "staticmethod" for d in function.decorators)
+    names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+    return int(isinstance(call.func, cst.Attribute) and not static and names[:1] in (["self"], ["cls"]))
 
 
 def _flag(value: cst.BaseExpression) -> bool | None:

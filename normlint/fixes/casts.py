@@ -2,96 +2,92 @@
 
 from __future__ import annotations
 
-import ast
+from functools import partial
 
+import libcst as cst
+
+from normlint.fixes.calls import without_keyword
 from normlint.fixes.casts_places import (
     Entry,
     at_the_call,
     cast_back,
     casting,
     entry_of,
+    inputs_of,
     lacks,
-    names_of,
     one_line,
     shared_casts,
+    written_above,
 )
-from normlint.fixes.casts_words import (
-    back,
-    lines_above,
-    raising,
-    receiver,
-    scope,
-    upwards,
-    without_cast,
-    without_keyword,
-)
+from normlint.fixes.casts_words import back, cast, raising, receiver, scope, upwards, without_cast
+from normlint.fixes.document import Changes, Document
 from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation
-from normlint.text.finding import Applicability, Edit, Fix, Span
+from normlint.text.finding import Applicability, Fix, Span
 
-# --- NRM201, NRM206 ---
+# --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
 
 
 def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
-    if any(c.statistic.spelled == "one-pass" or _in_its_own(tree, c) for c in several):
+    document = tree.document
+    if any(c.statistic.spelled == "one-pass" or _in_its_own(document, c) for c in several):
         return None  # first it must be centred; and what says its dtype takes that, whatever comes in
-    up = upwards(tree)
-    entry = entry_of(tree, several)
-    edits = _entered(tree, several, made, entry, up) if entry else None
-    if entry is None or not edits:
+    entry, up = entry_of(document, several), upwards(tree)
+    if entry is None or not entry.nodes:
         return None
-    return _upcast(tree, entry, up, edits)
+    return _upcast(document, entry, up, _entered(document, several, made, entry, up))
 
 
-def _in_its_own(tree: Tree, c: Computation) -> bool:
-    call = tree.at(c.statistic.span, ast.Call)
-    return call is not None and any(k.arg == "dtype" for k in call.keywords)
+def _in_its_own(document: Document, c: Computation) -> bool:
+    call = document.at(c.statistic.span, cst.Call)
+    return call is not None and any(a.keyword and a.keyword.value == "dtype" for a in call.args)
 
 
-def _upcast(tree: Tree, entry: Entry, up: str, edits: tuple[Edit, ...]) -> Fix:
-    said = raising(tree, entry.nodes[0], up)
-    return Fix(f"Upcast before the square: `{said}`", edits, Applicability.SAFE)
+def _upcast(document: Document, entry: Entry, up: str, changes: Changes | None) -> Fix | None:
+    said = raising(document, entry.nodes[0], up)
+    return _fix(document, f"Upcast before the square: `{said}`", changes)
 
 
-def _entered(
-    tree: Tree, several: tuple[Computation, ...], made: Span, entry: Entry, up: str
-) -> tuple[Edit, ...] | None:
-    lacking = [c for c in several if not c.output.wide and lacks(tree, c)]
-    called = at_the_call(tree, entry, several, lacking, up)
+def _fix(document: Document, message: str, changes: Changes | None) -> Fix | None:
+    edits = document.edits(changes) if changes else ()
+    return Fix(message, edits, Applicability.SAFE) if edits else None
+
+
+def _entered(document: Document, several: tuple[Computation, ...], made: Span, entry: Entry, up: str) -> Changes | None:
+    """At the helper's call, in one line in front where that is shorter, or at each place."""
+    lacking = [c for c in several if not c.output.wide and lacks(document, c)]
+    called = at_the_call(document, entry, several, lacking, up)
     if called:
         return called
-    top = None if any(c.output.wide and lacks(tree, c) for c in several) else one_line(tree, entry, made, up)
-    backs = cast_back(tree, lacking, entry)
-    lines = cast_back(tree, lacking, entry, top) if top else None
+    top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
+    backs = cast_back(document, lacking, entry)
+    lines = cast_back(document, lacking, entry, top) if top else None
     shorter = len(entry.nodes) > 2 or not lacking or not backs or len(lines or ()) < len(entry.nodes) + len(backs)
-    if lines and (shorter or up != raising(tree, entry.nodes[0], up)):
+    if lines and (shorter or up != raising(document, entry.nodes[0], up)):
         return lines
-    return casting(tree, entry, up) + backs if backs is not None else None
+    return casting(document, entry, up) | backs if backs is not None else None
 
 
-# --- NRM202 ---
+# --- NRM202 ----------------------------------------------------------------------------------------------------------
 
 
 def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
-    entry = entry_of(tree, several)
+    document = tree.document
+    entry = entry_of(document, several)
     if entry is None or not entry.nodes or any(c.statistic.spelled == "one-pass" for c in several):
         return None  # one pass must be centred first
-    here = scope(tree, entry.nodes[0])
-    gone: dict[Edit, None] = {}
-    up = ""
+    gone, up = Changes(), ""
     for c in several:
-        late = tree.at(_late_span(c))
-        taken = _late(tree, c, late)
-        if taken is None or late is None:
-            continue
-        gone |= dict.fromkeys(taken[0])
-        up = up or (taken[1] if scope(tree, late) is here else "")
+        late = document.at(_late_span(c))
+        taken, suffix = _late(document, c, late)
+        gone |= taken
+        up = up or (suffix if late is not None and scope(document, late) is scope(document, entry.nodes[0]) else "")
     up = up or upwards(tree)
-    top = None if any(c.output.wide and lacks(tree, c) for c in several) else one_line(tree, entry, made, up)
-    put = (lines_above(tree, top.stmt, top.line),) if top else casting(tree, entry, up, gone)
-    return _upcast(tree, entry, up, (*gone, *put)) if put else None
+    top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
+    put = written_above([(top.stmt, top.line)]) if top else casting(document, entry, up)
+    return _upcast(document, entry, up, put | gone)
 
 
 def _late_span(c: Computation) -> Span:
@@ -103,52 +99,53 @@ def _late_span(c: Computation) -> Span:
     return next((s.span for s in own if s.dtype is not None and s.dtype.wide), c.statistic.span)
 
 
-def _late(tree: Tree, c: Computation, node: ast.expr | None) -> tuple[tuple[Edit, ...], str] | None:
-    """The edits that take the late cast away, and how it was spelled."""
-    if not isinstance(node, ast.Call):
-        return None
+def _late(document: Document, c: Computation, node: cst.BaseExpression | None) -> tuple[Changes, str]:
+    """What takes the late cast away, and how it was spelled."""
+    if not isinstance(node, cst.Call):
+        return {}, ""
     if _late_span(c) != c.statistic.span:
-        edits = without_cast(tree, node)
-        return (edits, _suffix(tree, node)) if edits else None
-    wide = next((k.value for k in node.keywords if k.arg == "dtype"), None)
-    edits = without_keyword(tree, node, "dtype") if wide is not None else None
-    return (edits, f".to({tree.source(wide)})") if edits and wide is not None else None
+        changes = without_cast(document, node)
+        return (changes, _suffix(document, node)) if changes else ({}, "")
+    wide = next((a.value for a in node.args if a.keyword and a.keyword.value == "dtype"), None)
+    if wide is None:
+        return {}, ""
+    return {node: partial(without_keyword, "dtype")}, f".to({document.source(wide)})"
 
 
-def _suffix(tree: Tree, call: ast.expr) -> str:
+def _suffix(document: Document, call: cst.Call) -> str:
     """What stands behind the operand of a cast."""
-    operand = receiver(tree, call) if isinstance(call, ast.Call) else None
-    behind = tree.text[tree.with_parentheses(operand).end : tree.span(call).end] if operand is not None else ""
-    return behind.lstrip(" \t\r\n\\")
+    args = document.text[document.span(call.func).end : document.span(call).end]
+    return f".{call.func.attr.value}{args}" if isinstance(call.func, cst.Attribute) else ""
 
 
-# --- NRM203, NRM205 ---
+# --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
 def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The output cast back to the dtype that came in."""
-    edits = cast_back(tree, several)
-    return Fix("Cast the output back to the input's dtype", edits, Applicability.SAFE) if edits else None
+    changes = cast_back(tree.document, several)
+    return _fix(tree.document, "Cast the output back to the input's dtype", changes)
 
 
 def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
     """The statistic left in fp32, and the product cast back where nothing does it yet."""
-    edits = without_cast(tree, tree.at(span))
-    backs = cast_back(tree, [c for c in several if lacks(tree, c)])
-    if edits is None or backs is None or any(c.partial for c in several):
+    document = tree.document
+    changes = without_cast(document, document.at(span))
+    backs = cast_back(document, [c for c in several if lacks(document, c)])
+    if changes is None or backs is None or any(c.partial for c in several):
         return None
-    return Fix("Leave the statistic in fp32 until the product", (*edits, *backs), Applicability.SAFE)
+    return _fix(document, "Leave the statistic in fp32 until the product", backs | changes)
 
 
 def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
     """The product in the dtype that came in, whatever it was."""
-    node = tree.at(span)
-    operand = receiver(tree, node) if isinstance(node, ast.Call) else None
-    if node is None or operand is None or not all(span in {s.span for s in shared_casts(c)} for c in several):
+    document = tree.document
+    node = document.at(span)
+    if receiver(document, node) is None or not all(span in {s.span for s in shared_casts(c)} for c in several):
         return None
-    found = back(tree, node, tuple(dict.fromkeys(name for c in several for name in names_of(c))))
+    found = back(document, node, tuple(dict.fromkeys(name for c in several for name in inputs_of(c))))
     if found is None:
         return None
-    line = (lines_above(tree, found.line_at, found.line),) if found.line_at else ()
-    edit = Edit(Span(tree.with_parentheses(operand).end, tree.span(node).end), found.suffix)
-    return Fix(f"Cast to the input's dtype: `{found.suffix}`", (*line, edit), Applicability.UNSAFE)
+    line = written_above([(found.line_at, found.line)]) if found.line_at is not None else {}
+    edits = document.edits({**line, node: lambda now: cast(now.func.value, found.suffix)})
+    return Fix(f"Cast to the input's dtype: `{found.suffix}`", edits, Applicability.UNSAFE)

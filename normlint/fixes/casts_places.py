@@ -2,195 +2,103 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
+from functools import partial
+from typing import Any, Final
+
+import libcst as cst
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Centred, Input, Param, Stat, Step
+from normlint.fixes.calls import argument_of, operand_of
 from normlint.fixes.casts_words import (
     Back,
-    Scope,
-    Square,
-    arguments,
     asks,
     back,
     behind,
-    lines_above,
-    own_nodes,
+    bound,
+    cast,
+    parameters,
     raising,
     receiver,
     scope,
-    square,
-    starts_its_line,
-    stores,
+    statement,
+    with_lines_above,
 )
-from normlint.fixes.tree import Function, Tree, called
-from normlint.fixes.work import walk
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.flow import loads
+from normlint.fixes.powers import in_place_of
+from normlint.fixes.spelling import called, expression, last_name
 from normlint.norm.norm import Computation
-from normlint.text.edit import overlap
-from normlint.text.finding import Edit, Span
+from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
-_LOOKS = ("shape", "size", "ndim", "dim", "device", "numel", "is_cuda", "requires_grad")  # the same in every dtype
+_LOOKS: Final = ("shape", "size", "ndim", "dim", "device", "numel", "is_cuda", "requires_grad")  # alike in every dtype
+_CASTS: Final = ("half", "bfloat16", "float", "double")
+
+
+# --- what is cast ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Entry:
-    """The places where the input must be cast before it is reduced."""
+    """The places where the input must be cast before it is reduced: operands, and products of two equal names."""
 
-    squares: list[Square] = field(default_factory=list)
-    operands: list[ast.expr] = field(default_factory=list)
+    operands: list[cst.BaseExpression] = field(default_factory=list)
+    twice: list[cst.BinaryOperation] = field(default_factory=list)
 
     @property
-    def nodes(self) -> list[ast.expr]:
+    def nodes(self) -> list[cst.BaseExpression]:
         """What is cast at each of them."""
-        return [*self.operands, *(s.operand for s in self.squares)]
+        return [*self.operands, *(product.left for product in self.twice)]
 
 
-def entry_of(tree: Tree, several: Iterable[Computation]) -> Entry | None:
+def entry_of(document: Document, several: Iterable[Computation]) -> Entry | None:
     """The places for these computations; None where one of them can't be found."""
     found, seen = Entry(), set[Span]()
     for c in several:
         for stat in _spans(c):
-            if stat in seen:
-                continue
-            seen.add(stat)
-            if not _enter(tree, found, c, stat):
+            if stat not in seen and not _enter(document, found, c, stat):
                 return None
-    names = {node.id for node in found.nodes if isinstance(node, ast.Name)}
-    found.operands += dict.fromkeys(node for c in several for node in _scaled_first(tree, c, names))
+            seen.add(stat)
+    names = {node.value for node in found.nodes if isinstance(node, cst.Name)}
+    found.operands += dict.fromkeys(node for c in several for node in _scaled_first(document, c, names))
     return found
 
 
-def _scaled_first(tree: Tree, c: Computation, names: set[str]) -> Iterator[ast.expr]:
+def _scaled_first(document: Document, c: Computation, names: set[str]) -> Iterator[cst.Name]:
     """Where the input meets the gain before the statistic: in halves this product may overflow, too."""
     gains = {gain.param.name.rpartition(".")[2] for gain in c.gains}
-    made = tree.at(c.joined)
-    nodes: Iterable[ast.AST] = walk(made) if made is not None else ()
-    for node in nodes:
+    made = document.at(c.joined)
+    for node in document.below(made, cst.BinaryOperation | cst.Call) if made is not None else ():
         one, other = _factors(node) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
-            if isinstance(tensor, ast.Name) and tensor.id in names and called(gain) in gains:
+            if isinstance(tensor, cst.Name) and tensor.value in names and last_name(gain) in gains:
                 yield tensor
 
 
-def _factors(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+def _factors(node: cst.BinaryOperation | cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """The two of `a * b`, `a.mul(b)` and `torch.mul(a, b)`."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return node.left, node.right
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "mul":
+    if isinstance(node, cst.BinaryOperation):
+        return (node.left, node.right) if isinstance(node.operator, cst.Multiply) else None
+    if not isinstance(node.func, cst.Attribute) or called(node) != "mul":
         return None
-    several = [*([node.func.value] if len(node.args) == 1 else []), *node.args]
+    several = [*([node.func.value] if len(node.args) == 1 else []), *(a.value for a in node.args)]
     return (several[0], several[1]) if len(several) == 2 else None
 
 
 def _spans(c: Computation) -> list[Span]:
     """What the centres and the statistic are taken of, as far as the one doesn't come from the other."""
-    centres = [s for s in _centres(c) if not s.accumulate.wide]
-    spans = [s.inner_span for s in centres]
+    spans = [s.inner_span for s in _centres(c) if not s.accumulate.wide]
     own = [f.atom for f in c.statistic.inner.factors if isinstance(f.atom, Centred)]
     if not any(a.stat.span != c.statistic.span for a in own):
-        steps = [s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"]
-        spans.append(max(steps, key=lambda s: s.end, default=c.statistic.inner_span))
+        spans.append(max(_squares(c), key=lambda s: s.end, default=c.statistic.inner_span))
     return spans
 
 
-def _enter(tree: Tree, found: Entry, c: Computation, span: Span) -> bool:
-    squares = {s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"}
-    product = tree.at(span)
-    if isinstance(product, ast.Call) and called(product) in ("einsum", "vecdot"):
-        several = [a for a in product.args if not isinstance(a, ast.Constant)]  # all in one dtype, or torch refuses
-        found.operands += several
-        return bool(several) and not any(isinstance(a, ast.Starred) for a in several)
-    if span in squares:
-        one = square(tree, span)
-        found.squares += [one] if one else []
-        return one is not None
-    node = tree.at(span)
-    found.operands += [node] if node is not None else []
-    return node is not None
-
-
-def casting(tree: Tree, entry: Entry, up: str, gone: Iterable[Edit] = ()) -> tuple[Edit, ...]:
-    """The input cast at each of these places; `gone` are edits that may take parentheses away around them."""
-    edits = [edit for node in entry.operands for edit in behind(tree, node, raising(tree, node, up))]
-    for one in entry.squares:
-        if one.twice:
-            squared = f"{tree.source(one.operand)}{raising(tree, one.operand, up)}.pow(2)"
-            edit = Edit(tree.with_parentheses(one.node), squared)
-            edits.append(replace(edit, span=tree.span(one.node)) if overlap([edit], gone) else edit)
-        else:
-            edits += behind(tree, one.operand, raising(tree, one.operand, up))
-    return tuple(edits)
-
-
-@dataclass(frozen=True, slots=True)
-class Top:
-    """A line in front of `stmt` that casts `name` for all that follows in the function."""
-
-    stmt: ast.stmt
-    name: str
-    up: str
-    function: Function
-
-    @property
-    def line(self) -> str:
-        """As it is written."""
-        return f"{self.name} = {self.name}{self.up}"
-
-
-def _at_the_top(tree: Tree, entry: Entry, end: int, up: str) -> Top | None:
-    """The line, where one casts what all these places use."""
-    nodes = entry.nodes
-    names = {n.id for n in nodes if isinstance(n, ast.Name)}
-    functions = {scope(tree, n) for n in nodes}
-    first = tree.statement(min(nodes, key=lambda n: tree.span(n).start))
-    if len(names) != 1 or not all(isinstance(n, ast.Name) for n in nodes) or len(functions) != 1 or first is None:
-        return None
-    name, function = names.pop(), functions.pop()
-    block = tree.body_of(first)
-    later = block[block.index(first) :]
-    inside = [any(one in tree.above(n) for one in later) for n in nodes]
-    if function is None or not all(inside) or not starts_its_line(tree, first):
-        return None
-    anew = (tree.span(one).end for one in later if _binds(one, name))
-    stretch = Span(tree.span(first).start, end)
-    if isinstance(function, ast.Lambda) or not _only_there(tree, function, name, stretch, next(anew, len(tree.text))):
-        return None
-    return Top(first, name, raising(tree, nodes[0], up), function)
-
-
-def _binds(stmt: ast.stmt, name: str) -> bool:
-    return isinstance(stmt, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in stmt.targets)
-
-
-def _only_there(tree: Tree, function: ast.AST, name: str, stretch: Span, anew: int) -> bool:
-    """From there on nobody asks for the dtype, and behind it nobody reads the tensor until its name is bound `anew`."""
-    for node in walk(function):
-        if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
-            continue
-        at, holder = tree.span(node).start, tree.parent(node)
-        if at < stretch.start or (isinstance(holder, ast.Attribute) and holder.attr in _LOOKS):
-            continue
-        if isinstance(holder, ast.Attribute) and holder.attr == "dtype":
-            return False
-        if (isinstance(holder, ast.Call) and node in holder.args and asks(holder)) or stretch.end <= at < anew:
-            return False
-    return True
-
-
-def one_line(tree: Tree, entry: Entry, made: Span, up: str) -> Top | None:
-    """One line, where the input would be cast in several places or by many words."""
-    node = tree.at(made)
-    stmt = tree.statement(node) if node is not None else None
-    several = len(entry.nodes) > 1 or (entry.nodes and up != raising(tree, entry.nodes[0], up))
-    function = scope(tree, entry.nodes[0]) if several else None
-    if function is None or isinstance(function, ast.Lambda):
-        return None
-    here = stmt is not None and any(n is function for n in tree.above(stmt))
-    end = tree.span(stmt).end if here and stmt is not None else tree.span(function).end
-    return _at_the_top(tree, entry, end, up)
+def _squares(c: Computation) -> set[Span]:
+    return {s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"}
 
 
 def _centres(c: Computation) -> list[Stat]:
@@ -200,243 +108,333 @@ def _centres(c: Computation) -> list[Stat]:
     return [s for s in found.values() if s.span != c.statistic.span]
 
 
+def _enter(document: Document, found: Entry, c: Computation, span: Span) -> bool:
+    node = document.at(span)
+    if called(node) in ("einsum", "vecdot"):
+        several = [a for a in node.args if not isinstance(a.value, cst.BaseString | cst.BaseNumber)]
+        found.operands += [a.value for a in several]  # all in one dtype, or torch refuses
+        return bool(several) and not any(a.star for a in several)
+    if span not in _squares(c):
+        found.operands += [node] if node is not None else []
+        return node is not None
+    if isinstance(node, cst.BinaryOperation):
+        product = isinstance(node.operator, cst.Multiply)
+        twice = product and isinstance(node.left, cst.Name) and node.left.deep_equals(node.right)
+        found.twice += [node] if twice else []
+        found.operands += [] if twice else [node.left]
+        return product or isinstance(node.operator, cst.Power)
+    operand = operand_of(document, node) if isinstance(node, cst.Call) else None
+    found.operands += [operand] if operand is not None else []
+    return operand is not None
+
+
+def casting(document: Document, entry: Entry, up: str) -> Changes:
+    """The input cast at each of these places."""
+    changes = Changes()
+    for node in entry.operands:
+        changes |= behind(node, raising(document, node, up))
+    for product in entry.twice:
+        changes[product] = expression("{x}.pow(2)", x=cast(product.left, raising(document, product.left, up)))
+    return changes
+
+
+# --- in one line in front ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """A line in front of `stmt` that casts `name` for all that follows in the function."""
+
+    stmt: cst.CSTNode
+    name: str
+    up: str
+    function: cst.FunctionDef
+
+    @property
+    def line(self) -> str:
+        """As it is written."""
+        return f"{self.name} = {self.name}{self.up}"
+
+
+def one_line(document: Document, entry: Entry, made: Span, up: str) -> Top | None:
+    """One line, where the input would be cast in several places or by many words."""
+    nodes = entry.nodes
+    several = len(nodes) > 1 or (nodes and up != raising(document, nodes[0], up))
+    function = scope(document, nodes[0]) if several else None
+    if not isinstance(function, cst.FunctionDef) or any(scope(document, n) is not function for n in nodes):
+        return None
+    node: Any = document.at(made)
+    stmt = statement(document, node) if node is not None else None
+    here = stmt is not None and function in document.above(stmt)
+    end = document.span(stmt if here and stmt is not None else function).end
+    return _at_the_top(document, nodes, function, end, up)
+
+
+def _at_the_top(
+    document: Document, nodes: Sequence[cst.BaseExpression], function: cst.FunctionDef, end: int, up: str
+) -> Top | None:
+    """The line, where one casts what all these places use."""
+    names = {n.value if isinstance(n, cst.Name) else "" for n in nodes}
+    first = statement(document, min(nodes, key=document.span))
+    block = list(getattr(document.parent(first), "body", ())) if first is not function else []
+    later = block[block.index(first) :] if first in block else []
+    if len(names) != 1 or "" in names or not all(any(n in later for n in document.above(one)) for one in nodes):
+        return None
+    (name,) = names
+    anew = (document.span(line).end for line in later if _binds(line, name))
+    stretch = Span(document.span(first).start, end)
+    if not _only_there(document, function, name, stretch, next(anew, len(document.text))):
+        return None
+    return Top(first, name, raising(document, nodes[0], up), function)
+
+
+def _binds(line: cst.CSTNode, name: str) -> bool:
+    assigned = [s for s in line.body if isinstance(s, cst.Assign)] if isinstance(line, cst.SimpleStatementLine) else []
+    return any(isinstance(t.target, cst.Name) and t.target.value == name for s in assigned for t in s.targets)
+
+
+def _only_there(document: Document, function: cst.FunctionDef, name: str, stretch: Span, anew: int) -> bool:
+    """From there on nobody asks for the dtype, and behind it nobody reads the tensor until its name is bound `anew`."""
+    for node in loads(document, name, function):
+        at, holder = document.span(node).start, document.parent(node)
+        if at < stretch.start or (isinstance(holder, cst.Attribute) and holder.attr.value in _LOOKS):
+            continue
+        if _asked(holder, node) or stretch.end <= at < anew:
+            return False
+    return True
+
+
+def _asked(holder: cst.CSTNode, node: cst.BaseExpression) -> bool:
+    """The dtype of the node decides about something."""
+    if isinstance(holder, cst.Attribute):
+        return holder.attr.value == "dtype"
+    return isinstance(holder, cst.Call) and asks(holder) and any(a.value is node for a in holder.args)
+
+
+# --- does the product lack a cast? -----------------------------------------------------------------------------------
+
+
 def shared_casts(c: Computation) -> list[Step]:
     """Casts of the whole product, not of the statistic or the input alone."""
     inputs = {s.span for s in c.input_steps}
     return [s for s in c.trail if s.op == "cast" and s.span in inputs]
 
 
-def _cast_back(c: Computation) -> bool:
-    """The product is cast to something that isn't known to be wide."""
-    casts = shared_casts(c)
-    return bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
-
-
-def names_of(c: Computation) -> tuple[str, ...]:
+def inputs_of(c: Computation) -> tuple[str, ...]:
     """What the input is called where it comes in."""
     return tuple(f.atom.name for f in c.input.factors if isinstance(f.atom, Input))
 
 
-def lacks(tree: Tree, c: Computation) -> bool:
+def lacks(document: Document, c: Computation) -> bool:
     """With its statistic in fp32 the product would be, too, in a module of halves: nothing casts it back."""
-    return c.gain_may_be_half and not _cast_back(c) and not _cast_later(tree, c) and not _compared(tree, c)
+    casts = shared_casts(c)
+    back_again = bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
+    return c.gain_may_be_half and not back_again and not _cast_later(document, c) and not _compared(document, c)
 
 
-def _compared(tree: Tree, c: Computation) -> bool:
+def _compared(document: Document, c: Computation) -> bool:
     """The text looks whether the product has the dtype that came in, and casts it where it hasn't."""
-    found = (tree.at(span) for span in (c.joined, c.span))
-    nodes: list[ast.expr] = list(filter(None, found))
-    several = [n for node in nodes for n in (node, *getattr(tree.statement(node), "targets", ()))] if nodes else []
-    names = {n.id for n in several if isinstance(n, ast.Name)}
-    function = scope(tree, nodes[0]) if nodes else None
-    sides = (side for n in walk(function or tree.root) if isinstance(n, ast.Compare) for side in _sides(n))
-    return any(side.attr == "dtype" and isinstance(side.value, ast.Name) and side.value.id in names for side in sides)
+    nodes = [node for span in (c.joined, c.span) if (node := document.at(span)) is not None]
+    stmts = (document.around(node, cst.Assign) for node in nodes)
+    several = [*nodes, *(t.target for stmt in stmts if stmt is not None for t in stmt.targets)]
+    names = {n.value for n in several if isinstance(n, cst.Name)}
+    tests = document.below(document.scope(nodes[0]), cst.Comparison) if names else []
+    sides = (side for test in tests for side in (test.left, *(t.comparator for t in test.comparisons)))
+    return any(isinstance(side, cst.Attribute) and _dtype_of(side, names) for side in sides)
 
 
-def _sides(test: ast.Compare) -> list[ast.Attribute]:
-    return [side for side in (test.left, *test.comparators) if isinstance(side, ast.Attribute)]
+def _dtype_of(side: cst.Attribute, names: set[str]) -> bool:
+    return side.attr.value == "dtype" and isinstance(side.value, cst.Name) and side.value.value in names
 
 
-def _cast_later(tree: Tree, c: Computation) -> bool:
+def _cast_later(document: Document, c: Computation) -> bool:
     """The text that is read no further casts the product, or the name that it gets."""
-    node = tree.at(c.span)
-    holder = tree.parent(node) if node is not None else None
-    call = tree.parent(holder) if isinstance(holder, ast.Attribute) else None
-    if isinstance(call, ast.Call) and call.func is holder and (asks(call) or _named_dtype(call)):
+    node: Any = document.at(c.span)
+    holder = document.parent(node) if node is not None else None
+    call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
+    if isinstance(call, cst.Call) and call.func is holder and (asks(call) or called(call) in _CASTS):
         return True
-    stmt = tree.statement(node) if node is not None and not c.returned else None
-    if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
-        return False
-    function, name, end = scope(tree, stmt), stmt.targets[0].id, tree.span(stmt).end
-    return function is not None and any(
-        isinstance(n, ast.Call) and tree.span(n).start > end and asks(n) and _is_name(receiver(tree, n), name)
-        for n in walk(function)
-    )
+    stmt: Any = document.around(node, cst.Assign) if node is not None and not c.returned else None
+    name: Any = stmt.targets[0].target if stmt is not None else None
+    function = scope(document, stmt) if isinstance(name, cst.Name) else None
+    calls = document.below(function, cst.Call) if function is not None else []
+    later = (n for n in calls if asks(n) and document.span(n).start > document.span(stmt).end)
+    return any(isinstance(of := receiver(document, n), cst.Name) and of.deep_equals(name) for n in later)
 
 
-def _named_dtype(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in ("half", "bfloat16", "float", "double")
-
-
-def _is_name(node: ast.expr | None, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+# --- back ------------------------------------------------------------------------------------------------------------
 
 
 def cast_back(
-    tree: Tree, several: Iterable[Computation], entry: Entry | None = None, top: Top | None = None
-) -> tuple[Edit, ...] | None:
+    document: Document, several: Iterable[Computation], entry: Entry | None = None, top: Top | None = None
+) -> Changes | None:
     """Each of these products cast back where it is made or given back; None where it isn't clear to what.
 
-    The lines that this takes are among the edits, and that of `top`.
+    The lines that this takes are among the changes, and that of `top`.
     """
-    wrapped: dict[ast.expr, tuple[Edit, ...]] = {}
-    lines: dict[tuple[ast.stmt, str], None] = {}
+    changes, lines = Changes(), dict[tuple[cst.CSTNode, str], None]()
     for c in several:
-        node, found = _backwards(tree, c, entry, top) or (None, None)
+        node, found = _backwards(document, c, entry, top) or (None, None)
         if found is None or node is None:
             return None
-        wrapped |= {one: _cast(tree, c, one, found.suffix) for one in _tensors(node)}
-        lines |= {(found.line_at, found.line): None} if found.line_at else {}
+        for one in _tensors(node):
+            changes |= _cast(document, c, one, found.suffix)
+        lines |= {(found.line_at, found.line): None} if found.line_at is not None else {}
     lines |= {(top.stmt, top.line): None} if top else {}
+    return changes | written_above(lines)
+
+
+def written_above(lines: Iterable[tuple[cst.CSTNode, str]]) -> Changes:
+    """New lines, each in front of its statement."""
     places = dict.fromkeys(stmt for stmt, _ in lines)
-    put = [lines_above(tree, place, *(line for stmt, line in lines if stmt is place)) for place in places]
-    return (*put, *(edit for edits in wrapped.values() for edit in edits))
+    own = {place: [line for stmt, line in lines if stmt is place] for place in places}
+    return {place: partial(_below, several) for place, several in own.items()}
 
 
-def _cast(tree: Tree, c: Computation, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
+def _below(lines: Sequence[str], now: Any) -> cst.FlattenSentinel[Any]:
+    return with_lines_above(now, *lines)
+
+
+def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: str) -> Changes:
     """The node cast back; in place of a cast to fp32 that is its last step."""
     dtypes = {step.span: step.dtype for step in shared_casts(c)}
-    dtype = dtypes.get(tree.span(node))
-    operand = receiver(tree, node) if isinstance(node, ast.Call) and dtype is not None and dtype.wide else None
-    if isinstance(node, ast.Name) and suffix in (f".type_as({node.id})", f".to({node.id}.dtype)"):
-        return ()  # changed in place, it has kept its dtype
+    dtype = dtypes.get(document.span(node))
+    operand = receiver(document, node) if dtype is not None and dtype.wide else None
+    if isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)"):
+        return {}  # changed in place, it has kept its dtype
     if operand is None:
-        return behind(tree, node, suffix)
-    there = dtypes.get(tree.span(operand)) is DType.INPUT
-    return (Edit(Span(tree.with_parentheses(operand).end, tree.span(node).end), "" if there else suffix),)
+        return behind(node, suffix)
+    if dtypes.get(document.span(operand)) is DType.INPUT:
+        return {node: lambda now: in_place_of(document, node, now.func.value)}
+    return {node: lambda now: cast(now.func.value, suffix)}
 
 
-def _tensors(node: ast.expr) -> list[ast.expr]:
+def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What is cast of `y`, and of `(y, None) if more else y`."""
-    branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
-    several = [e for one in branches if isinstance(one, ast.Tuple) for e in one.elts]
-    plain = [one for one in branches if not isinstance(one, ast.Tuple)]
-    alike = {ast.dump(one) for one in plain}
-    return [*plain, *(e for e in several if ast.dump(e) in alike)] if several else [node]
+    branches = [node.body, node.orelse] if isinstance(node, cst.IfExp) else [node]
+    several = [e.value for one in branches if isinstance(one, cst.Tuple) for e in one.elements]
+    plain = [one for one in branches if not isinstance(one, cst.Tuple)]
+    return [*plain, *(e for e in several if any(e.deep_equals(one) for one in plain))] if several else [node]
 
 
-def _backwards(tree: Tree, c: Computation, entry: Entry | None, top: Top | None) -> tuple[ast.expr, Back] | None:
+def _backwards(
+    document: Document, c: Computation, entry: Entry | None, top: Top | None
+) -> tuple[cst.BaseExpression, Back] | None:
     """What is cast back and how: where it takes no line of its own, and in the function that makes the product."""
-    given, made = _exactly(tree, c.span), _exactly(tree, c.joined)
-    helper = made is not None and given is not None and scope(tree, made) is not scope(tree, given)
-    if made is not None and not _half_there(tree, c, made, entry):
+    given, made = _exactly(document, c.span), _exactly(document, c.joined)
+    helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
+    if made is not None and not _half_there(document, c, made, entry):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
     if mixed or any(not isinstance(a, Param) for a in joined):
         given = None  # another tensor or a residual joined: whose dtype counts isn't clear
     ways = [
-        (_but_for_gain(tree, c, node), found)
+        (_but_for_gain(document, c, node), found)
         for node in ((made, given) if helper else (given, made))
-        if node is not None and (found := _to_input(tree, c, node, entry, top)) is not None
+        if node is not None and (found := _to_input(document, c, node, entry, top)) is not None
     ]
     return min(ways, key=lambda way: bool(way[1].line), default=None)
 
 
-def _half_there(tree: Tree, c: Computation, made: ast.expr, entry: Entry | None) -> bool:
+def _half_there(document: Document, c: Computation, made: cst.BaseExpression, entry: Entry | None) -> bool:
     """What comes in where the product is made has the dtype that the caller's input has, unlike the statistic."""
     if entry is not None:
-        return any(scope(tree, n) is scope(tree, made) for n in entry.nodes)
+        return any(scope(document, n) is scope(document, made) for n in entry.nodes)
     wide = c.widened is not None or c.statistic.square.wide or c.statistic.accumulate.wide
     return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
 
 
-def _but_for_gain(tree: Tree, c: Computation, node: ast.expr) -> ast.expr:
+def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
     """Of `weight * y` only y: a gain in fp32 may promote it, as in LLaMA."""
-    function = scope(tree, node)
-    bound = stores(tree, function) if function is not None else {}
+    function = scope(document, node)
     gains = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
     gains |= {a.name for a in c.others if isinstance(a, Input)}
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            if called(one) in gains and not (isinstance(one, ast.Name) and one.id in bound):
+            local = isinstance(one, cst.Name) and function is not None and bound(document, function, one.value)
+            if last_name(one) in gains and not local:
                 return other
     return node
 
 
-def _exactly(tree: Tree, span: Span) -> ast.expr | None:
-    node = tree.at(span)
-    return node if node is not None and span in (tree.with_parentheses(node), tree.span(node)) else None
+def _exactly(document: Document, span: Span) -> cst.BaseExpression | None:
+    """The expression that is all of the span, with its parentheses or without."""
+    node = document.at(span)
+    return node if node is not None and span in (document.span(node), document.outer(node)) else None
 
 
-def _to_input(tree: Tree, c: Computation, node: ast.expr, entry: Entry | None, top: Top | None) -> Back | None:
-    function = scope(tree, node)
+def _to_input(
+    document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None, top: Top | None
+) -> Back | None:
+    function = scope(document, node)
     if top is not None and top.function is function:
-        return back(tree, node, (top.name,), rebound=top.stmt)
-    local = [n for n in (entry.nodes if entry else []) if isinstance(n, ast.Name) and scope(tree, n) is function]
-    found = [back(tree, node, (one.id,), since=_line_of(tree, one)) for one in local]
-    found.append(back(tree, node, names_of(c)))
+        return back(document, node, (top.name,), rebound=top.stmt)
+    local = [n for n in (entry.nodes if entry else []) if isinstance(n, cst.Name) and scope(document, n) is function]
+    found = [back(document, node, (one.value,), since=_line_of(document, one)) for one in local]
+    found.append(back(document, node, inputs_of(c)))
     return min((one for one in found if one is not None), key=lambda one: bool(one.line), default=None)
 
 
-def _line_of(tree: Tree, node: ast.expr) -> int:
+def _line_of(document: Document, node: cst.BaseExpression) -> int:
     """Where its statement starts, which may bind the name anew: `k = k * k.square()`."""
-    stmt = tree.statement(node)
-    return tree.span(stmt if stmt is not None else node).start
+    stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
+    return document.span(stmt if stmt is not None else node).start
+
+
+# --- where a helper is called ----------------------------------------------------------------------------------------
 
 
 def at_the_call(
-    tree: Tree, entry: Entry, several: Sequence[Computation], lacking: Sequence[Computation], up: str
-) -> tuple[Edit, ...] | None:
+    document: Document, entry: Entry, several: Sequence[Computation], lacking: Sequence[Computation], up: str
+) -> Changes | None:
     """The casts around the only call of the private helper that all happens in; None where it isn't so."""
-    names = {n.id if isinstance(n, ast.Name) else "" for n in entry.nodes}
-    helpers = {scope(tree, n) for n in entry.nodes}
-    if len(names) != 1 or len(helpers) != 1:
+    names = {n.value if isinstance(n, cst.Name) else "" for n in entry.nodes}
+    helpers = {scope(document, n) for n in entry.nodes}
+    name, helper = (names.pop(), helpers.pop()) if len(names) == len(helpers) == 1 else ("", None)
+    if not name or not isinstance(helper, cst.FunctionDef) or not _private(document, helper):
         return None
-    name, helper = names.pop(), helpers.pop()
-    if not name or not isinstance(helper, Function) or not _private(tree, helper):
+    call = _only_call(document, helper)
+    given = argument_of(helper, call, name) if call is not None else None
+    if call is None or given is None or not _hands_on(document, helper, name, entry):
         return None
-    call = _only_call(tree, helper)
-    given = _argument(tree, helper, call, name) if call is not None else None
-    if call is None or given is None or not _hands_on(tree, helper, name, entry):
+    if any(_scope_at(document, c.span) is not scope(document, call) for c in several):
         return None
-    if any(_scope_at(tree, c.span) is not scope(tree, call) for c in several):
-        return None
-    edits = behind(tree, given, raising(tree, given, up))
+    changes = behind(given, raising(document, given, up))
     if not lacking:
-        return edits
-    own = (given.id,) if isinstance(given, ast.Name) else ()
-    found = back(tree, call, (*own, *names_of(lacking[0])))
-    if found is None or found.line or any(_scope_at(tree, c.joined) is not helper for c in lacking):
+        return changes
+    own = (given.value,) if isinstance(given, cst.Name) else ()
+    found = back(document, call, (*own, *inputs_of(lacking[0])))
+    if found is None or found.line or any(_scope_at(document, c.joined) is not helper for c in lacking):
         return None
-    return edits + behind(tree, call, found.suffix)
+    return changes | behind(call, found.suffix)
 
 
-def _scope_at(tree: Tree, span: Span) -> Scope | None:
-    node = tree.at(span)
-    return scope(tree, node) if node is not None else None
+def _scope_at(document: Document, span: Span) -> cst.CSTNode | None:
+    node = document.at(span)
+    return scope(document, node) if node is not None else None
 
 
-def _private(tree: Tree, helper: Function) -> bool:
+def _private(document: Document, helper: cst.FunctionDef) -> bool:
     """Nobody else calls it: its name begins with an underscore, or it stands in a function."""
-    plain = all(isinstance(d, ast.Name) and d.id == "staticmethod" for d in helper.decorator_list)
-    return plain and (helper.name.startswith("_") or scope(tree, helper) is not None)
+    static = (isinstance(d.decorator, cst.Name) and d.decorator.value == "staticmethod" for d in helper.decorators)
+    return all(static) and (helper.name.value.startswith("_") or scope(document, helper) is not None)
 
 
-def _only_call(tree: Tree, helper: Function) -> ast.Call | None:
+def _only_call(document: Document, helper: cst.FunctionDef) -> cst.Call | None:
     """The one place in the text that speaks of the helper, where that is a call."""
-    found = [
-        node
-        for node in walk(tree.root)
-        if (isinstance(node, ast.Name) and node.id == helper.name)
-        or (isinstance(node, ast.Attribute) and node.attr == helper.name)
-    ]
-    holder = tree.parent(found[0]) if len(found) == 1 else None
-    return holder if isinstance(holder, ast.Call) and holder.func is found[0] else None
+    name = helper.name.value
+    found = [n for n in document.everywhere(cst.Name, name) if n.value == name and document.parent(n) is not helper]
+    holders = [holder for n in found for holder in document.above(n) if isinstance(holder, cst.Call)][:1]
+    func = holders[0].func if holders and len(found) == 1 else None
+    named = func is not None and found[0] in (func, getattr(func, "attr", None))
+    return holders[0] if named else None
 
 
-def _argument(tree: Tree, helper: Function, call: ast.Call, name: str) -> ast.expr | None:
-    """What the call gives for the parameter."""
-    keyword = next((k.value for k in call.keywords if k.arg == name), None)
-    if keyword is not None or any(isinstance(a, ast.Starred) for a in call.args):
-        return keyword
-    named = [one.arg for one in (*helper.args.posonlyargs, *helper.args.args)]
-    bound = isinstance(tree.parent(helper), ast.ClassDef) and not helper.decorator_list
-    named = named[1:] if bound and isinstance(call.func, ast.Attribute) else named
-    at = named.index(name) if name in named else len(call.args)
-    return call.args[at] if at < len(call.args) else None
-
-
-def _hands_on(tree: Tree, helper: Function, name: str, entry: Entry) -> bool:
+def _hands_on(document: Document, helper: cst.FunctionDef, name: str, entry: Entry) -> bool:
     """What is cast is the parameter as it came in, and the helper doesn't ask for its dtype."""
-    first = max(tree.span(n).start for n in entry.nodes)
-    if name not in arguments(helper) or any(at < first for at in stores(tree, helper).get(name, ())):
+    first = max(document.span(n).start for n in entry.nodes)
+    if name not in parameters(helper) or any(at < first for at in bound(document, helper, name)):
         return False
-    for node in own_nodes(helper):
-        holder = tree.parent(node)
-        if isinstance(node, ast.Name) and node.id == name:
-            if isinstance(holder, ast.Attribute) and holder.attr == "dtype":
-                return False
-            if isinstance(holder, ast.Call) and node in holder.args and asks(holder):
-                return False
-    return True
+    own = (n for n in loads(document, name, helper) if scope(document, n) is helper)
+    return not any(_asked(document.parent(n), n) for n in own)

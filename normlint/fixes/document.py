@@ -132,6 +132,12 @@ class Document:
         """Where the node stands, without parentheses around it."""
         return self._of(node).span(node)
 
+    def outer(self, node: cst.BaseExpression) -> Span:
+        """Where the node stands, with the parentheses around it."""
+        block = self._of(node)
+        ends = [block.span(one) for one in (*node.lpar[:1], *node.rpar[-1:])]
+        return Span(ends[0].start, ends[-1].end) if ends else block.span(node)
+
     def source(self, node: cst.CSTNode) -> str:
         """The node as it is written, without parentheses around it."""
         start, end = self.span(node)

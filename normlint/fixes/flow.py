@@ -78,17 +78,22 @@ def reads(document: Document, node: cst.Name) -> bool:
     match holder:
         case cst.NamedExpr(target=target) | cst.AssignTarget(target=target) | cst.AnnAssign(target=target):
             return target is not node
-        case cst.Element():
+        case cst.For(target=target) | cst.CompFor(target=target):
+            return target is not node
+        case cst.Element() | cst.StarredElement():
             return not _unpacked(document, holder)
-        case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem():
+        case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem() | cst.AsName() | cst.Del():
             return False
     return not _labels(holder, node)
 
 
-def _unpacked(document: Document, element: cst.Element) -> bool:
-    """The element is one of the names on the left of an assignment."""
+def _unpacked(document: Document, element: cst.BaseElement) -> bool:
+    """The element is one of the names that an assignment or a loop binds."""
     whole = next(document.above(element), None)
-    return whole is not None and isinstance(next(document.above(whole), None), cst.AssignTarget)
+    holder = next(document.above(whole), None) if whole is not None else None
+    if isinstance(holder, cst.Element):
+        return _unpacked(document, holder)
+    return isinstance(holder, cst.AssignTarget) or getattr(holder, "target", None) is whole is not None
 
 
 def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpression]:

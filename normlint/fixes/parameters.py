@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
+from normlint.fixes.calls import without_keyword
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import reads
 from normlint.fixes.spelling import called, number
@@ -80,18 +82,13 @@ def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> C
 
     call = document.around(asks, cst.Call) if asks is not None and not method else None
 
+    plain = partial(without_keyword, "requires_grad")
+
     def whole(now: Any) -> cst.BaseExpression:
-        inner = now.func.value if method else _plain(now) if call is value else now
+        inner = now.func.value if method else plain(now) if call is value else now
         return outer.with_changes(args=[outer.args[0].with_changes(value=inner), *outer.args[1:]])
 
-    return {**({call: _plain} if call is not None else {}), value: whole}
-
-
-def _plain(call: Any) -> Any:
-    """The call without its `requires_grad=`."""
-    args = [a for a in call.args if not (a.keyword and a.keyword.value == "requires_grad")]
-    last = [args[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)] if args else []
-    return call.with_changes(args=[*args[:-1], *last])
+    return {**({call: plain} if call is not None else {}), value: whole}
 
 
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------

@@ -66,9 +66,12 @@ def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def called(node: cst.CSTNode | None) -> str:
     """The last name of what is called, "" for what is no call."""
-    if not isinstance(node, cst.Call):
-        return ""
-    func = node.func
+    return last_name(node) if isinstance(node, cst.Call) else ""
+
+
+def last_name(node: cst.CSTNode | None) -> str:
+    """The last part of a name with dots, or of that of what is called."""
+    func = node.func if isinstance(node, cst.Call) else node
     return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
 
 
@@ -89,7 +92,10 @@ def number(node: cst.CSTNode | None) -> Fraction | None:
     """The value of a number written out: 2, -0.5, 1 / 2."""
     match node:
         case cst.Integer() | cst.Float():
-            return Fraction(node.evaluated_value).limit_denominator(64)
+            try:
+                return Fraction(node.evaluated_value)
+            except (ValueError, OverflowError):  # too many digits, or infinite
+                return None
         case cst.UnaryOperation(operator=cst.Minus(), expression=inner):
             value = number(inner)
             return None if value is None else -value

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from normlint.fixes.work import NOW, Work
-from normlint.text.finding import Edit, Span
+from normlint.text.finding import Span
 from normlint.text.source import line_starts
 
 if TYPE_CHECKING:
@@ -28,19 +28,6 @@ N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
 USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-# How tightly an expression binds: what is looser than its new surroundings needs parentheses.
-_TIGHT = {
-    ast.Pow: 14,
-    ast.Mult: 12,
-    ast.MatMult: 12,
-    ast.Div: 12,
-    ast.FloorDiv: 12,
-    ast.Mod: 12,
-    ast.Add: 11,
-    ast.Sub: 11,
-}
-ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0
 
 
 class Tree:
@@ -96,6 +83,13 @@ class Tree:
         imports = (node for node in ast.walk(self.root) if isinstance(node, ast.Import | ast.ImportFrom))
         return frozenset((one.asname or one.name).partition(".")[0] for node in imports for one in node.names)
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The names and attributes that the text speaks of."""
+        fields = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name"}
+        nodes = (node for node in walk(self.root) if type(node) in fields)
+        return frozenset(getattr(node, fields[type(node)]) for node in nodes)
+
     def _offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
         if self._ascii:
@@ -120,11 +114,6 @@ class Tree:
         """The node as it is written."""
         span = self.span(node)
         return self.text[span.start : span.end]
-
-    def at(self, span: Span, kind: type[N] = ast.expr) -> N | None:  # type: ignore[assignment]
-        """The widest node of that kind that lies within the span (which may take in parentheses around it)."""
-        found = [(here, node) for here, node in self._touching(span, kind) if _inside(here, span)]
-        return max(found, key=lambda one: one[0].end - one[0].start, default=(span, None))[1]
 
     def around(self, span: Span, kind: type[N]) -> N | None:
         """The innermost node of that kind that takes the span in."""
@@ -189,120 +178,11 @@ class Tree:
         """The innermost class that holds the node."""
         return next((n for n in self.above(node) if isinstance(n, ast.ClassDef)), None)
 
-    def body_of(self, stmt: ast.stmt) -> list[ast.stmt]:
-        """The block that the statement stands in."""
-        holder = self.parent(stmt)
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(holder, name, None)
-            if isinstance(block, list) and stmt in block:
-                return block
-        return [stmt]
-
-    def indent(self, stmt: ast.stmt) -> str:
-        """What stands in front of the statement on its line, where that is white space."""
-        start = self.span(stmt).start
-        line = self._lines[bisect_right(self._lines, start) - 1]
-        before = self.text[line:start]
-        return before if not before.strip() else before[: len(before) - len(before.lstrip())]
-
-    @property
-    def newline(self) -> str:
-        """The line end that the text uses."""
-        at = self.text.find("\n")
-        return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
-
-    # --- edits -------------------------------------------------------------------------------------------------------
-
-    def with_parentheses(self, node: ast.AST) -> Span:
-        """The node with the parentheses that stand directly around it."""
-        start, end = self.span(node)
-        while True:
-            left, right = start, end
-            while left > 0 and self.text[left - 1] in " \t\r\n\\":
-                left -= 1
-            while right < len(self.text) and self.text[right] in " \t\r\n\\":
-                right += 1
-            if not (left and right < len(self.text) and self.text[left - 1] == "(" and self.text[right] == ")"):
-                return Span(start, end)
-            if self._calls(node, left - 1):
-                return Span(start, end)
-            start, end = left - 1, right + 1
-
-    def _calls(self, node: ast.AST, paren: int) -> bool:
-        """The parenthesis is that of a call, of a class's bases or of a def, not one around an expression."""
-        holder = self.parent(node)
-        if isinstance(holder, ast.keyword):
-            holder = self.parent(holder)
-        if not isinstance(holder, ast.Call):
-            return False
-        return (
-            self.span(holder.func).end <= paren
-            and not self.text[self.with_parentheses(holder.func).end : paren].strip()
-        )
-
-    def replace(self, node: ast.AST, text: str) -> Edit:
-        """The node gives way to `text`; parentheses around it stay."""
-        return Edit(self.span(node), text)
-
-    def wrap(self, node: ast.AST, before: str, after: str) -> tuple[Edit, Edit]:
-        """`before` and `after` the node and its parentheses."""
-        start, end = self.with_parentheses(node)
-        return Edit(Span(start, start), before), Edit(Span(end, end), after)
-
-    def received(self, node: ast.expr) -> str:
-        """The node as it must be written in front of a dot."""
-        return self.source(node) if binding(node) >= ATOM else f"({self.source(node)})"
-
-    def line_before(self, stmt: ast.stmt, *lines: str) -> Edit:
-        """New lines in front of the statement, at its indent; the statement starts its line."""
-        start = self.span(stmt).start
-        indent = self.indent(stmt)
-        return Edit(Span(start, start), "".join(f"{line}{self.newline}{indent}" for line in lines))
-
-    def line_after(self, stmt: ast.stmt, *lines: str) -> Edit:
-        """New lines behind the statement (and the comment on its line), at its indent."""
-        end = self.text.find("\n", self.span(stmt).end)
-        end = len(self.text) if end < 0 else end
-        end -= self.text[end - 1 : end] == "\r"
-        indent = self.indent(stmt)
-        return Edit(Span(end, end), "".join(f"{self.newline}{indent}{line}" for line in lines))
-
-
-def parameters(scope: Function | ast.Lambda) -> list[ast.arg]:
-    """All that a function takes by name, in order."""
-    return [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
-
-
-def called(node: ast.AST) -> str:
-    """The last part of a name with dots, or of that of what is called."""
-    node = node.func if isinstance(node, ast.Call) else node
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-def is_module(tree: Tree, node: ast.expr) -> bool:
-    """`torch`, `torch.linalg`, `F`: something imported, no tensor."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and (node.id in tree.imported or node.id in USUAL)
-
 
 def _first_line(node: ast.AST) -> int:
     """Of a decorated one, its first decorator's."""
     lines: list[int] = [one.lineno for one in (node, *getattr(node, "decorator_list", ()))]
     return min(lines)
-
-
-def binding(node: ast.expr) -> int:
-    """How tightly the expression holds together; see `ATOM` and its neighbours."""
-    if isinstance(node, ast.BinOp):
-        return _TIGHT.get(type(node.op), LOOSE)
-    if isinstance(node, ast.UnaryOp):
-        return UNARY if not isinstance(node.op, ast.Not) else LOOSE
-    if isinstance(node, ast.Constant):
-        return ATOM if not isinstance(node.value, int | float) else POWER  # 1.float() doesn't parse
-    if isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.Tuple | ast.List | ast.Dict):
-        return ATOM
-    return LOOSE
 
 
 def _inside(one: Span, two: Span) -> bool:

@@ -182,7 +182,8 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
     for one in best.values():
         c = one.computation
         told = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
-        yield replace(one, computation=replace(c, placing=told))
+        matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
+        yield replace(one, computation=replace(c, placing=told, layout_matches=matches))
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)

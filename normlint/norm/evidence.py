@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from normlint.evaluate.monomial import ALL, Apply, Mono, Param
+from normlint.evaluate.ops.reductions import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner
@@ -23,9 +24,10 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if any(s.op == "numpy" for s in c.input_steps):  # nobody trains through it
         return False
-    if _is_undone(c, owner) or _clips(c) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
+    if _is_undone(c, owner) or _clips(c, owner) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
         return False
-    if c.over_everything and (c.statistic.masked or owner.graph):  # all nodes of one graph
+    matrix = c.statistic.spelled == FROBENIUS
+    if c.over_everything and (c.statistic.masked or owner.graph or matrix):  # all nodes of one graph
         return False
     if c.degree != 2 and not (c.power in (-HALF, Fraction(-1)) and (named or gain) and _meant_squares(c, owner)):
         return False
@@ -55,9 +57,11 @@ def _is_undone(c: Computation, owner: Owner) -> bool:
     return owner.brought_back or (owner.keeps and not c.over_last) or (owner.undone and not told)
 
 
-def _clips(c: Computation) -> bool:
-    """Like x / max(1, rms), as an update of an optimiser: only what is large gets smaller."""
-    return any(e.how == "clamp" and e.value is not None and e.value >= 1 for e in c.eps)
+def _clips(c: Computation, owner: Owner) -> bool:
+    """Like x / max(1, rms), or x / sqrt(1 + x²): only what is large gets smaller."""
+    squashes = not c.gains and owner.intent not in ("rms", "layer")
+    hows = ("clamp", "add") if squashes else ("clamp",)
+    return any(e.how in hows and e.value is not None and e.value >= 1 for e in c.eps)
 
 
 def _is_level(c: Computation) -> bool:

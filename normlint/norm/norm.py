@@ -12,6 +12,7 @@ from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Atom, Input, Mono
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
+from normlint.text.operations import LENGTHS
 
 HALF = Fraction(1, 2)
 QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
@@ -171,7 +172,7 @@ class Computation:
     @property
     def explicit_square(self) -> bool:
         """The square itself overflows, not only its root: x * x, var, var_mean."""
-        return self.statistic.spelled not in ("norm", "vector_norm", "normalize", "std", "std_mean")
+        return self.statistic.spelled not in LENGTHS.split()
 
     @property
     def is_length(self) -> bool:

@@ -107,7 +107,8 @@ def _foreign(c: Computation) -> bool:
 
 def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:
     """What is wrong with the count, or "". A bare L2 norm times d^−1/2 is attention's scale."""
-    meant = norm.owner.intent == "rms" or (norm.owner.intent in ("layer", "norm") and any(c.centred))
+    deviation = any(c.centred) and (norm.owner.intent == "layer" or (norm.owner.intent == "norm" and c.explicit_square))
+    meant = norm.owner.intent == "rms" or deviation  # the length of what is centred is a length
     learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
     if c.statistic.reduce == "mean":
         inside = any(n.inside for n in c.counts)

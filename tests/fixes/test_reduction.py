@@ -23,6 +23,11 @@ STAYS = [
         module("ms = h.pow(2).mean()", Y, gain="self.weight[:, None, None]"),
     ),
     Case(
+        "the mean of everything is made to fit by a view",
+        "NRM101",
+        module("shape = (1, 1, 1)", "ms = h.pow(2).view(-1).mean().view(*shape)", Y),
+    ),
+    Case(
         "a statistic is used with its axis put back and without",
         "NRM102",
         module(

@@ -247,4 +247,64 @@ class RMSNorm(nn.Module):
         out = self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps))
         return out if out.dtype == x.dtype else out.type_as(x)
 """,
+    "a series that is brought to a spread of one, to be correlated": """
+def tnorm(x, dim=-1):
+    mean = x.mean(dim=dim, keepdim=True)
+    std = torch.std(x, dim=dim, keepdim=True)
+    return (x - mean) / (std + 0.0001)
+
+
+def correlation(x, y):
+    y = tnorm(y)
+    return torch.sum(y * torch.sin(x), dim=-1) + torch.sum(y * torch.cos(x), dim=-1)
+""",
+    "the axis at which a normalized shape begins is an argument": """
+def layer_normalization(x, scale, bias, axis, epsilon):
+    if axis < 0:
+        axis = x.dim() + axis
+    normalized_shape = x.shape[axis:]
+    return F.layer_norm(x, normalized_shape, weight=scale, bias=bias, eps=epsilon)
+""",
+    "a matrix that is centred and divided by its Frobenius norm": """
+def views(latents):
+    normed = []
+    for p in latents:
+        centred = p - p.mean(dim=0, keepdim=True)
+        length = torch.norm(centred, p="fro")
+        normed.append(centred / length if length > 1e-8 else torch.zeros_like(centred))
+    return [(m - torch.mean(m, dim=0)) / (torch.norm(m - torch.mean(m, dim=0), p="fro") + 1e-10) for m in normed]
+""",
+    "a helper gives back the mean and the deviation beside the series": """
+class Model(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.head = nn.Linear(n, n)
+
+    def get_norm(self, x):
+        means = x.mean(1, keepdim=True).detach()
+        x = x - means
+        stdev = torch.sqrt(torch.var(x, dim=1, keepdim=True, unbiased=False) + 1e-5).detach()
+        x /= stdev
+        return x, means, stdev
+
+    def forward(self, trend, season):
+        trend, means, stdev = self.get_norm(trend)
+        season, _, _ = self.get_norm(season)
+        return self.head(trend) + self.head(season)
+""",
+    "a series with a gain, which is taken off what a layer makes of it": """
+class Forecast(nn.Module):
+    def __init__(self, n, length, horizon, eps=1e-5):
+        super().__init__()
+        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(n)), nn.Parameter(torch.zeros(n)), eps
+        self.head = nn.Linear(length, horizon)
+
+    def forward(self, x):
+        mean = x.mean(dim=1, keepdim=True)
+        std = torch.sqrt(x.var(dim=1, keepdim=True, unbiased=False) + self.eps)
+        x = (x - mean) / std * self.weight + self.bias
+        out = self.head(x.transpose(1, 2)).transpose(1, 2)
+        out = (out - self.bias) / (self.weight + self.eps * self.eps)
+        return out * std + mean
+""",
 }

@@ -202,4 +202,27 @@ class Unrolled(nn.Module):
             op = mask @ Coils(maps)
         return y, maps
 """,
+    "rows of a transposed matrix, divided by their lengths": """
+def unit_rows(matrix, *others):
+    lengths = ((matrix**2).sum(axis=1)) ** 0.5
+    return (matrix.T / lengths).T, *[(other.T / lengths).T for other in others]
+""",
+    "what is centred, brought to the length 1": """
+class MagnitudeNorm(nn.LayerNorm):
+    def forward(self, x):
+        h = x.float()
+        h = h - h.mean(dim=-1, keepdim=True)
+        h = h / (h.norm(p=2, dim=-1, keepdim=True) + self.eps)
+        return (h * self.weight).type_as(x) + self.bias
+""",
+    "a soft ball, in which what is short keeps its length": """
+class SoftBallNorm(nn.Module):
+    def __init__(self, dim, radius=None):
+        super().__init__()
+        self.radius = radius if radius is not None else math.sqrt(dim)
+
+    def forward(self, x):
+        length = x.norm(p=2, dim=-1, keepdim=True)
+        return x * torch.rsqrt(1 + (length / self.radius).pow(2))
+""",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Final
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
@@ -427,6 +428,9 @@ def var_mean(ctx: Context, call: Bound) -> Value | None:
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 
+FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
+
+
 def _order(call: Bound) -> float | None:
     value = call.get("p", "ord")
     if value is None or (isinstance(value, Constant) and value.value in (None, "fro")):
@@ -446,6 +450,8 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     if squared is None:
         return None
     wide = replace(x, mono=squared, dtype=dtype)
+    if call.get("p", "ord") == Constant("fro"):
+        call = replace(call, name=FROBENIUS)
     return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
 
 

@@ -154,7 +154,10 @@ OPEN = {
         "return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps) * self.weight", name="SimpleNorm"
     ),
     "unbiased": norm_class(
-        "return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps)", name="Scaled"
+        "mean, var = x.mean(1, keepdim=True), x.var(1, keepdim=True)\n"
+        "return (x - mean) / (var + self.eps).sqrt() * self.weight",
+        "torch.ones(1, 1, dim)",
+        "Scaled",
     ),
     "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
     "scales what a layer holds": HEAD

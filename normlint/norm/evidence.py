@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from normlint.evaluate.monomial import ALL, Apply, Mono, Param
-from normlint.evaluate.ops.reductions import FROBENIUS
+from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.names import AGAINST
 from normlint.norm.norm import HALF, Computation, Owner

@@ -208,7 +208,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
             continue
-        if _may_be_instance_norm(norm, c):
+        if _may_be_instance_norm(norm, c) or _of_samples(c):
             continue
         if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
@@ -223,6 +223,12 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
 def _may_be_instance_norm(norm: Norm, c: Computation) -> bool:
     """Centred, and its name promises nothing: statistics for each feature, and a gain for each, are fine."""
     return c.kind == "layer" and norm.owner.intent not in ("rms", "layer", "l2")
+
+
+def _of_samples(c: Computation) -> bool:
+    """Each sample as a whole: every axis but the first one of those that the gain's shape spells out, as (1, 1, D)."""
+    spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
+    return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
 
 
 def is_instance_norm(norm: Norm, c: Computation) -> bool:

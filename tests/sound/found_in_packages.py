@@ -307,4 +307,22 @@ class Forecast(nn.Module):
         out = (out - self.bias) / (self.weight + self.eps * self.eps)
         return out * std + mean
 """,
+    "the tokens of a set and their features share one scale, as the gain's shape says": """
+class RMSSetNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(1, 1, dim))
+
+    def forward(self, x, attn_mask=None):
+        dtype, x = x.dtype, x.float()
+        if attn_mask is None:
+            mean_sq = x.pow(2).mean(dim=(1, 2), keepdim=True)
+        else:
+            kept = attn_mask.unsqueeze(-1)
+            total = (x.pow(2) * kept).sum(dim=(1, 2), keepdim=True)
+            mean_sq = total / (attn_mask.sum(dim=1, keepdim=True) * x.shape[-1]).clamp(min=1).unsqueeze(-1)
+        x = x / torch.sqrt(mean_sq + self.eps)
+        return (x * self.gamma).to(dtype)
+""",
 }

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import ONE_LONG, without
+from normlint.evaluate.dims import without
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
     ALL,
-    NOWHERE,
     ONCE,
     TRAILING,
     Apply,
@@ -423,96 +421,3 @@ def var_mean(ctx: Context, call: Bound) -> Value | None:
         root = algebra.power(variance, algebra.HALF, "std", call.span)
         return Tup((root, mean_)) if root else None
     return Tup((variance, mean_))
-
-
-# --- norms -----------------------------------------------------------------------------------------------------------
-
-
-FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
-
-
-def _order(call: Bound) -> float | None:
-    value = call.get("p", "ord")
-    if value is None or (isinstance(value, Constant) and value.value in (None, "fro")):
-        return 2.0
-    if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Scalar):
-        return value.sole.atom.default
-    return value.number if isinstance(value, Product) else None
-
-
-def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
-    """The L2 or L1 norm of x, as a sum to the ½ or a sum."""
-    order = _order(call)
-    dtype = call.dtype(x.dtype)
-    if order == 1:
-        return reduce(ctx, call, algebra.absolute(x, x.span), "sum")
-    squared = raised(x.mono, TWO, ()) if order == 2 else None
-    if squared is None:
-        return None
-    wide = replace(x, mono=squared, dtype=dtype)
-    if call.get("p", "ord") == Constant("fro"):
-        call = replace(call, name=FROBENIUS)
-    return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
-
-
-@op("norm vector_norm frobenius_norm")
-def norm(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return _length(ctx, call, x) if x and x.tensor else None
-
-
-# --- distances -------------------------------------------------------------------------------------------------------
-
-
-@op("mse_loss")
-def squared_error(ctx: Context, call: Bound) -> Value | None:
-    """The square of a difference; its mean over everything unless told otherwise."""
-    x, target, how = call.product("input"), call.product("target"), call.get("reduction") or Constant("mean")
-    kind = how.value if isinstance(how, Constant) else None
-    if x is None or target is None or "weight" in call.values or kind not in ("none", "mean", "sum"):
-        return None
-    square = algebra.power(algebra.subtract(x, target, call.span), TWO, "square", call.span)
-    return square if square is None or kind == "none" else reduce(ctx, replace(call, values={}), square, str(kind))
-
-
-@op("dist pairwise_distance cdist")
-def distance(ctx: Context, call: Bound) -> Value | None:
-    """The norm of a difference: over everything, over the last axis, or for each pair of rows, where there is one."""
-    x, other, eps = call.product("input", "x1"), call.product("other", "x2"), call.product("eps")
-    pairs = call.name == "cdist"
-    if x is None or other is None or (call.name == "pairwise_distance" and (eps is None or eps.number != 0)):
-        return None
-    if pairs and not all(ctx.shapes.axis(ctx.dims(one), -2) == ONE_LONG for one in (x, other)):
-        return None
-    values = {name: given for name, given in call.values.items() if name in ("p", "keepdim")}
-    if call.name != "dist":
-        values["dim"] = Given(number(-1.0), NOWHERE)
-    if pairs:
-        values["keepdim"] = Given(Constant(True), NOWHERE)
-    return _length(ctx, replace(call, values=values), algebra.subtract(x, other, call.span))
-
-
-@op("normalize")
-def normalize(ctx: Context, call: Bound) -> Value | None:
-    """F.normalize: x over its norm, clamped at eps (1e-12); dim 1 unless told otherwise."""
-    x = call.product("input")
-    if x is None or not x.tensor or _order(call) != 2 or "out" in call.values:
-        return None
-    values = dict(call.values)
-    default_dim = "dim" not in values
-    if default_dim:
-        rank = ctx.rank(x)
-        axis = -1 if rank == 2 else 1
-        values["dim"] = Given(Product(Mono(float(axis))), NOWHERE)
-    values["keepdim"] = Given(Constant(True), NOWHERE)
-    squared = raised(x.mono, TWO, ())
-    if squared is None:
-        return None
-    total_ = reduce(
-        ctx, replace(call, values=values), replace(x, mono=squared), "sum", square=x.dtype,
-        default_dim=default_dim, default_eps="eps" not in values,
-    )  # fmt: skip
-    length = algebra.power(total_, algebra.HALF, "norm", call.span)
-    eps = call.product("eps") or Product(Mono(1e-12), span=NOWHERE)
-    assert length is not None
-    return algebra.divide(x, algebra.clamp(length, eps, call.span), call.span)

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from normlint.api import verify_source
 from normlint.rules import analyse
 from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
 from normlint.verify.interpret import judge_text
@@ -159,6 +160,25 @@ def test_a_wrong_norm_of_a_width_in_the_text_is_wrong() -> None:
 def test_groups_that_cannot_be_known_are_not_called_wrong() -> None:
     text = GROUPED.replace("self.g = 4", "self.g = 4; self.weight = nn.Parameter(torch.ones(1, dim, 1))")
     assert judge_text(text, "Norm.forward").status != WRONG
+
+
+EITHER = """
+import torch
+import torch.nn.functional as F
+
+def _fwd(x, weight, eps, rms=False):
+    if rms:
+        rstd = 1 / torch.sqrt(x.float().square().mean(dim=-1, keepdim=True) + eps)
+        return (x * rstd).to(x.dtype) * weight
+    return F.layer_norm(x, x.shape[-1:], weight=weight, eps=eps)
+
+def rms_norm_forward(x, weight, eps=1e-6, rms=True):
+    return _fwd(x.contiguous(), weight.contiguous(), eps, rms=rms)
+"""
+
+
+def test_a_function_that_is_either_of_two_norms_is_held_to_neither() -> None:
+    assert {verdict.status for verdict in verify_source(EITHER)} == {MATCH, SKIPPED}
 
 
 def test_a_unit_vector_that_claims_to_be_one_is_judged() -> None:

@@ -140,6 +140,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
+    kinds: dict[str, set[str]] = {}
+    norms: list[Norm] = []
     for group in _merged(entry, places):
         name = _qualname(entry, group[0])
         if name not in owners:
@@ -147,7 +149,9 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             owners[name] = replace(owner, keeps=keeps, undone=undone, brought_back=back, passes=passing == {True})
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
-            yield norm
+            kinds.setdefault(name, set()).update([norm.kind] if norm.main.returned else [])
+            norms.append(norm)
+    yield from (replace(norm, either=len(kinds.get(norm.qualname, ())) > 1) for norm in norms)
 
 
 def _is_input(result: Value | None) -> bool:

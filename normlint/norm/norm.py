@@ -255,6 +255,7 @@ class Norm:
     owner: Owner
     computations: tuple[Computation, ...]
     helper: bool = False  # seen from inside a function that others in the text call: they judge it
+    either: bool = False  # on other paths its function gives a norm of another kind
 
     @property
     def main(self) -> Computation:

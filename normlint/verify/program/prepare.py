@@ -149,7 +149,7 @@ def _whole(file: _File, meant: Meaning) -> Job | None:
         return None
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
     others = [atom for atom in norm.main.others if not _is_left_out(atom, meant.gain, found.function)]
-    more = given is None or not norm.main.returned or bool(others)
+    more = given is None or norm.either or not norm.main.returned or bool(others)
     job = replace(job, more=more and not norm.owner.passes)
     names = sorted(free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     return None if file.around.missing(names) else file.around.job(job, names)

@@ -144,14 +144,14 @@ def trouble(text: str, *, fixes: bool = True) -> str:
     if failures and not accepted(text):
         failures = [one for one in failures if one.startswith("internal error")]
     if failures:
-        return _traceback(text, fixes=fixes) or failures[0]
+        return _traceback(text) or failures[0]
     return f"took {took:.1f} s" if took > LIMIT else ""
 
 
-def _traceback(text: str, *, fixes: bool) -> str:
+def _traceback(text: str) -> str:
     """Of the analysis alone, where it is that which raises."""
     try:
-        analyse(text, fixes=fixes)
+        analyse(text)
     except Exception:  # noqa: BLE001
         return traceback.format_exc(limit=-3)
     return ""

@@ -112,10 +112,13 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     return result
 
 
+_LAYER = "module torch.nn."
+
+
 def _function(module: Value) -> Value | None:
     """What a layer without parameters computes: torch's function of the same name, but for underscores."""
-    name = module.text.removeprefix("module torch.nn.").lower() if isinstance(module, Opaque) else ""
-    found = _STATELESS.get(name)
+    made = isinstance(module, Opaque) and module.text.startswith(_LAYER) and module.given is not None
+    found = _STATELESS.get(module.text.removeprefix(_LAYER).lower()) if made else None  # type: ignore[union-attr]
     return None if found is None else Path(f"torch.nn.functional.{found}" if "pool" in found else f"torch.{found}")
 
 

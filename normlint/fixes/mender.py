@@ -45,22 +45,23 @@ class Mender:
 
     def fix(self, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
-        if self._tree is None:
-            return None
-        self._tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
         before = NOW.set(self._work)
         try:
-            fix = self._made(self._tree, finding, repairs)
-            if fix is None or not fix.edits or not self._helps(self._tree, finding, fix):
-                return None
+            return None if self._tree is None else self._fix(self._tree, finding, repairs)
         except Spent:
             return None
         finally:
             NOW.reset(before)
-        other = self._disagrees(finding) or beside(self._tree, fix.edits, self._tree.owners, self._whole)
+
+    def _fix(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+        tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
+        fix = self._made(tree, finding, repairs)
+        if fix is None or not fix.edits or not self._helps(tree, finding, fix):
+            return None
+        other = self._disagrees(finding) or beside(tree, fix.edits, tree.owners, self._whole)
         if other:
             return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
-        kept = given_back(self._tree, fix.edits, [self._norms[number].span for number in finding.norms])
+        kept = given_back(tree, fix.edits, [self._norms[number].span for number in finding.norms])
         if not kept or fix.applicability is not Applicability.SAFE:
             return fix
         return Fix(f"{fix.message} (`{kept}` is handed on as well)", fix.edits, Applicability.UNSAFE)

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from normlint.text.verdict import MATCH, PRECISION, WRONG
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
 from normlint.verify.interpret import judge_text
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -72,7 +72,6 @@ SOUND = {
 }  # fmt: skip
 MISTAKES = {
     "a gain before the norm": cls("h = h * self.weight.float()\n        " + END.replace(" * self.weight", "")),
-    "a gain along the tokens": cls(END.replace("self.weight", "self.weight[:, None]")),
     "the tokens reduced": cls("b, l, d = x.shape\n        " + over("h.pow(2).mean(1, keepdim=True)")),
     "the tokens reduced, without a gain": cls(
         "b, l, d = x.shape\n        " + over("h.pow(2).mean(1, keepdim=True)").replace(" * self.weight", "")),
@@ -122,3 +121,10 @@ def test_matches(text: str) -> None:
 def test_is_seen(text: str) -> None:
     verdict = judge_text(text, forward(text))
     assert verdict.status in (WRONG, PRECISION), verdict.reason
+
+
+def test_a_gain_along_the_tokens_is_not_called_right() -> None:
+    text = cls(END.replace("self.weight", "self.weight[:, None]"))
+    verdict = judge_text(text, forward(text))
+    assert verdict.status == SKIPPED
+    assert "an input of another shape" in verdict.reason

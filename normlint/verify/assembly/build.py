@@ -26,6 +26,7 @@ from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
 AXIS: Final = "the axis that its features lie on"
+SHAPE: Final = "an input of another shape"
 ROLES: Final = "the norm alone: on some paths more is done with it"
 LARGEST: Final = 8192  # features
 MOST_GROUPS: Final = 32
@@ -61,7 +62,7 @@ class Built:
             unsure = not self.plan.confirmed if self.agrees else self.elsewhere()
             return AXIS if unsure and not self.meaning.axes_read else ""
         if self.agrees or self._runs_somewhere():
-            return "an input of another shape"
+            return SHAPE
         if self.job.cut:
             return "what stands around its lines"
         return AXIS if self.elsewhere() else ""

@@ -54,7 +54,7 @@ import torch
 from torch import nn
 
 
-class KeyNorm(nn.Module):
+class KeyRMSNorm(nn.Module):
     def __init__(self, dim, eps=1e-6):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(dim))
@@ -62,7 +62,7 @@ class KeyNorm(nn.Module):
 
     def forward(self, shared, raw):
         inverse = torch.rsqrt(raw.float().square().mean(-1) + self.eps).to(raw.dtype)
-        return shared * self.weight, inverse
+        return shared, shared * self.weight, inverse
 """,
     "one row that was summed out of a table": """
 import torch

@@ -1,4 +1,4 @@
-"""Rules as people see them: `--list-rules`, `--explain`, the README's table."""
+"""Rules as people see them: `--list-rules` and `--explain`."""
 
 from __future__ import annotations
 
@@ -45,20 +45,6 @@ def explanation(text: str) -> str:
     rule = find_rule(text)
     fix = f"The fix is {fix_of(rule)}." if rule.fix else "There is no fix."
     return f"# {rule.name} ({rule.code})\n\n{_on(rule)} {fix}\n\n{rule.doc.strip()}\n"
-
-
-def table() -> str:
-    """The README's table."""
-    rows = (
-        f"| {rule.code} | {rule.name} | {_default(rule)} | {fix_of(rule)} | {_cell(rule.summary)} |"
-        for rule in all_rules()
-    )
-    return "\n".join(("| code | name | default | fix | what it says |", "|---|---|---|---|---|", *rows)) + "\n"
-
-
-def _cell(text: str) -> str:
-    """The text where a bar would end a cell."""
-    return text.replace("|", r"\|")
 
 
 def fix_of(rule: Rule) -> str:

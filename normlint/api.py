@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
-from normlint.engine.fix import fix
+from normlint.engine.fix import FixRequest, fix
 from normlint.engine.linter import Demand, attempt, report_of, survey
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Safety, Selection, checked_codes, known_rules
 from normlint.engine.settings import ConfigError, Configs, Settings
-from normlint.engine.wish import Wish
 from normlint.text.raw import PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import decode, kind_of, refuse_huge
 from normlint.text.source import Source
@@ -88,7 +88,10 @@ def check_paths(  # the options of the command
     ()
     """
     chosen = _selection(select, ignore, extend_select)
-    configs = Configs(lambda settings: _adjusted(settings, chosen), Settings(os.getcwd()) if isolated else None)
+    adjust = partial(
+        Settings.over, select=chosen.select, ignore=chosen.ignore or None, extend_select=chosen.extend_select
+    )
+    configs = Configs(adjust, Settings(os.getcwd()) if isolated else None)
     findings: list[Diagnostic] = []
     for report in _checked([os.fspath(path) for path in paths], configs, jobs):
         for error in map(_error, report.errors):
@@ -109,7 +112,7 @@ def fix_source(  # the options of the command
     unsafe: bool = False,
     noqa: bool = True,
 ) -> Fixed:
-    r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to mend.
+    r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to fix.
 
     All else stays as it is, to the character. What is told apart from that: see `check_source`.
 
@@ -126,7 +129,7 @@ def fix_source(  # the options of the command
     (['NRM101'], ())
     '''
     demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe))
-    made = _done(path, lambda: fix(_source(source, path), Wish(demand)))
+    made = _done(path, lambda: fix(_source(source, path), FixRequest(demand)))
     _raise_first(made.report)
     return Fixed(_text(made.after), _findings(made.fixed), _findings(made.report.findings))
 
@@ -204,15 +207,6 @@ def _selection(select: Codes, ignore: Codes, extend_select: Codes) -> Selection:
 def _split(codes: Codes) -> list[str]:
     each = [codes] if isinstance(codes, str) else codes
     return [code for one in each for code in one.split(",")]
-
-
-def _adjusted(settings: Settings, chosen: Selection) -> Settings:
-    """A file's settings, with what was chosen in the call in their place, as the command line does it."""
-    return settings.but(
-        select=settings.select if chosen.select is None else chosen.select,
-        ignore=chosen.ignore or settings.ignore,
-        extend_select=settings.extend_select + chosen.extend_select,
-    )
 
 
 def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:

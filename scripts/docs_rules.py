@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
-from normlint.engine.fix import fix_bytes
+from normlint.engine.fix import Fixed, FixRequest, fix_bytes
 from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic
 from normlint.engine.selection import Safety, Selection, known_rules
-from normlint.engine.wish import Fixed, Wish
 from normlint.faces.rules import fix_of
 from normlint.rules.registry import Rule
 
@@ -85,7 +84,7 @@ def _example(rule: Rule, marked: str) -> str:
 def mended(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
     demand = Demand(Selection((rule.code,)), safety=Safety(unsafe=True))
-    fixed = fix_bytes("example.py", text.encode(), Wish(demand))
+    fixed = fix_bytes("example.py", text.encode(), FixRequest(demand))
     if not isinstance(fixed, Fixed):
         raise TypeError(f"{rule.code}: {fixed.message}")
     return fixed

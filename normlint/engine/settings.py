@@ -65,6 +65,13 @@ class Settings:
         """The same with other values."""
         return Settings(**{**vars(self), **values})
 
+    def over(self, **given: Any) -> Settings:
+        """The same with what was given laid over it: None leaves a value as it is, `extend_…` adds to it."""
+        values = {name: value for name, value in given.items() if value is not None}
+        for name in ("extend_select", "extend_exclude"):
+            values[name] = (*getattr(self, name), *values.get(name, ()))
+        return self.but(**values)
+
     def shown(self) -> dict[str, Any]:
         """What a file may say, under the names of here; a place for the cache only where one is given."""
         hidden = ("source",) if self.cache_dir else ("source", "cache_dir")

@@ -13,8 +13,8 @@ from normlint.engine.cache import CLEAN as NO_NORM
 from normlint.engine.cache import Cache, directory_for, stamp_of
 from normlint.engine.discovery import discover
 from normlint.engine.settings import Configs, Settings
-from normlint.engine.sift import passes
-from normlint.faces.ending import CLEAN, FOUND, PASSED, ended, prepare_streams, wants_colour
+from normlint.faces.terminal import CLEAN, FOUND, PASSED, Started, ended, prepare_streams, wants_colour
+from normlint.text import marks
 from normlint.text.raw import BadSourceError, read_bytes
 
 TYPE_CHECKING = False
@@ -31,19 +31,8 @@ _FEW: Final = 8  # so many files are read before a manifest would be
 _SOME: Final = 64  # more are read by several processes
 
 
-class Begun:
-    """What a run that is handed over has found out already, for the same arguments."""
-
-    __slots__ = ("cache", "configs", "found")
-
-    def __init__(self, configs: Configs, found: Found, cache: Cache | None) -> None:
-        self.configs = configs
-        self.found = found
-        self.cache = cache
-
-
 def command() -> int:
-    """The installed command, in a process of its own: it is worth less to look for garbage than it is by default."""
+    """The installed command, in a process of its own: garbage is collected less often than by default."""
     import gc
 
     gc.set_threshold(100_000, 50, 100)
@@ -88,7 +77,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
         known = _known(found, configs, cache) if plain else None
     status = _told(known, shown, found) if known is not None else None
     if status is None:
-        return _full(given, Begun(configs, found, cache))
+        return _full(given, Started(configs, found, cache))
     if cache is not None:
         cache.save()
     return status
@@ -101,21 +90,21 @@ def _told(known: list[tuple[str, Known]], shown: str, found: Found) -> int | Non
         return CLEAN
     from normlint.engine.report import merged
     from normlint.engine.stored import restored
-    from normlint.faces.render import View, render
+    from normlint.faces.render import Display, render
 
     reports = [restored(path, one, norms=False) for path, one in known]
     whole = [report for report in reports if report is not None]
     if len(whole) < len(reports):
         return None
     prepare_streams()
-    sys.stdout.write(render(merged(whole), shown, View(wants_colour(sys.stdout), found.paths)))
+    sys.stdout.write(render(merged(whole), shown, Display(wants_colour(sys.stdout), found.paths)))
     return FOUND
 
 
-def _full(given: list[str], begun: Begun | None = None) -> int:
+def _full(given: list[str], started: Started | None = None) -> int:
     from normlint.faces.cli import main as full
 
-    return full(given, begun)
+    return full(given, started)
 
 
 def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
@@ -150,7 +139,7 @@ def _sifted(path: str, cache: Cache | None) -> bool:
         data = read_bytes(path)
     except (BadSourceError, OSError, ValueError):
         return False
-    if passes(data):
+    if marks.may_hold_norm(data):
         return False
     if cache is not None:
         cache.learn_file(path, stamp, NO_NORM)

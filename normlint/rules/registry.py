@@ -22,7 +22,7 @@ FP16: Final = ("fp16",)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a rule yields: where, what happens to the user's tensor, and how the text may be mended."""
+    """What a rule yields: where, what happens to the user's tensor, and how the text may be fixed."""
 
     span: Span
     message: str
@@ -56,7 +56,7 @@ class Fixes:
         return function(*args)
 
 
-Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it can't be mended with certainty
+Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it cannot be fixed with certainty
 Check = Callable[["Norm"], Iterable[Problem]]
 RuntimeCheck = Callable[["Outcome"], str]
 
@@ -120,7 +120,7 @@ def rule(
 
 
 def runtime_rule(code: str, *, name: str, default: bool = True) -> Callable[[RuntimeCheck], RuntimeCheck]:
-    """Register the decorated function as the rule `code`, which speaks only where norms are run."""
+    """Register the decorated function as the rule `code`, which reports only where norms are run."""
 
     def register(told: RuntimeCheck) -> RuntimeCheck:
         RULES[code] = Rule(code, name, default, None, (), None, told)

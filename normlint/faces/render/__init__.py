@@ -10,16 +10,16 @@ from normlint.engine.report import Report
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Display:
     """How a report is to be shown: with colour, and with which paths as they were given."""
 
     colour: bool = False
     paths: tuple[str, ...] = ()
 
 
-def render(report: Report, output_format: str, view: View) -> str:
+def render(report: Report, output_format: str, display: Display) -> str:
     """The report in this format, with its final line end; empty where the format has nothing to say."""
-    text: str = import_module(f"normlint.faces.render.{output_format}").render(report, view)
+    text: str = import_module(f"normlint.faces.render.{output_format}").render(report, display)
     return text
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import View
+from normlint.faces.render import Display
 from normlint.faces.render.concise import place
 from normlint.faces.render.style import harmless
 from normlint.faces.render.verdicts import said
 
 
-def render(report: Report, _: View) -> str:
+def render(report: Report, _: Display) -> str:
     """One `::error` a finding, and one a file that could not be linted."""
     findings = (_finding(finding) for finding in report.findings)
     errors = (_command(error.message, title="normlint", file=error.path, line=error.line) for error in report.errors)

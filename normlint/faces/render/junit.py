@@ -9,7 +9,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.faces.render import View, from_here
+from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.style import harmless
 from normlint.faces.render.verdicts import said
@@ -17,9 +17,9 @@ from normlint.faces.render.verdicts import said
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(report: Report, view: View) -> str:
+def render(report: Report, display: Display) -> str:
     """All files in their order, those that failed among them."""
-    cases: dict[str, list[str]] = {path: [] for path in view.paths}
+    cases: dict[str, list[str]] = {path: [] for path in display.paths}
     failures: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     for error in report.errors:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
-from normlint.faces.render.style import Style, harmless, in_one_line
+from normlint.faces.render.style import Style, counted, harmless, in_one_line
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason
@@ -66,6 +66,5 @@ def closing(report: Report) -> list[str]:
     told = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
     devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
     where = f" on {devices}" if devices else ""
-    norms = f"{len(verdicts)} norm{'' if len(verdicts) == 1 else 's'}"
     torch = f" (torch {report.torch})" if report.torch else ""
-    return [f"Verified {norms}{where}{torch}{': ' if told else ''}{told}."]
+    return [f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if told else ''}{told}."]

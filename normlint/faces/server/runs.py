@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 from normlint.engine.linter import attempt
 from normlint.engine.report import Failure, ListedNorm, Report
 from normlint.faces.render.verdicts import RUNTIME, told
-from normlint.faces.server.analysis import Checked, look
+from normlint.faces.server.documents import Checked, look
 from normlint.faces.server.options import Options
-from normlint.faces.verifying import Bench, preparing
+from normlint.faces.verifying import CachedVerifier, preparing
 from normlint.text.verdict import MATCH, WRONG
 from normlint.verify.guard.run import TorchMissingError, Verifier, VerifierError
 
@@ -116,7 +116,7 @@ def _run(report: Report, options: Options) -> Ran:
     try:
         verifier = Verifier(options.device, options.verify_timeout, 1)
         with _known(verifier), verifier:  # known until it is closed, so that a server that ends waits for that
-            verified = Bench(verifier).verified(report)
+            verified = CachedVerifier(verifier).verified(report)
     except TorchMissingError:
         return Ran(NO_TORCH)
     except VerifierError as error:

@@ -15,9 +15,8 @@ from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
 from normlint.engine.settings import ConfigError, Configs, Settings
 from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets
-from normlint.faces.render import Display, render, verdicts
+from normlint.faces.render import Display, Style, counted, harmless, in_one_line, render, verdicts
 from normlint.faces.render.concise import fixed_line
-from normlint.faces.render.style import Style, counted, harmless, in_one_line
 from normlint.faces.rules import all_rules, explanation, fix_of, listing
 from normlint.faces.terminal import CLEAN, FOUND, TROUBLE, Started, ended, prepare_streams, wants_colour, watched
 
@@ -77,7 +76,7 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     report = _with_config_errors(accepted.without(report) if accepted else report, configs)
     trouble = _tell(report.errors)
     if options.report:
-        from normlint.faces.report import write_report
+        from normlint.faces.report.page import write_report
 
         write_report(options.report, report, chosen)
     if options.write_baseline:

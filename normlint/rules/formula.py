@@ -52,15 +52,6 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight  # error: [inverted-scale]
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
     Fix safety: a norm divides by the root mean square; the checkpoint's tensors keep their names and shapes.
     """
     for c in norm.computations:
@@ -290,15 +281,6 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
     RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose.
 
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
@@ -366,22 +348,6 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
             return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
-    ```
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * (1 + self.weight)
     ```
 
     ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.

@@ -114,14 +114,6 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
         return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        ms = x.float().pow(2).mean(-1, keepdim=True)
-        return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
     `torch.linalg.vector_norm(x, dim=-1, dtype=torch.float32)` casts before it squares, and is fine.
 
     Fix safety: safe: the same cast, one step earlier.
@@ -157,16 +149,6 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         mean = h.mean(-1, keepdim=True)
         var = (h - mean).pow(2).mean(-1, keepdim=True)  # error: [one-pass-variance]
-        return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
-    ```
-
-    ```py
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        mean = h.mean(-1, keepdim=True)
-        var = (h - mean).pow(2).mean(-1, keepdim=True)
         return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
 
@@ -212,21 +194,6 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
 
         def forward(self, x):
             return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma  # error: [half-precision-norm]
-    ```
-
-    ```py
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma
     ```
 
     The variance of `std` isn't rounded to a half before its root is taken:
@@ -356,14 +323,6 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     def rms_norm(x, weight, eps=1e-6):
         scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
         return (x * scale).to(x.dtype) * weight  # error: [half-precision-statistic]
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
-        return (x * scale).to(x.dtype) * weight
     ```
 
     Fix safety: safe where the statistic stays in fp32 until the product. A hard-coded half dtype gives way to the

@@ -307,21 +307,6 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
             return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-dim]
     ```
 
-    ```py
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return F.normalize(x, dim=-1) * self.scale * self.gamma
-    ```
-
     On a matrix (N, D) dim 1 is the last axis, and a gain of shape (D, 1, 1) says that dim 1 holds the channels.
 
     Fix safety: safe.

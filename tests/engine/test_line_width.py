@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from normlint.engine.width import broken, width
+from normlint.engine.placing import broken, width
 
 CONFIGS = {
     "nobody": ({}, None),

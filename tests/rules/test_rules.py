@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -64,7 +64,7 @@ def of_rule(text: str, rule: Rule) -> list[Finding]:
     return [f for f in analyse(text).findings if f.code == rule.code]
 
 
-def mended(text: str, rule: Rule) -> str:
+def fixed_once(text: str, rule: Rule) -> str:
     """The text after a round of the rule's fixes; what overlaps waits for another round."""
     edits: list[Edit] = []
     for finding in of_rule(text, rule):
@@ -86,12 +86,12 @@ def test_an_example_gets_the_findings_it_announces(example: Example) -> None:
 def test_a_rule_shows_what_it_finds_and_what_is_fine(rule: Rule) -> None:
     own = list(examples([rule]))
     assert any(name == rule.name for e in own for _, name in e.expected)
-    assert any(not e.expected for e in own)
+    assert any(not e.expected for e in own) or any(e.fixed and reported(replace(e, text=e.fixed)) == [] for e in own)
 
 
 @pytest.mark.parametrize("example", WITH_FIX, ids=named)
 def test_the_fix_of_an_example_is_the_block_below_it_and_a_second_run_changes_nothing(example: Example) -> None:
-    assert mended(example.text, example.rule) == example.fixed
+    assert fixed_once(example.text, example.rule) == example.fixed
     assert of_rule(example.fixed, example.rule) == []
 
 
@@ -107,7 +107,7 @@ def test_no_fix_claims_to_be_safer_than_its_rule_says(example: Example) -> None:
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
 def test_a_rule_with_a_fix_shows_it_and_says_how_far_it_may_be_trusted(rule: Rule) -> None:
     shown = [example for example in examples([rule]) if example.fixed is not None]
-    assert len(shown) == len(FIX_FENCE.findall(rule.doc)), "a fix block stands directly below what it mends"
+    assert len(shown) == len(FIX_FENCE.findall(rule.doc)), "a fix block stands directly below what it changes"
     assert bool(shown) == (rule.fix is not None) == ("Fix safety: " in rule.doc)
 
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import Display, verdicts
-from normlint.faces.render.style import Style, counted, harmless, in_one_line
+from normlint.faces.render import Display, Style, counted, harmless, in_one_line, verdicts
 from normlint.faces.terminal import PASSED
 from normlint.text.finding import Applicability
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from normlint.engine.report import Diagnostic, PlacedFix, Report
-from normlint.faces.render import Display, verdicts
+from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.render.style import Style, harmless
 from normlint.faces.rules import summary_of
 from normlint.text.finding import Applicability
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import Display
+from normlint.faces.render import Display, harmless
 from normlint.faces.render.concise import place
-from normlint.faces.render.style import harmless
 from normlint.faces.render.verdicts import said
 
 

@@ -9,9 +9,8 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.faces.render import Display, from_here
+from normlint.faces.render import Display, from_here, harmless
 from normlint.faces.render.concise import place
-from normlint.faces.render.style import harmless
 from normlint.faces.render.verdicts import said
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

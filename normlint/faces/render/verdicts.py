@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
-from normlint.faces.render.style import Style, counted, harmless, in_one_line
+from normlint.faces.render import Style, counted, harmless, in_one_line
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason

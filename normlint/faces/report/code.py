@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from normlint.engine.report import Diagnostic, ListedNorm
-from normlint.faces.report.html import Html, element, join
+from normlint.faces.report import Html, element, join
 from normlint.text.source import Place, Source, Unit, line_starts
 
 MOST: Final = 60

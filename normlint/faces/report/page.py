@@ -1,4 +1,4 @@
-"""The whole page: a summary, then each file with its norms."""
+"""`--report`: one HTML page for people to look at: a summary, then each file with its norms and findings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from typing import Final
 
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, PlacedFix, Report
-from normlint.faces.render import verdicts
-from normlint.faces.render.style import counted
-from normlint.faces.report.code import Mark, Runs, listing
-from normlint.faces.report.html import Html, element, join
+from normlint.engine.settings import ConfigError
+from normlint.faces.options import Targets
+from normlint.faces.render import counted, verdicts
+from normlint.faces.report import Html, element, join
+from normlint.faces.report.code import Mark, Runs, definitions, listing, runs
 from normlint.faces.report.pictures import figures
 from normlint.faces.rules import summary_of, url_of
 from normlint.text.finding import Applicability
+from normlint.text.raw import BadSourceError, read_bytes, reason
+from normlint.text.read import decode, units_of
+from normlint.text.source import Source
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 KINDS: Final = {"rms": "RMS norm", "layer": "layer norm", "l2": "L2 norm"}
@@ -322,3 +326,40 @@ def _errors(errors: Sequence[Failure]) -> Html | None:
     told = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
     items = [element("li", one) for one in told]
     return element("section", element("h2", "Could not be read"), element("ul", items, class_="errors"))
+
+
+def write_report(file: str, report: Report, chosen: Targets) -> None:
+    """The page on the findings and norms of the files that were chosen."""
+    text = html(report, chosen)
+    try:
+        with open(file, "wb") as out:
+            out.write(text.encode("utf-8", "backslashreplace"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--report {file}: {reason(error)}") from None
+
+
+def html(report: Report, chosen: Targets) -> str:
+    """The page as text."""
+    shown: dict[tuple[str, int], Runs] = {}
+    for part in parts(report):
+        source = _source(part.path, chosen.data)
+        if source is None:
+            continue
+        known = [definitions(source, unit) for unit in units_of(source)]
+        for norm, found in part.norms:
+            if norm.unit < len(known) and _is_there(source, norm):
+                shown[part.path, norm.number] = runs(source, norm, found, known[norm.unit])
+    return page(report, shown, len(chosen.paths))
+
+
+def _source(path: str, data: bytes | None) -> Source | None:
+    """What was linted, as far as it can be read once more."""
+    try:
+        return decode(path, read_bytes(path) if data is None else data)
+    except BadSourceError:
+        return None
+
+
+def _is_there(source: Source, norm: ListedNorm) -> bool:
+    """The file may have been changed in the meantime."""
+    return norm.place.cell is None or norm.place.cell in dict(source.cells)

@@ -11,7 +11,7 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from normlint.engine.report import ListedNorm
-from normlint.faces.report.html import Html, element, join, text
+from normlint.faces.report import Html, element, join, text
 from normlint.text.sweep import NORM, TORCH, Points, Sweep
 from normlint.text.verdict import SKIPPED
 

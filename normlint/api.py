@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
+from normlint.engine.discovery import Configs
 from normlint.engine.fix import FixRequest, fix
-from normlint.engine.linter import Demand, attempt, report_of, survey
+from normlint.engine.linter import attempt, report_of, survey
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.engine.selection import Safety, Selection, checked_codes, known_rules
-from normlint.engine.settings import ConfigError, Configs, Settings
+from normlint.engine.selection import Demand, Safety, Selection, checked_codes, demand_of, known_rules
+from normlint.engine.settings import ConfigError, Settings
 from normlint.text.raw import PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import decode, kind_of, refuse_huge
 from normlint.text.source import Source
@@ -218,7 +219,7 @@ def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
     for error in configs.errors.values():
         raise error
     yield Report(errors=found.errors)
-    tasks = [(path, one.demand(path)) for path, one in zip(found.paths, settings, strict=True)]
+    tasks = [(path, demand_of(one, path)) for path, one in zip(found.paths, settings, strict=True)]
     yield from check_all(tasks, jobs)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from normlint.engine.fix import Fixed, FixRequest, fix_bytes
-from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic
-from normlint.engine.selection import Safety, Selection, known_rules
+from normlint.engine.selection import Demand, Safety, Selection, known_rules
 from normlint.faces.rules import fix_of
 from normlint.rules.registry import Rule
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import Report, Unread
+from normlint.engine.selection import Demand
 from normlint.engine.stored import restored, stored
 from normlint.evaluate.context import MAX_SPENT, MAX_STEPS
 from normlint.evaluate.module import Module

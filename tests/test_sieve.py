@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.text.marks import may_hold_norm
 
 NORMS = (

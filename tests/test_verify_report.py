@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import ListedNorm, Report, merged
-from normlint.engine.selection import Selection
+from normlint.engine.selection import Demand, Selection
 from normlint.faces.render import Display, render
 from normlint.faces.verifying import verified
 from normlint.norm.norm import Norm

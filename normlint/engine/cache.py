@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from normlint.engine.settings import Configs
+    from normlint.engine.discovery import Configs
 
 VARIABLE: Final = "NORMLINT_CACHE_DIR"
 PREFIX: Final = "cache-"

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.linter import Demand, View, attempt, findings_of, report_of, survey
+from normlint.engine.linter import View, attempt, findings_of, report_of, survey
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
+from normlint.engine.selection import Demand
 from normlint.norm.kept import kept
 from normlint.rules import Analysis
 from normlint.text import marks

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
-from normlint.engine.selection import Safety, Selection, matches
-from normlint.engine.settings import demand_key
+from normlint.engine.selection import Demand
 from normlint.text import marks
 from normlint.text.frozen import dataclass
 from normlint.text.raw import NOTEBOOK, BadSourceError, read_bytes
@@ -25,49 +23,6 @@ if TYPE_CHECKING:
 Done = TypeVar("Done")
 CONTEXT: Final = 2
 STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What is wanted of a file: which codes, which not in this one, and whether comments may silence them.
-
-    `fixes`: with the fixes of the findings, trusted as `safety` says.
-    `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
-    """
-
-    selection: Selection = field(default_factory=Selection)
-    ignored: tuple[str, ...] = ()
-    noqa: bool = True
-    fixes: bool = True
-    safety: Safety = field(default_factory=Safety)
-    prepare: Callable[[Source, Unit, Norm], Any] | None = None
-
-    @property
-    def plain(self) -> Demand:
-        """The findings alone."""
-        return replace(self, fixes=False, prepare=None)
-
-    @property
-    def key(self) -> str:
-        """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
-        chosen, safety = self.selection, self.safety
-        selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes)
-        trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
-        return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
-
-    def chooses(self, code: str) -> bool:
-        """Is a finding with this code to be reported?"""
-        return self.selection.chooses(code) and not matches(self.ignored, code)
-
-    def takes(self, finding: Finding) -> bool:
-        """Is the finding to be reported, unless a comment silences it?"""
-        return self.chooses(finding.code) and self.selection.runs_in(finding.dtypes)
-
-    def fixable(self, finding: Finding) -> bool:
-        """Is it to be reported, and does its rule offer fixes?"""
-        from normlint.rules.registry import RULES
-
-        return self.takes(finding) and RULES[finding.code].fix is not None
 
 
 def check_path(path: str, demand: Demand) -> Report:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from normlint.engine.cache import CLEAN, Cache, Known, digest_of, stamp_of
-from normlint.engine.linter import Demand, attempt, check_bytes, check_path
+from normlint.engine.linter import attempt, check_bytes, check_path
 from normlint.engine.report import Failure, Report
+from normlint.engine.selection import Demand
 from normlint.engine.stored import restored, stored
 from normlint.text import marks
 from normlint.text.raw import read_bytes

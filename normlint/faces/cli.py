@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from normlint.engine.config import load_given
+from normlint.engine.discovery import Configs
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
-from normlint.engine.settings import ConfigError, Configs, Settings
+from normlint.engine.selection import demand_of
+from normlint.engine.settings import ConfigError, Settings
 from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets
 from normlint.faces.render import Display, Style, counted, harmless, in_one_line, render, verdicts
 from normlint.faces.render.concise import fixed_line
@@ -273,7 +275,7 @@ def norms_text(report: Report, display: Display) -> str:
 
 def settings_text(settings: Settings) -> str:
     """The settings as they would stand in a file, and the rules they choose."""
-    demand = settings.demand("")
+    demand = demand_of(settings, "")
     lines = [f"# from {settings.source or 'no configuration file'}"]
     lines += [f"{name.replace('_', '-')} = {_toml(value)}" for name, value in settings.shown().items()]
     chosen = ", ".join(rule.code for rule in all_rules() if demand.selection.chooses(rule.code))

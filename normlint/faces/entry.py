@@ -11,8 +11,8 @@ import sys
 
 from normlint.engine.cache import CLEAN as NO_NORM
 from normlint.engine.cache import Cache, directory_for, stamp_of
-from normlint.engine.discovery import discover
-from normlint.engine.settings import Configs, Settings
+from normlint.engine.discovery import Configs, discover
+from normlint.engine.settings import Settings
 from normlint.faces.terminal import CLEAN, FOUND, PASSED, Started, ended, prepare_streams, wants_colour
 from normlint.text import marks
 from normlint.text.raw import BadSourceError, read_bytes

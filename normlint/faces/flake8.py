@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
 from normlint.engine.cache import VARIABLE, Cache, digest_of
-from normlint.engine.linter import Demand, check_checked_text
-from normlint.engine.selection import Selection, checked_codes
+from normlint.engine.linter import check_checked_text
+from normlint.engine.selection import Demand, Selection, checked_codes
 from normlint.engine.settings import ConfigError
 from normlint.engine.stored import restored, stored
 from normlint.text import marks

@@ -14,11 +14,10 @@ from typing import Final, NoReturn
 
 from normlint import __version__
 from normlint.engine.config import FORMATS
-from normlint.engine.discovery import Found, discover
-from normlint.engine.linter import Demand
+from normlint.engine.discovery import Configs, Found, discover
 from normlint.engine.report import Failure
-from normlint.engine.selection import checked_codes
-from normlint.engine.settings import ConfigError, Configs, Settings
+from normlint.engine.selection import Demand, checked_codes, demand_of
+from normlint.engine.settings import ConfigError, Settings
 
 EPILOG: Final = """exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
 a file that can't be read or parsed (the others are still linted), or an internal error"""
@@ -257,7 +256,7 @@ def _tasks(paths: tuple[str, ...], options: Namespace, configs: Configs) -> tupl
     for path, settings in zip(paths, configs.of_each(paths), strict=True):
         same = id(settings), settings.ignored(path)
         if same not in shared:
-            shared[same] = settings.demand(path, noqa=not options.ignore_noqa)
+            shared[same] = demand_of(settings, path, noqa=not options.ignore_noqa)
         tasks.append((path, shared[same]))
     return tuple(tasks)
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from typing import IO, Final, TypeVar
 
     from normlint.engine.cache import Cache
-    from normlint.engine.discovery import Found
-    from normlint.engine.settings import Configs
+    from normlint.engine.discovery import Configs, Found
 
     Item = TypeVar("Item")
 

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
-from normlint.engine.linter import Demand
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
+from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
 from normlint.faces.terminal import watched
 from normlint.rules.registry import RULES

@@ -11,9 +11,9 @@ import pytest
 
 from normlint.engine import run
 from normlint.engine.fix import Fixed, FixRequest, fix_path
-from normlint.engine.linter import Demand, check_bytes, check_checked_text, check_path
+from normlint.engine.linter import check_bytes, check_checked_text, check_path
 from normlint.engine.report import Failure, Report
-from normlint.engine.selection import Selection
+from normlint.engine.selection import Demand, Selection
 from normlint.text.depth import too_deep
 from normlint.text.marks import may_hold_norm
 from normlint.text.raw import BadSourceError

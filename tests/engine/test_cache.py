@@ -15,9 +15,10 @@ import pytest
 from normlint.engine import cache as caches
 from normlint.engine import run as runs
 from normlint.engine.cache import PREFIX, Cache, Known, digest_of, directory_for, stamp_of
-from normlint.engine.linter import Demand
+from normlint.engine.discovery import Configs
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report
-from normlint.engine.settings import Configs, Settings
+from normlint.engine.selection import Demand, demand_of
+from normlint.engine.settings import Settings
 from normlint.engine.stored import restored, stored
 from normlint.faces import entry
 from normlint.text.finding import Applicability
@@ -344,7 +345,7 @@ DEMANDS = {
 @pytest.mark.parametrize("values", DEMANDS.values(), ids=DEMANDS)
 def test_settings_name_the_demand_they_make(values: dict[str, object]) -> None:
     settings = Settings("/r", **values)
-    assert settings.wanted("/r/a.py") == settings.demand("/r/a.py").key
+    assert settings.wanted("/r/a.py") == demand_of(settings, "/r/a.py").key
     assert not values or settings.wanted("/r/a.py") != Demand().key
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from normlint.engine.config import CODES, load, load_given, parse
-from normlint.engine.selection import Selection, checked_codes, find_rule
-from normlint.engine.settings import ConfigError, Configs, Settings
+from normlint.engine.discovery import Configs
+from normlint.engine.selection import Selection, checked_codes, demand_of, find_rule
+from normlint.engine.settings import ConfigError, Settings
 
 pytestmark = pytest.mark.usefixtures("faked")
 
@@ -189,6 +190,6 @@ def test_a_pattern_fits(pattern: str, path: str, fits: bool) -> None:
 
 def test_codes_are_ignored_by_file() -> None:
     settings = Settings("/r", per_file_ignores=(("tests/*", ("NRM1",)),))
-    assert not settings.demand("/r/tests/a.py").chooses("NRM101")
-    assert settings.demand("/r/tests/a.py").chooses("NRM302")
-    assert settings.demand("/r/a.py").chooses("NRM101")
+    assert not demand_of(settings, "/r/tests/a.py").chooses("NRM101")
+    assert demand_of(settings, "/r/tests/a.py").chooses("NRM302")
+    assert demand_of(settings, "/r/a.py").chooses("NRM101")

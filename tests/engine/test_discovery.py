@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from normlint.engine.discovery import Found, discover
-from normlint.engine.settings import Configs
+from normlint.engine.discovery import Configs, Found, discover
 
 Make = Callable[..., None]
 

@@ -11,9 +11,9 @@ import pytest
 from normlint import rules
 from normlint.engine.baseline import Acceptance, dump, load
 from normlint.engine.fix import MOST_ROUNDS, Fixed, FixRequest, fix_bytes
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure
-from normlint.engine.selection import Safety, Selection
+from normlint.engine.selection import Demand, Safety, Selection
 from normlint.text.edit import entangled
 from normlint.text.finding import Edit, Span
 from tests.fake_fixes import MENDS, SAFE, UNSAFE, Mend, use

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import pytest
 
 from normlint.engine import run
-from normlint.engine.linter import Demand
 from normlint.engine.report import Failure
+from normlint.engine.selection import Demand
 
 Task = tuple[str, int]
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from normlint.engine.fix import Fixed, FixRequest, fix_bytes
-from normlint.engine.linter import Demand
 from normlint.engine.report import Failure
-from normlint.engine.selection import Safety, Selection
+from normlint.engine.selection import Demand, Safety, Selection
 from normlint.faces.fixing import _worse, proved
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.job import Job, Meaning

@@ -16,8 +16,8 @@ import pytest
 
 from normlint.engine import cache as caches
 from normlint.engine.cache import OLD, VARIABLE, Cache
-from normlint.engine.linter import Demand, check_bytes, check_checked_text
-from normlint.engine.selection import Selection
+from normlint.engine.linter import check_bytes, check_checked_text
+from normlint.engine.selection import Demand, Selection
 from normlint.faces import flake8 as plugin
 from normlint.faces.flake8 import Plugin
 from tests.helpers import BAD

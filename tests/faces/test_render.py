@@ -12,9 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.run import check_all
+from normlint.engine.selection import Demand
 from normlint.faces.cli import norms_text
 from normlint.faces.render import Display, render
 from normlint.faces.terminal import wants_colour, watched

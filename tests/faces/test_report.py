@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from normlint.engine.linter import Demand, check_path
+from normlint.engine.linter import check_path
+from normlint.engine.selection import Demand
 from normlint.text.sweep import NORM, TORCH, to_sweep
 
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("torch", "matplotlib")}

@@ -14,8 +14,7 @@ from typing import Any, Final
 import torch
 
 from normlint.engine.fix import Fixed, FixRequest, fix_bytes
-from normlint.engine.linter import Demand
-from normlint.engine.selection import Safety, Selection
+from normlint.engine.selection import Demand, Safety, Selection
 
 D: Final = 8
 WISH: Final = FixRequest(Demand(Selection(("ALL",), ("NRM602",)), safety=Safety(unsafe=True)))

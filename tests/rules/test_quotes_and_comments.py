@@ -6,7 +6,8 @@ import textwrap
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.evaluate.reach import Reach
 from normlint.rules import analyse
 from normlint.rules.blocks import analyse_blocks

@@ -13,10 +13,12 @@ from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import PositionCodec, TextDocument, Workspace
 
+from normlint.engine.discovery import Configs
 from normlint.engine.fix import Fixed, FixRequest, fix
-from normlint.engine.linter import Demand, attempt, report_of, survey
+from normlint.engine.linter import attempt, report_of, survey
 from normlint.engine.report import Failure, Report
-from normlint.engine.settings import Configs, Settings
+from normlint.engine.selection import Demand, demand_of
+from normlint.engine.settings import Settings
 from normlint.text.notebooks import code_cells
 from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import refuse_huge
@@ -147,7 +149,7 @@ def check(document: Document, configs: Configs, folders: Sequence[str]) -> Check
     path = document.source.path
     settings = configs.of(path)
     broken = tuple(str(error) for error in configs.errors.values())
-    demand = settings.demand(path)
+    demand = demand_of(settings, path)
     if is_excluded(path, settings, folders):
         return Checked(document, demand, told=broken)
     report = look(document, demand)

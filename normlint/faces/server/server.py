@@ -19,7 +19,7 @@ from pygls.uris import to_fs_path
 from pygls.workspace import Workspace
 
 from normlint import __version__
-from normlint.engine.settings import Configs
+from normlint.engine.discovery import Configs
 from normlint.faces.server.documents import (
     Checked,
     Document,

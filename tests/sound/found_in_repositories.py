@@ -3,6 +3,29 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a gain that a function applies which the class is given as its forward": """
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x):
+        y = x.float()
+        return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+
+
+def with_gain(self, x):
+    y = x.float()
+    return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+
+
+RMSNorm.forward = with_gain
+""",
     "a window with a learned scale that the first item of its deviation undoes": """
 class Forecast(nn.Module):
     def __init__(self, n, horizon):

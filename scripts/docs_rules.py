@@ -49,7 +49,7 @@ def page(rule: Rule) -> str:
 
 def _default(rule: Rule) -> str:
     on = "On by default" if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it"
-    return f"{on} · Only [`--verify`](../verifying.md) finds it" if rule.told else on
+    return f"{on} · Only [`--verify`](../verifying.md) finds it" if rule.check_run else on
 
 
 def _silence(rule: Rule) -> str:
@@ -70,7 +70,7 @@ def _silence(rule: Rule) -> str:
 def _example(rule: Rule, marked: str) -> str:
     """An example with what is found in it, and what the fix makes of it."""
     text = MARKER.sub("", marked)
-    if rule.told:
+    if rule.check_run:
         return _code(text, [n for n, line in enumerate(marked.splitlines(), 1) if MARKER.search(line)])
     fixed = mended(rule, text)
     found = [one for one in fixed.unfixed.findings if one.code == rule.code]

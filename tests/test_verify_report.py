@@ -181,7 +181,7 @@ OUTCOMES = {
 
 @pytest.mark.parametrize(("outcome", "findings"), OUTCOMES.values(), ids=OUTCOMES)
 def test_running_finds(outcome: Outcome, findings: list[str]) -> None:
-    told = {code: rule.told(outcome) for code, rule in RULES.items() if rule.told}
+    told = {code: rule.check_run(outcome) for code, rule in RULES.items() if rule.check_run}
     assert [f"{code} {message}" for code, message in told.items() if message] == findings
 
 

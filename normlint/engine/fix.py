@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.linter import View, attempt, findings_of, report_of, survey
+from normlint.engine.linter import View, attempt, findings_of, report_of, views_of
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand
@@ -168,7 +168,7 @@ class Rounds:
         for one in made:
             for key in _norms(one.view, one.diagnostic):
                 self.touched[key] = tuple(sorted({*self.touched.get(key, ()), one.diagnostic.code}))
-        after = survey(now, self.request.demand)
+        after = views_of(now, self.request.demand)
         if now.text in self.seen:
             raise _unsettled(self.fixed)
         if _reappear(findings_of(views), fixed, findings_of(after)):
@@ -312,7 +312,7 @@ def fix(source: Source, request: FixRequest) -> Fixed:
 
 
 def _fixed_in_rounds(source: Source, request: FixRequest) -> Fixed:
-    views = survey(source, request.demand)
+    views = views_of(source, request.demand)
     rounds = Rounds(request)
     before = rounds.report(views)
     settled = attempt(source.path, lambda: _writable(rounds.run(source, views)))
@@ -337,7 +337,7 @@ def _writable(fixed: Fixed) -> Fixed:
 def prepared(fixed: Fixed, request: FixRequest) -> Fixed:
     """The same file with what the request needs to run its norms, before and after; nothing is fixed anew."""
     demand = replace(request.demand, fixes=False)
-    old, new = survey(fixed.before, demand), survey(fixed.after, demand)
+    old, new = views_of(fixed.before, demand), views_of(fixed.after, demand)
     before, after = (replace(r, norms=report_of(v).norms) for r, v in ((fixed.unfixed, old), (fixed.report, new)))
     gone = tuple(rewritten(request, fixed.touched.keys(), fixed.after, old, new))
     return replace(fixed, unfixed=before, report=after, rewritten=gone)

@@ -46,7 +46,7 @@ def _report(path: str, data: bytes, demand: Demand) -> Report:
         return Report()
     from normlint.text.read import decode
 
-    return report_of(survey(decode(path, data), demand))
+    return report_of(views_of(decode(path, data), demand))
 
 
 def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
@@ -72,7 +72,7 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
         return Failure(path, None, f"internal error: {type(error).__name__}: {error}", internal=True)
 
 
-def survey(source: Source, demand: Demand) -> list[View]:
+def views_of(source: Source, demand: Demand) -> list[View]:
     """The pieces of Python in a file, read; BadSourceError where there is something to say, and it is none."""
     return _search(source, demand)
 
@@ -203,7 +203,7 @@ class View:
         if not isinstance(norm, Norm):
             return None
         spot = self._diagnostic(Finding("", "", "", norm.span, norm.qualname, norms=(number,)))
-        wanted = tuple(c for c in sorted(RULES) if RULES[c].told and self._speaks(c, norm.span))
+        wanted = tuple(c for c in sorted(RULES) if RULES[c].check_run and self._speaks(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:

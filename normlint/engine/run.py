@@ -146,7 +146,7 @@ def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *
     known: dict[str, Report] = {}
     unknown: list[Unknown] = []
     for path, demand in tasks:
-        report = _restored(path, cache.says(path, keys[id(demand)]), norms=norms)
+        report = _restored(path, cache.known(path, keys[id(demand)]), norms=norms)
         if report is None:
             unknown.append(Unknown(path, demand, cache.digest(path, keys[id(demand)])))
         else:

@@ -266,7 +266,7 @@ def norms_text(report: Report, display: Display) -> str:
         where = verdicts.place(norm, style)
         lines += [f"{where} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
         if norm.verdict is not None:
-            told = (verdicts.told(norm.verdict), verdicts.eps_told(norm.verdict))
+            told = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
             lines += [f"    {harmless(each)}" for each in told if each]
     lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
     closing = f"Found {counted(len(report.norms), 'norm')}."

@@ -42,11 +42,11 @@ def command() -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    asked = _asked(given)
+    asked = _simple_arguments(given)
     return _full(given) if asked is None else ended(lambda: _answer(given, *asked))
 
 
-def _asked(given: list[str]) -> tuple[list[str], str | None] | None:
+def _simple_arguments(given: list[str]) -> tuple[list[str], str | None] | None:
     """The paths, and the directory of the cache if one is named; None where there is more to be understood."""
     paths: list[str] = []
     directory = None
@@ -75,7 +75,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     if known is None and cached:
         cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _told(known, shown, found) if known is not None else None
+    status = _show_known(known, shown, found) if known is not None else None
     if status is None:
         return _full(given, Started(configs, found, cache))
     if cache is not None:
@@ -83,7 +83,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     return status
 
 
-def _told(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
+def _show_known(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
     """Shows what is known; None where that is no report."""
     if not known:
         sys.stdout.write(f"{PASSED}\n")
@@ -112,11 +112,11 @@ def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[st
     told = []
     read = 0
     for path, demand in _demands(found, configs):
-        known = cache.says(path, demand) if cache is not None else None
+        known = cache.known(path, demand) if cache is not None else None
         if known is not None:
             if known.findings:
                 told.append((path, known))
-        elif read >= _SOME or not _sifted(path, cache):
+        elif read >= _SOME or not _holds_no_norm(path, cache):
             return None
         else:
             read += 1
@@ -132,7 +132,7 @@ def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:
         yield path, keys[asked]
 
 
-def _sifted(path: str, cache: Cache | None) -> bool:
+def _holds_no_norm(path: str, cache: Cache | None) -> bool:
     """Read the file: can't it hold a norm?"""
     try:
         stamp = stamp_of(path) if cache is not None else ""

@@ -19,7 +19,7 @@ from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import fix_all
 from normlint.engine.write import write_atomically
 from normlint.faces.options import Targets
-from normlint.faces.render.verdicts import told
+from normlint.faces.render.verdicts import verdict_text
 from normlint.faces.terminal import watched
 from normlint.text.raw import NOTEBOOK, BadSourceError, reason
 from normlint.text.source import Source, split_lines
@@ -42,7 +42,7 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
         requests = [(path, _request(FixRequest(demand, accepted), verifier)) for path, demand in chosen.tasks]
         results = _results(chosen, requests, options.jobs)
         if verifier:
-            results = iter(proved(list(results), dict(requests), verifier, all_run=options.strict))
+            results = iter(kept_on_numbers(list(results), dict(requests), verifier, all_run=options.strict))
         elif options.verify is None:
             results = iter(accepted_on_numbers(list(results), dict(requests)))
         if options.diff or chosen.data is not None:
@@ -141,7 +141,7 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
     proved_by = {path: proving(request) for path, request in requests.items()}
     with verifying("cpu", None) as verifier:
         ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
-        done = dict(zip(changed, proved(ready, proved_by, verifier, all_run=True), strict=True))
+        done = dict(zip(changed, kept_on_numbers(ready, proved_by, verifier, all_run=True), strict=True))
     return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
 
 
@@ -154,7 +154,7 @@ def _unprepared(result: Result) -> Result:
     return replace(result, report=plain[0], unfixed=plain[1])
 
 
-def proved(
+def kept_on_numbers(
     results: list[Result], requests: Mapping[str, FixRequest], verifier: CachedVerifier, *, all_run: bool = False
 ) -> list[Result]:
     """The files with the fixes that proved themselves; of the others is told why they were put back.
@@ -273,11 +273,15 @@ def _newly(before: Verdict, after: Verdict) -> Probe | None:
 
 def _now(before: Verdict, after: Verdict) -> str:
     new = _newly(before, after)
-    return told(after) if new is None else f"{told(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
+    return (
+        verdict_text(after)
+        if new is None
+        else f"{verdict_text(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
+    )
 
 
 def _unproved(after: Verdict) -> str:
-    return f"not proved: {after.reason}" if after.status == SKIPPED else f"the norm is still {told(after)}"
+    return f"not proved: {after.reason}" if after.status == SKIPPED else f"the norm is still {verdict_text(after)}"
 
 
 _NO_END: Final = "\n\\ No newline at end of file\n"

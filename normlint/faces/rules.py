@@ -58,4 +58,4 @@ def _default(rule: Rule) -> str:
 
 def _on(rule: Rule) -> str:
     on = "On by default." if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it."
-    return f"{on} Only `--verify` finds it." if rule.told else on
+    return f"{on} Only `--verify` finds it." if rule.check_run else on

@@ -115,7 +115,7 @@ def _runtime_findings(norm: ListedNorm) -> Iterator[Diagnostic]:
     outcome = Outcome(norm.verdict, norm.pending.explained)
     for code in norm.pending.wanted:
         rule = RULES[code]
-        message = rule.told(outcome) if rule.told else ""
+        message = rule.check_run(outcome) if rule.check_run else ""
         if message:
             yield replace(norm.pending.spot, code=code, name=rule.name, message=message, verdict=norm.verdict)
 

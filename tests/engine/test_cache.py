@@ -206,10 +206,10 @@ def test_a_cache_from_elsewhere_is_not_read(tree: Path, tmp_path_factory: pytest
     known.learn_file("bad.py", stamp_of("bad.py"), digest_of(BAD.encode()))
     known.learn(digest_of(BAD.encode()), "", Known())
     known.save()
-    assert Cache(here).says("bad.py", "") is not None
+    assert Cache(here).known("bad.py", "") is not None
     (file,) = Path(here).glob(f"{PREFIX}*")
     Path(there, file.name).write_bytes(file.read_bytes())
-    assert Cache(there).says("bad.py", "") is None
+    assert Cache(there).known("bad.py", "") is None
 
 
 def test_a_changed_program_is_another(

@@ -12,7 +12,7 @@ import pytest
 from normlint.engine.fix import Fixed, FixRequest, fix_bytes
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, Safety, Selection
-from normlint.faces.fixing import _worse, proved
+from normlint.faces.fixing import _worse, kept_on_numbers
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.job import Job, Meaning
 from tests.fake_fixes import MENDS, Mend, use
@@ -73,7 +73,7 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
         use(monkeypatch, mends)
         request = FixRequest(replace(DEMAND, safety=Safety(unsafe=unsafe)))
         done = fix_bytes(name, text.encode(), request)
-        (result,) = proved([done], {name: request}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
+        (result,) = kept_on_numbers([done], {name: request}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
         assert isinstance(result, Fixed)
         return result
 
@@ -150,7 +150,7 @@ def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.Monke
     results = [fix_bytes(name, text, request) for name, text in (("a.py", b"x\n"), ("b.py", b"f(:\n"))]
     assert [type(one) for one in results] == [Fixed, Failure]
     bench = FakeBench({})
-    assert proved(list(results), {"a.py": request, "b.py": request}, bench) == results  # type: ignore[arg-type]
+    assert kept_on_numbers(list(results), {"a.py": request, "b.py": request}, bench) == results  # type: ignore[arg-type]
     assert bench.asked == []
 
 

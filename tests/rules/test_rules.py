@@ -37,7 +37,7 @@ class Example:
 
 
 READ = [rule for rule in RULES.values() if rule.check]
-RUN = [rule for rule in RULES.values() if rule.told]
+RUN = [rule for rule in RULES.values() if rule.check_run]
 
 
 def examples(rules: list[Rule]) -> Iterator[Example]:

@@ -10,7 +10,7 @@ from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.verdicts import full_message
 
 
 def render(report: Report, _: Display) -> str:
@@ -22,7 +22,7 @@ def render(report: Report, _: Display) -> str:
 
 def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
-        "description": f"{finding.code}: {_in_cell(finding)}{said(finding)}",
+        "description": f"{finding.code}: {_in_cell(finding)}{full_message(finding)}",
         "check_name": finding.code,
         "fingerprint": fingerprint,
         "severity": "major",

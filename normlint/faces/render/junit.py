@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.faces.render import Display, from_here, harmless
 from normlint.faces.render.concise import place
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.verdicts import full_message
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -54,11 +54,11 @@ def _suite(path: str, cases: list[str], failures: int, errors: int) -> Iterator[
 
 
 def _failure(finding: Diagnostic, name: str) -> str:
-    text = f"{finding.path}:{place(finding)}: {finding.code} {said(finding)}"
+    text = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
     line = f' line="{finding.start.line}"' if finding.start.cell is None else ""
     return (
         f"    <testcase name={_attribute(name)} {_home(finding.path)}{line}>"
-        f"<failure message={_attribute(said(finding))} type={_attribute(finding.name)}>"
+        f"<failure message={_attribute(full_message(finding))} type={_attribute(finding.name)}>"
         f"{_text(text)}</failure></testcase>"
     )
 

@@ -13,7 +13,7 @@ from normlint.engine.report import Diagnostic, Failure, PlacedEdit, PlacedFix, R
 from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints, verdict_as_dict
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.verdicts import full_message
 from normlint.faces.rules import all_rules
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
 
 def _message(finding: Diagnostic) -> str:
     where = f"{place(finding)}: " if finding.start.cell is not None else ""
-    return where + said(finding)
+    return where + full_message(finding)
 
 
 def _location(finding: Diagnostic) -> dict[str, Any]:

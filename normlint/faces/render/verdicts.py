@@ -13,13 +13,13 @@ from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason
 
 
-def told(verdict: Verdict) -> str:
+def verdict_text(verdict: Verdict) -> str:
     """`wrong on cpu: the reason`."""
     where = f" on {verdict.device}" if verdict.device else ""
     return verdict.status + where + (f": {verdict.reason}" if verdict.reason else "")
 
 
-def eps_told(verdict: Verdict) -> str:
+def eps_text(verdict: Verdict) -> str:
     """The eps that was measured, and the one that was given if it is another."""
     if verdict.effective_eps is None:
         return ""
@@ -29,18 +29,20 @@ def eps_told(verdict: Verdict) -> str:
     return f"effective eps {acts}{form}" + (f", given {given}" if given and given != acts else "")
 
 
-def said(finding: Diagnostic) -> str:
+def full_message(finding: Diagnostic) -> str:
     """The message, and the verdict on the norm where there is one that the message doesn't tell."""
     if finding.verdict is None or finding.code.startswith(RUNTIME):
         return finding.message
-    return f"{finding.message} (verify: {told(finding.verdict)})"
+    return f"{finding.message} (verify: {verdict_text(finding.verdict)})"
 
 
 def brief(finding: Diagnostic) -> str:
     """The verdict beside the message, which isn't said twice."""
     if finding.verdict is None:
         return ""
-    return told(replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict)
+    return verdict_text(
+        replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict
+    )
 
 
 def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> Iterator[str]:
@@ -48,7 +50,7 @@ def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> 
     shown = {(one.path, number) for one in report.findings if one.verdict and shows(one) for number in one.norms}
     for norm in report.norms:
         if norm.verdict is not None and norm.verdict.status != MATCH and (norm.path, norm.number) not in shown:
-            yield f"{place(norm, style)} verify: {harmless(told(norm.verdict))} ({norm.qualname})"
+            yield f"{place(norm, style)} verify: {harmless(verdict_text(norm.verdict))} ({norm.qualname})"
 
 
 def place(norm: ListedNorm | Unread, style: Style) -> str:

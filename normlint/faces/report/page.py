@@ -84,7 +84,7 @@ def _verdict(norm: ListedNorm) -> Html | None:
 
 
 def _told(verdict: Verdict) -> Html:
-    eps = verdicts.eps_told(verdict)
+    eps = verdicts.eps_text(verdict)
     where = f" on {verdict.device}" if verdict.device else ""
     reason = f": {verdict.reason}" if verdict.reason else ""
     return join(badge(verdict.status), f"{where}{reason}", element("span", f" · {eps}", class_="dim") if eps else None)

@@ -144,7 +144,7 @@ async def code_action(ls: NormlintServer, params: types.CodeActionParams) -> lis
         return []
     only = tuple(getattr(kind, "value", kind) for kind in params.context.only or ())
     asked = Asked(uri, params.range, only, ls.versioned)
-    return await ls.documents.beside(partial(actions_of, found[1], asked))
+    return await ls.documents.in_worker(partial(actions_of, found[1], asked))
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -175,15 +175,15 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
         ls.say("normlint: there is no norm here", types.MessageType.Warning)
         return None
     opened, checked = found
-    ready = await ls.documents.beside(partial(runs.prepared, checked, norm))
+    ready = await ls.documents.in_worker(partial(runs.prepared, checked, norm))
     if isinstance(ready, str):
         ran = runs.Ran(ready)
     else:
         async with _progress(ls, f"Verifying {norm.qualname}"):
             work = partial(runs.run, ready, ls.documents.options(opened.uri))
-            ran = await runs.aside(work, ls.waiting) or runs.Ran("the server was ended")
+            ran = await runs.in_thread(work, ls.waiting) or runs.Ran("the server was ended")
     if opened.current is not None and opened.current.document is checked.document:
-        opened.checked = runs.laid_in(opened.current, ran)
+        opened.checked = runs.with_verdict(opened.current, ran)
         ls.renew(opened.checked)
     ls.say(f"normlint: {ran.message}", types.MessageType.Warning if ran.wrong else types.MessageType.Info)
     verdict = ran.report.norms[0].verdict if ran.report else None
@@ -194,7 +194,7 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
 async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
     """Make all fixes that the settings trust, in one edit."""
     found = await ls.documents.current(uri)
-    edit = await ls.documents.beside(partial(fix_all_edit, found[1], versioned=ls.versioned)) if found else None
+    edit = await ls.documents.in_worker(partial(fix_all_edit, found[1], versioned=ls.versioned)) if found else None
     if edit is None:
         return False
     done = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label="Fixes of normlint"))

@@ -130,7 +130,7 @@ class OpenDocuments:
                 return opened, checked
         return None
 
-    async def beside(self, work: Callable[[], Answer]) -> Answer:
+    async def in_worker(self, work: Callable[[], Answer]) -> Answer:
         """Work with a document's text, which goes where all of it is done."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
@@ -154,7 +154,7 @@ class OpenDocuments:
             if document is None:
                 return None
             configs, folders = self._configs_for(document.source.path), self.folders
-            checked = await self.beside(lambda: check(document, configs, folders))
+            checked = await self.in_worker(lambda: check(document, configs, folders))
             if document.generation == opened.generation:
                 opened.checked = checked
             return checked

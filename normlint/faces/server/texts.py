@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from normlint.engine.linter import STYLE
 from normlint.engine.report import Diagnostic, ListedNorm
-from normlint.faces.render.verdicts import eps_told, said, told
+from normlint.faces.render.verdicts import eps_text, full_message, verdict_text
 from normlint.faces.rules import explanation, url_of
 from normlint.faces.server.documents import Checked
 from normlint.text.source import Place
@@ -34,7 +34,7 @@ def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     style = finding.code.startswith(STYLE)
     return types.Diagnostic(
         range=checked.document.range(finding.start, finding.end),
-        message=said(finding),
+        message=full_message(finding),
         severity=types.DiagnosticSeverity.Information if style else types.DiagnosticSeverity.Warning,
         code=finding.code,
         code_description=types.CodeDescription(url_of(finding.code)),
@@ -56,7 +56,7 @@ def _verdict(checked: Checked, norm: ListedNorm) -> types.Diagnostic:
     end = Place(norm.place.cell, norm.place.line, max(len(line.rstrip()), norm.place.column) + 1)
     return types.Diagnostic(
         range=checked.document.range(norm.place, end),
-        message=f"verify: {told(norm.verdict)}",
+        message=f"verify: {verdict_text(norm.verdict)}",
         severity=types.DiagnosticSeverity.Information,
         source=SOURCE,
     )
@@ -82,7 +82,7 @@ def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
     yield types.CodeLens(
         where, types.Command(f"{norm.kind}: {norm.spine}", EXPLAIN, arguments=[checked.document.uri, norm.number])
     )
-    title = told(norm.verdict) if norm.verdict is not None else "Verify this norm"
+    title = verdict_text(norm.verdict) if norm.verdict is not None else "Verify this norm"
     yield types.CodeLens(where, verify_command(title, checked, norm))
 
 
@@ -116,7 +116,7 @@ def _norm_lines(norm: ListedNorm) -> Iterator[str]:
     yield f"**{norm.qualname}** ({norm.kind})"
     yield f"```text\n{norm.spine}\n```"
     if norm.verdict is not None:
-        yield from (line for line in (f"verify: {told(norm.verdict)}", eps_told(norm.verdict)) if line)
+        yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
 
 
 def _page(finding: Diagnostic) -> str:

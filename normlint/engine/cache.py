@@ -235,7 +235,7 @@ def _file_in(directory: str) -> str:
 
 
 def _sources() -> str:
-    """The program's own files, so that a change in them is a new program, if only an editor has seen it."""
+    """A checksum of the program's own files: after an edit of them the cache is another program's."""
     from zlib import crc32
 
     stamps = []

@@ -128,7 +128,7 @@ class Rounds:
         return replace(report, findings=findings, notes=notes)
 
     def _left(self, findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """A finding whose line a fix has changed stays accepted."""
+        """The findings that the baseline doesn't accept; one whose line a fix has changed stays accepted."""
         if self.request.accepted is None:
             return tuple(findings)
         exactly = self.request.accepted.left(findings)
@@ -281,7 +281,7 @@ def fix_path(path: str, request: FixRequest) -> Fixed | Failure:
 
 
 def fix_bytes(path: str, data: bytes, request: FixRequest) -> Fixed | Failure:
-    """The same for bytes that are already here."""
+    """The same for bytes that have been read already."""
     return _guarded(path, lambda wanted: _fixed(path, data, wanted), request)
 
 

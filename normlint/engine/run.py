@@ -38,7 +38,7 @@ def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report
 
 
 def fix_all(tasks: Sequence[FixTask], jobs: int | None = None) -> Iterator[Fixed | Failure]:
-    """The same for files that are to be fixed, in memory."""
+    """One fixed file a task, in memory, in the order of the tasks."""
     return each(_fix, tasks, jobs)
 
 

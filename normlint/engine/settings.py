@@ -55,11 +55,11 @@ class Settings:
         raise AttributeError(f"settings don't change: {name}")
 
     def but(self, **values: Any) -> Settings:
-        """The same with other values."""
+        """These settings with other values."""
         return Settings(**{**vars(self), **values})
 
     def over(self, **given: Any) -> Settings:
-        """The same with what was given laid over it: None leaves a value as it is, `extend_…` adds to it."""
+        """These settings with what was given laid over them: None leaves a value as it is, `extend_…` adds to it."""
         values = {name: value for name, value in given.items() if value is not None}
         for name in ("extend_select", "extend_exclude"):
             values[name] = (*getattr(self, name), *values.get(name, ()))

@@ -95,7 +95,7 @@ def written(result: Result) -> Report:
 
 
 def shown(result: Result) -> Report:
-    """The same with nothing written."""
+    """The report on a file that is fixed in memory and not written."""
     if isinstance(result, Failure):
         return Report(errors=(result,), fixed=())
     return replace(result.report, fixed=result.fixed)
@@ -159,7 +159,7 @@ def kept_on_numbers(
 ) -> list[Result]:
     """The files with the fixes that proved themselves; of the others is told why they were put back.
 
-    A norm whose fixes are put back is put_back, and its file fixed anew: so it goes until nothing more is put back.
+    A norm whose fixes are put back is left out, and its file fixed anew, until nothing more is put back.
     `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
     """
     cases = {
@@ -176,7 +176,7 @@ def kept_on_numbers(
 
 @dataclass(slots=True)
 class _Case:
-    """One file on its way: which norms are put_back, and why; which could not be run, and why."""
+    """One file whose fixes are tried: the norms whose fixes are put back, and those not confirmed, with the reasons."""
 
     fixed: Fixed
     request: FixRequest

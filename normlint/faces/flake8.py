@@ -146,7 +146,7 @@ class Plugin:
 
 @cache
 def _verifier() -> Verifier:
-    """One for each process of flake8, which ends with it."""
+    """The verifier of this process of flake8; it ends with the process."""
     from normlint.verify.guard.run import Verifier
 
     return Verifier(workers=1)

@@ -34,7 +34,7 @@ Answers = Iterable[tuple[int, Verdict]]
 
 
 class CachedVerifier:
-    """A verifier, and what it has said: nothing is run twice."""
+    """A verifier that remembers its verdicts, so that nothing is run twice."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -67,12 +67,12 @@ def verifying(device: str | None, timeout: float | None, *, execute: bool = Fals
 
 
 def preparing(demand: Demand, *, execute: bool = False) -> Demand:
-    """The same, and each norm made ready to be run."""
+    """The demand with each norm made ready to be run."""
     return replace(demand, prepare=prepare_to_execute if execute else prepare)
 
 
 def proving(request: FixRequest) -> FixRequest:
-    """The same, and each norm made ready to be run, also one that a fix has made another thing."""
+    """The request with each norm made ready to be run, also one that a fix has replaced with something else."""
     return replace(request, demand=preparing(request.demand), prepare_rewritten=prepare_rewritten)
 
 
@@ -134,7 +134,7 @@ def need_matplotlib() -> None:
 
 
 def drawing(demand: Demand) -> Demand:
-    """The same, and each norm made ready to be run and drawn."""
+    """The demand with each norm made ready to be run and drawn."""
     return replace(demand, prepare=prepare_swept)
 
 
@@ -144,7 +144,7 @@ def prepare_swept(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def prepare_rewritten_swept(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
-    """The same where a fix has made another thing of it."""
+    """What to run to draw what a fix has made of a norm."""
     return prepare_rewritten(source, unit, norm, old).swept
 
 

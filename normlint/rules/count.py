@@ -101,7 +101,7 @@ def _divided_again(c: Computation) -> Fraction:
 
 
 def _foreign(c: Computation) -> bool:
-    """The length of another axis is there, and not divided out again."""
+    """Does the length of another axis remain in the result?"""
     others = [n for n in c.counts if n.of_features is False]
     return any(sum(n.power for n in others if n.text == text) for text in {n.text for n in others})
 

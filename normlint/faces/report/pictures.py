@@ -106,7 +106,7 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
 
 @lru_cache(maxsize=8)
 def _grid(count: int) -> tuple[Figure, Axes]:
-    """The empty squares."""
+    """The figure with empty squares that all pictures of changes share."""
     figure, axes = _empty((2.3, 2.3), (0.17, 0.17, 0.81, 0.81))
     _squares(axes, [(i, j) for i in range(count) for j in range(count)], fill=False, edgecolor=LINE, linewidth=0.6)
     axes.set(xlim=(0.4, count + 0.6), ylim=(count + 0.6, 0.4), aspect="equal")
@@ -299,7 +299,7 @@ def _change(name: str, sweep: Sweep, key: str) -> Html:
 
 
 def _reach(change: tuple[tuple[float, ...], ...]) -> str:
-    """What a person sees in it."""
+    """In words how many other rows move, and by how much."""
     others = [value for i, row in enumerate(change) for j, value in enumerate(row) if i != j]
     moved = [value for value in others if value]
     if not moved:

@@ -73,14 +73,14 @@ def did_save(ls: NormlintServer, params: types.DidSaveTextDocumentParams) -> Non
 
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
 def did_close(ls: NormlintServer, params: types.DidCloseTextDocumentParams) -> None:
-    """Forget it."""
+    """Forget the document, and clear what is shown of it."""
     ls.documents.close(params.text_document.uri)
     ls.clear(params.text_document.uri)
 
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
 def notebook_did_open(ls: NormlintServer, params: types.DidOpenNotebookDocumentParams) -> None:
-    """All its cells are one piece of Python."""
+    """Analyse all its cells as one piece of Python."""
     ls.documents.open(params.notebook_document.uri)
 
 
@@ -95,7 +95,7 @@ def notebook_did_change(ls: NormlintServer, params: types.DidChangeNotebookDocum
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
 def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumentParams) -> None:
-    """Forget it."""
+    """Forget the document, and clear what is shown of it."""
     ls.documents.close(params.notebook_document.uri)
     ls.clear(*(cell.uri for cell in params.cell_text_documents))
 
@@ -157,7 +157,7 @@ async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | 
 
 @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
 async def code_lens(ls: NormlintServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """Over each norm."""
+    """The lines above each norm."""
     uri = params.text_document.uri
     found = await ls.documents.current(uri)
     return lenses_of(found[1], uri) if found and ls.documents.options(found[0].uri).code_lens else []
@@ -225,7 +225,7 @@ def show_debug_information(ls: NormlintServer) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _progress(ls: NormlintServer, title: str) -> AsyncIterator[None]:
-    """Shown while it lasts, where the editor shows such things."""
+    """Show progress in the editor while the block runs, if the editor can."""
     if not ls.can("window.work_done_progress"):
         yield
         return

@@ -92,7 +92,7 @@ class OpenDocuments:
         self.touch(uri, 0.0)
 
     def close(self, uri: str) -> None:
-        """Forget it."""
+        """Forget a document that was closed."""
         opened = self._opened.pop(uri, None)
         if opened is not None and opened.waiting is not None:
             opened.waiting.cancel()
@@ -108,13 +108,13 @@ class OpenDocuments:
         opened.waiting = asyncio.get_running_loop().create_task(self._later(opened, delay))
 
     def reload(self) -> None:
-        """Settings have changed: all is analysed anew."""
+        """Analyse all open documents anew, since settings have changed."""
         self._configs.clear()
         for uri in self.uris:
             self.touch(uri, 0.0)
 
     def stop(self) -> None:
-        """The editor leaves."""
+        """Cancel all work, since the editor leaves."""
         for uri in self.uris:
             self.close(uri)
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -246,7 +246,7 @@ class NormlintServer(LanguageServer):
         self.reload()
 
     def reload(self) -> None:
-        """Settings have changed: all is analysed anew."""
+        """Analyse all open documents anew, since settings have changed."""
         self.documents.reload()
         if self.pulls:
             self.workspace_diagnostic_refresh(None)
@@ -285,12 +285,12 @@ class NormlintServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def clear(self, *uris: str) -> None:
-        """Nothing is said of these texts any more."""
+        """Clear the diagnostics of these texts."""
         for uri in uris:
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def warn(self, *messages: str) -> None:
-        """Each once."""
+        """Show each message once."""
         for message in messages:
             if message not in self._told:
                 self._told.add(message)
@@ -301,5 +301,5 @@ class NormlintServer(LanguageServer):
         self._told.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """To the user."""
+        """Show a message to the user."""
         self.window_show_message(types.ShowMessageParams(kind, message))

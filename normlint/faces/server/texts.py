@@ -72,7 +72,7 @@ def lenses_of(checked: Checked, uri: str) -> list[types.CodeLens]:
 
 
 def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Command:
-    """Run this norm."""
+    """The command that runs this norm."""
     return types.Command(title, VERIFY, arguments=[checked.document.uri, norm.number])
 
 

@@ -18,7 +18,8 @@ import warnings
 from collections.abc import Iterator
 from functools import cache
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.rules import analyse
 from normlint.rules.registry import RULES
 from tests.grid.cases import all_cases

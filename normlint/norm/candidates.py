@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from normlint.evaluate import light, origins
 from normlint.evaluate.ops import OPS
 from normlint.evaluate.origins import Called, Seen, Value, join
-from normlint.norm.names import intent
+from normlint.norm.conventions import intent
 from normlint.norm.units import Read, Unit, bases_of, mentions, reached, read_of
 from normlint.text.finding import Span
 from normlint.text.marks import Marks

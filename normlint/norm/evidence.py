@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param
+from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat
 from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
-from normlint.norm.names import AGAINST
-from normlint.norm.norm import HALF, Computation, Owner
+from normlint.norm.conventions import AGAINST
+from normlint.norm.norm import HALF, Computation, Norm, Owner
 
 _NORMS = ("rms", "layer", "l2", "norm", "pixel")
 _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
@@ -184,3 +184,33 @@ def _gain_is_last(c: Computation) -> bool:
 def _spatial(axes: tuple[int, ...]) -> bool:
     """Two or three axes of an image or a batch: instance and batch norms."""
     return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
+
+
+def is_instance_norm(norm: Norm, c: Computation) -> bool:
+    """One whose gains lie along an axis that is kept."""
+    if not c.gains or not may_be_instance_norm(norm, c):
+        return False
+    along = all(along_features(c, i) for i in range(len(c.gains)))
+    folded = any(move[0] == "view" for move in c.statistic.layout) and all(g.param.axis == "other" for g in c.gains)
+    return c.placing.along_gain is False or folded or (along and misses_features(c.statistic))
+
+
+def may_be_instance_norm(norm: Norm, c: Computation) -> bool:
+    """Centred, and its name promises nothing: statistics for each feature, and a gain for each, are fine."""
+    return c.kind == "layer" and norm.owner.intent not in ("rms", "layer", "l2")
+
+
+def along_features(c: Computation, i: int) -> bool:
+    """Does this gain lie along the last axis?"""
+    param = c.gains[i].param
+    ahead = param.shape[:-1] if param.shape else ()
+    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
+
+
+def misses_features(stat: Stat) -> bool:
+    """Is it taken over other axes than the last one?"""
+    if not isinstance(stat.axes, tuple) or stat.axes == (-1,):
+        return False
+    if len(stat.axes) == 1:
+        return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
+    return True

@@ -13,7 +13,7 @@ from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
-from normlint.norm.names import intent, summary_intent
+from normlint.norm.conventions import intent, summary_intent
 from normlint.norm.norm import HALF, Owner
 from normlint.text.finding import Span
 

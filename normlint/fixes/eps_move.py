@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import carried, loads_after, names_in, reads
+from normlint.fixes.flow import carried, loads_after, names_in, names_of, reads
 from normlint.fixes.formula import Change
 from normlint.fixes.powers import in_place_of, power_of, renamed
 from normlint.fixes.spelling import HALF, SUM, Style, called, expression, instead, number, stripped, tight
@@ -119,9 +119,10 @@ def _only_use(document: Document, root: cst.BaseExpression, whole: cst.CSTNode) 
             return True
         stmt = document.parent(node)
         later = loads_after(document, stmt) if isinstance(stmt, cst.Assign | cst.AnnAssign) else []
-        anew = later and document.around(later[0], cst.Assign) is (document.around(whole, cst.Assign) or whole)
-        if len(later) > 1 and later[0] is not target and not anew:
-            return False
+        if len(later) > 1 and later[0] is not target:
+            anew = document.around(whole, cst.Assign)
+            if document.around(later[0], cst.Assign) is not anew or names_of(anew) != names_of(stmt):
+                return False
     return False
 
 

@@ -22,6 +22,17 @@ STAYS = [
         function(EPS, H, f"rms = {MS}.sqrt()", "show(rms)", "return (h / (rms + eps)).type_as(x) * weight"),
     ),
     Case(
+        "two formulas add eps to the root",
+        "NRM302",
+        function(
+            EPS,
+            H,
+            f"rms = {MS}.sqrt()",
+            "gradient = (h / (rms + eps)).detach()",
+            "return ((h - h * gradient) / (rms + eps)).type_as(x) * weight",
+        ),
+    ),
+    Case(
         "eps isn't known yet where the root is taken",
         "NRM302",
         function("", H, f"rms = {MS}.sqrt()", "eps = 1e-6", "return (h / (rms + eps)).type_as(x) * weight"),

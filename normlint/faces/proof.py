@@ -31,13 +31,27 @@ def accepted(results: list[Result], wishes: Mapping[str, Wish]) -> list[Result]:
     changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
     if not changed or find_spec("torch") is None:
         return results
-    from normlint.faces.verifying import proving, verifying
+    from normlint.faces.verifying import verifying
 
-    proved_by = {path: proving(wish) for path, wish in wishes.items()}
+    proved_by = {one.before.path: _proving(one, wishes[one.before.path]) for one in changed.values()}
     with verifying("cpu", None) as bench:
         ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
         done = dict(zip(changed, proved(ready, proved_by, bench, all_run=True), strict=True))
     return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
+
+
+def _proving(fixed: Fixed, wish: Wish) -> Wish:
+    """The wish with what makes the norms ready to be run that a fix has touched, and no others."""
+    from normlint.faces.verifying import proving
+
+    names = {name for _, name in fixed.touched}
+    full = proving(wish)
+    prepare = full.demand.prepare
+    if prepare is None:
+        return full
+    return replace(
+        full, demand=replace(full.demand, prepare=lambda s, u, n: prepare(s, u, n) if n.qualname in names else None)
+    )
 
 
 def _unprepared(result: Result) -> Result:
@@ -62,7 +76,8 @@ def proved(results: list[Result], wishes: Mapping[str, Wish], bench: Bench, *, a
     }
     waiting = [case for case in cases.values() if case.fixed.changed]
     while waiting:
-        bench.verdicts([job for case in waiting for job in case.jobs()])  # all at once; from here on they are known
+        bench.verdicts([job for case in waiting for job in case.jobs(1)])  # all at once; from here on they are known
+        bench.verdicts([job for case in waiting for job in case.jobs(0, bench)])
         waiting = [case for case in waiting if case.goes_on(bench)]
     return [cases[at].result if at in cases else one for at, one in enumerate(results)]
 
@@ -77,16 +92,15 @@ class _Case:
     spared: dict[Key, str] = field(default_factory=dict)
     unproved: dict[Key, str] = field(default_factory=dict)
 
-    def jobs(self) -> list[Job]:
-        """All that is to be run."""
-        return [job for key in self.fixed.touched for jobs in self._pair(key) for job in jobs]
+    def jobs(self, after: int, bench: Bench | None = None) -> list[Job]:
+        """All that is to be run, before or `after`; before only where it doesn't match afterwards."""
+        pairs = [self._pair(key) for key in self.fixed.touched]
+        unclear = [two for two in pairs if bench is None or _worst(bench.verdicts(two[1])).status != MATCH]
+        return [job for pair in unclear for job in pair[after]]
 
     def goes_on(self, bench: Bench) -> bool:
         """Put back what didn't prove itself; is there something left that is to be run again?"""
-        pairs = {key: self._pair(key) for key in self.fixed.touched}
-        verdicts = {
-            key: (_worst(bench.verdicts(old)), _worst(bench.verdicts(new))) for key, (old, new) in pairs.items()
-        }
+        verdicts = {key: self._verdicts(bench, key) for key in self.fixed.touched}
         refused = {
             key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
             for key, (before, after) in verdicts.items()
@@ -102,6 +116,12 @@ class _Case:
         self.spared |= refused
         self.fixed = fix(self.fixed.before, replace(self.wish, spared=frozenset(self.spared)))
         return self.fixed.changed
+
+    def _verdicts(self, bench: Bench, key: Key) -> tuple[Verdict, Verdict]:
+        """Before and after; of what matches now nobody asks what it was."""
+        old, new = self._pair(key)
+        after = _worst(bench.verdicts(new))
+        return (after if after.status == MATCH else _worst(bench.verdicts(old))), after
 
     def _is_refused(self, before: Verdict, after: Verdict) -> bool:
         unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
@@ -138,7 +158,8 @@ class _Case:
 
 
 def _jobs(report: Report, key: Key) -> list[Job]:
-    return [norm.pending.job for norm in report.norms if norm.pending and (norm.unit, norm.qualname) == key]
+    ready = [(norm, norm.pending.job) for norm in report.norms if norm.pending and norm.pending.job]
+    return [job for norm, job in ready if (norm.unit, norm.qualname) == key]
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import libcst as cst
 
@@ -27,6 +29,8 @@ from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation
 from normlint.text.finding import Applicability, Fix, Span
 
+_COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, which no float holds
+
 # --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
 
 
@@ -36,7 +40,7 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
     if any(c.statistic.spelled == "one-pass" or _in_its_own(document, c) for c in several):
         return None  # first it must be centred; and what says its dtype takes that, whatever comes in
     entry, up = entry_of(document, several), upwards(tree)
-    if entry is None or not entry.nodes:
+    if entry is None or not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
         return None
     return _upcast(document, several, entry, up, _entered(document, several, made, entry, up))
 

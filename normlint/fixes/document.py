@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields
 from difflib import SequenceMatcher
 from functools import cache, cached_property
@@ -79,6 +79,11 @@ class Block:
         """The node that holds this one."""
         return self._parents.get(node)
 
+    def _above(self, node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+        while node is not None:
+            yield node
+            node = self._parents.get(node)
+
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands in the whole text."""
         place = self._places[node]
@@ -102,7 +107,7 @@ class Block:
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
         try:
-            after = self.module.visit(_Exchange(changes))
+            after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
         except (cst.CSTValidationError, ValueError, TypeError):
             return ()
         return tuple(_smallest(self.text, after.code, self.start))
@@ -248,11 +253,17 @@ def _merged(tops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 class _Exchange(cst.CSTTransformer):
-    """Puts other nodes in the place of some, also within each other where a function makes them."""
+    """Puts other nodes in the place of some, also within each other where a function makes them.
 
-    def __init__(self, changes: Changes) -> None:
+    `above`: those that are exchanged and all that hold them; nothing else is looked at.
+    """
+
+    def __init__(self, changes: Changes, above: Set[cst.CSTNode]) -> None:
         super().__init__()
-        self._changes = changes
+        self._changes, self._above = changes, above
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return node in self._above
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         new = self._changes.get(original_node, updated_node)

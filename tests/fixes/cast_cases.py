@@ -102,6 +102,13 @@ SOUND: Final = [
 
 UNCLEAR: Final = [
     Case(
+        "complex numbers are no floats",
+        "NRM206",
+        forward(
+            '"""x: complex samples."""', "return x / x.norm(dim=-1, keepdim=True) * x.shape[-1] ** 0.5 * self.weight"
+        ),
+    ),
+    Case(
         "another formula with the statistic is given back as it is",
         "NRM201",
         forward(MEAN, "if self.training:", "    return x - ms", Y),

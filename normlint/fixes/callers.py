@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import Final, TypeGuard
+from typing import Final, NamedTuple
 
 from normlint.fixes.tree import LOOKS, Tree
-from normlint.fixes.work import walk
+from normlint.fixes.work import took, walk
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
@@ -68,32 +68,42 @@ def read_elsewhere(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Norm])
     own = [*(edit.span for edit in edits), *steps]
     made = {span for norm in norms for c in norm.computations for span in (norm.span, c.span, c.joined)}
     changed: set[str] = set()
-    for node in sorted(filter(_reads_or_binds, walk(function)), key=lambda node: _turn(tree, node)):
-        if isinstance(node, ast.Name):
-            if node.id in changed and not _is_norms(tree, node, own, steps):
-                return node.id
-        elif isinstance(target := node.targets[0], ast.Name):
-            span = tree.span(node)
-            edited = any(_within(edit.span, span) for edit in edits)
-            computed = any(isinstance(n, ast.Name) and n.id in changed for n in ast.walk(node.value))
-            tracked = (edited or computed) and not any(_within(one, span) for one in made)
-            (changed.add if tracked else changed.discard)(target.id)
+    events = tree.once(function, lambda: sorted(_events(tree, function), key=lambda event: event.at))
+    took(len(events))
+    for event in events:
+        if event.span is None:
+            if event.node.id in changed and not _is_norms(tree, event.node, own, steps):
+                return event.node.id
+            continue
+        edited = any(_within(edit.span, event.span) for edit in edits)
+        tracked = (edited or changed & event.names) and not any(_within(one, event.span) for one in made)
+        (changed.add if tracked else changed.discard)(event.node.id)
     return ""
+
+
+class _Event(NamedTuple):
+    """A name is read, or given a value by a statement, which `span` and `names` are of."""
+
+    at: int
+    node: ast.Name
+    span: Span | None = None
+    names: frozenset[str] = frozenset()
+
+
+def _events(tree: Tree, function: ast.AST) -> Iterator[_Event]:
+    for node in walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield _Event(tree.span(node).start, node)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names = frozenset(n.id for n in ast.walk(node.value) if isinstance(n, ast.Name))
+            span = tree.span(node)
+            yield _Event(span.end, node.targets[0], span, names)
 
 
 def _steps(norm: Norm, c: Computation) -> Iterator[Span]:
     """Where the norm is made."""
     yield from (norm.span, c.span, c.joined, c.statistic.span, *(step.span for step in (*c.trail, *c.input_steps)))
     yield from (e.span for e in c.eps)
-
-
-def _reads_or_binds(node: ast.AST) -> TypeGuard[ast.Name | ast.Assign]:
-    return isinstance(node, ast.Assign) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
-
-
-def _turn(tree: Tree, node: ast.AST) -> int:
-    """Where its turn comes: a name is read before the statement gives a value."""
-    return tree.span(node).end if isinstance(node, ast.Assign) else tree.span(node).start
 
 
 def _within(one: Span, two: Span) -> bool:

@@ -29,11 +29,12 @@ from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import loads, loads_after
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name
+from normlint.fixes.tree import LOOKS
 from normlint.norm.norm import Computation
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
-_LOOKS: Final = ("shape", "size", "ndim", "dim", "device", "numel", "is_cuda", "requires_grad")  # alike in every dtype
+_LOOKS: Final = LOOKS - {"dtype"}  # alike in every dtype
 _CASTS: Final = ("half", "bfloat16", "float", "double")
 
 

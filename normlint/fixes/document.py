@@ -15,7 +15,6 @@ from itertools import islice, takewhile
 from typing import Any, Final
 
 import libcst as cst
-from libcst.helpers import get_full_name_for_node_or_raise
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
@@ -121,9 +120,9 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
 class Document:
     """A text, as fixes see it."""
 
-    def __init__(self, text: str, tops: Iterable[tuple[int, int]]) -> None:
-        """`tops`: the first and the last line of each statement at the top."""
-        self.text = text
+    def __init__(self, text: str, tops: Iterable[tuple[int, int]], imported: Set[str]) -> None:
+        """`tops`: the first and the last line of each statement at the top; `imported`: what imports bind anywhere."""
+        self.text, self.imported = text, imported
         self._lines = line_starts(text)
         self._tops = _merged(tops)
         self._blocks: dict[int, Block | None] = {}
@@ -192,12 +191,6 @@ class Document:
         places = [found.start() for found in re.finditer(re.escape(word), self.text)] if word else ()
         blocks = dict.fromkeys(self._block(at) for at in (places if word else (self._lines[n] for n, _ in self._tops)))
         return [n for block in blocks if block is not None for n in block.below(block.module, kind)]
-
-    @cached_property
-    def imported(self) -> frozenset[str]:
-        """The names that imports bind, anywhere in the text."""
-        names = [(n.asname.name if n.asname else n.name) for n in self.everywhere(cst.ImportAlias, "import")]
-        return frozenset(get_full_name_for_node_or_raise(n).partition(".")[0] for n in names)
 
     def is_module(self, node: cst.CSTNode | None) -> bool:
         """`torch`, `torch.linalg`, `F`: something imported, or usually so, and no tensor."""

@@ -21,7 +21,7 @@ from normlint.text.finding import Applicability, Fix
 def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Take eps from where it stands and add it to what the root is taken of."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
-    for message, changes in _candidates(c, e, document, Style(tree.text)):
+    for message, changes in _candidates(c, e, document, Style(tree)):
         edits = document.edits(changes)
         if called(document.at(c.statistic.span)).startswith("std"):
             return Fix(message, edits, Applicability.UNSAFE)  # a variance in half may be the next round's finding

@@ -53,7 +53,8 @@ class Tree:
         """The text for fixes that change nodes of libcst, which is imported only then."""
         from normlint.fixes.document import Document
 
-        return Document(self.text, [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body])
+        tops = [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body]
+        return Document(self.text, tops, self.imported)
 
     @cached_property
     def _lines(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from normlint.engine.fix import MOST_NORMS, Fixed, FixRequest, fix_bytes
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Report, Unread
 from normlint.engine.selection import Demand
@@ -19,7 +20,7 @@ from normlint.faces.cli import norms_text
 from normlint.faces.render import Display
 from normlint.text.source import Place
 from tests.hostile import Hostile, hostile, small
-from tests.hostile.builder import HEAD, MOST, NORM, function
+from tests.hostile.builder import HEAD, MOST, NORM, WRONG, function
 
 SMALL = list(small())
 SOME = 300  # of them
@@ -84,6 +85,16 @@ def test_a_class_of_very_many_bases_is_told() -> None:
 def test_a_run_that_is_too_long_is_told() -> None:
     text = function([*["x = torch.sin(x + 1) * 2"] * 3000, f"return {NORM}"], name="rms_norm")
     assert [one.qualname for one in check_bytes("a.py", text.encode(), Demand()).unread] == ["rms_norm"]
+
+
+def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_told() -> None:
+    text = HEAD + "".join(f"def rms_norm{i}(x):\n    return {WRONG}\n\n\n" for i in range(MOST_NORMS + 1))
+    done = fix_bytes("a.py", text.encode(), FixRequest(Demand()))
+    assert isinstance(done, Fixed)
+    assert not done.changed
+    assert [one.message for one in done.report.errors] == [
+        f"not fixed: too large to be fixed at once: {MOST_NORMS + 1} norms, where {MOST_NORMS} may be"
+    ]
 
 
 def test_what_is_unread_is_kept_with_the_norms() -> None:

@@ -71,6 +71,7 @@ class Fixed:
 
 
 MOST_ROUNDS: Final = 10
+MOST_NORMS: Final = 64  # of a file; each takes some 20 ms to be fixed and run
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,9 @@ class Rounds:
         """All at once if that is sound, else one by one."""
         self.seen.add(source.text)
         chosen = self._chosen(views)
+        norms = {key for one in chosen for key in _norms(one.view, one.diagnostic)}
+        if len(norms) > MOST_NORMS:
+            raise BadSourceError(f"too large to be fixed at once: {len(norms)} norms, where {MOST_NORMS} may be")
         after = _attempt(source, views, chosen)
         if after is not None:
             return after, chosen

@@ -136,13 +136,27 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
     changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
     if not changed or find_spec("torch") is None:
         return results
-    from normlint.faces.verifying import proving, verifying
+    from normlint.faces.verifying import verifying
 
-    proved_by = {path: proving(request) for path, request in requests.items()}
+    proved_by = {one.before.path: _of_touched(one, requests[one.before.path]) for one in changed.values()}
     with verifying("cpu", None) as verifier:
         ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
         done = dict(zip(changed, kept_on_numbers(ready, proved_by, verifier, all_run=True), strict=True))
     return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
+
+
+def _of_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
+    """The request with what makes the norms ready to be run that a fix has touched, and no others."""
+    from normlint.faces.verifying import proving
+
+    names = {name for _, name in fixed.touched}
+    full = proving(request)
+    prepare = full.demand.prepare
+    if prepare is None:
+        return full
+    return replace(
+        full, demand=replace(full.demand, prepare=lambda s, u, n: prepare(s, u, n) if n.qualname in names else None)
+    )
 
 
 def _unprepared(result: Result) -> Result:
@@ -169,7 +183,8 @@ def kept_on_numbers(
     }
     waiting = [case for case in cases.values() if case.fixed.changed]
     while waiting:
-        verifier.verdicts([job for case in waiting for job in case.jobs()])  # all at once; from here on they are known
+        verifier.verdicts([job for case in waiting for job in case.jobs(1)])  # all at once; from here on they are known
+        verifier.verdicts([job for case in waiting for job in case.jobs(0, verifier)])
         waiting = [case for case in waiting if case.goes_on(verifier)]
     return [cases[at].result if at in cases else one for at, one in enumerate(results)]
 
@@ -184,16 +199,15 @@ class _Case:
     put_back: dict[Key, str] = field(default_factory=dict)
     unproved: dict[Key, str] = field(default_factory=dict)
 
-    def jobs(self) -> list[Job]:
-        """All that is to be run."""
-        return [job for key in self.fixed.touched for jobs in self._pair(key) for job in jobs]
+    def jobs(self, after: int, verifier: CachedVerifier | None = None) -> list[Job]:
+        """All that is to be run, before or `after`; before only where it doesn't match afterwards."""
+        pairs = [self._pair(key) for key in self.fixed.touched]
+        unclear = [two for two in pairs if verifier is None or _worst(verifier.verdicts(two[1])).status != MATCH]
+        return [job for pair in unclear for job in pair[after]]
 
     def goes_on(self, verifier: CachedVerifier) -> bool:
         """Put back what didn't prove itself; is there something left that is to be run again?"""
-        pairs = {key: self._pair(key) for key in self.fixed.touched}
-        verdicts = {
-            key: (_worst(verifier.verdicts(old)), _worst(verifier.verdicts(new))) for key, (old, new) in pairs.items()
-        }
+        verdicts = {key: self._verdicts(verifier, key) for key in self.fixed.touched}
         refused = {
             key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
             for key, (before, after) in verdicts.items()
@@ -209,6 +223,12 @@ class _Case:
         self.put_back |= refused
         self.fixed = fix(self.fixed.before, replace(self.request, skipped=frozenset(self.put_back)))
         return self.fixed.changed
+
+    def _verdicts(self, verifier: CachedVerifier, key: Key) -> tuple[Verdict, Verdict]:
+        """Before and after; of what matches now nobody asks what it was."""
+        old, new = self._pair(key)
+        after = _worst(verifier.verdicts(new))
+        return (after if after.status == MATCH else _worst(verifier.verdicts(old))), after
 
     def _is_refused(self, before: Verdict, after: Verdict) -> bool:
         unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
@@ -245,7 +265,8 @@ class _Case:
 
 
 def _jobs(report: Report, key: Key) -> list[Job]:
-    return [norm.pending.job for norm in report.norms if norm.pending and (norm.unit, norm.qualname) == key]
+    ready = [(norm, norm.pending.job) for norm in report.norms if norm.pending and norm.pending.job]
+    return [job for norm, job in ready if (norm.unit, norm.qualname) == key]
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:

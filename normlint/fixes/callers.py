@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import Final, TypeGuard
+from typing import Final, NamedTuple
 
-from normlint.fixes.tree import Tree
-from normlint.fixes.work import walk
+from normlint.fixes.tree import LOOKS, Tree
+from normlint.fixes.work import took, walk
+from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Edit, Span
 from normlint.text.frozen import dataclass
 from normlint.text.operations import CLASSES
@@ -53,59 +54,78 @@ def _also_named(tree: Tree, span: Span) -> str:
     return tree.source(stmt.targets[-1])
 
 
-def given_back(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> str:
-    """A name whose value is edited and that is more than the norm's; nothing for most.
+def read_elsewhere(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Norm]) -> str:
+    """A name whose value a fix changes and that is more than the norm's; nothing for most.
 
-    It is returned beside the norm, kept in an attribute, or read behind the norm's last line.
+    A fix changes what it edits, and all that is computed from it on the way to the norm. Whoever else reads that gets
+    another value, or another dtype, than before: another output, an attribute, a line that has no step of the norm.
     """
-    for stmt in dict.fromkeys(stmt for edit in edits if (stmt := tree.around(edit.span, ast.Assign)) is not None):
-        target, function = stmt.targets[0], tree.function(stmt)
-        if isinstance(target, ast.Name) and function is not None:
-            nodes = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == target.id)
-            reads = (n for n in nodes if isinstance(n.ctx, ast.Load) and tree.span(n).start >= tree.span(stmt).end)
-            if any(_is_kept(tree, n, norms) for n in reads):
-                return target.id
-    return _read_behind(tree, edits, norms)
-
-
-def _read_behind(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Span]) -> str:
-    """A name that gets an edited value, or one computed from it, and is read after the norm is made."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     function = next((f for edit in edits for kind in kinds if (f := tree.around(edit.span, kind)) is not None), None)
     if function is None:
         return ""
-    end = max(*(edit.span.end for edit in edits), *(norm.end for norm in norms))
+    steps = [span for norm in norms for c in norm.computations for span in _steps(norm, c)]
+    own = [*(edit.span for edit in edits), *steps]
+    made = {span for norm in norms for c in norm.computations for span in (norm.span, c.span, c.joined)}
     changed: set[str] = set()
-    for stmt in sorted(filter(_is_plain, walk(function)), key=lambda stmt: tree.span(stmt).start):
-        span, target = tree.span(stmt), stmt.targets[0]
-        if span.start >= end or not isinstance(target, ast.Name):
+    events = tree.once(function, lambda: sorted(_events(tree, function), key=lambda event: event.at))
+    took(len(events))
+    for event in events:
+        if event.span is None:
+            if event.node.id in changed and not _is_norms(tree, event.node, own, steps):
+                return event.node.id
             continue
-        edited = any(span.start <= edit.span.start < span.end for edit in edits)
-        computed = any(isinstance(n, ast.Name) and n.id in changed for n in ast.walk(stmt.value))
-        if (edited or computed) and span.end < end:
-            changed.add(target.id)
-        else:
-            changed.discard(target.id)
-    behind = (n for n in walk(function) if isinstance(n, ast.Name) and n.id in changed and tree.span(n).start >= end)
-    return next((n.id for n in behind if isinstance(n.ctx, ast.Load)), "")
+        edited = any(_within(edit.span, event.span) for edit in edits)
+        tracked = (edited or changed & event.names) and not any(_within(one, event.span) for one in made)
+        (changed.add if tracked else changed.discard)(event.node.id)
+    return ""
 
 
-def _is_plain(node: ast.AST) -> TypeGuard[ast.Assign]:
-    return isinstance(node, ast.Assign)
+class _Event(NamedTuple):
+    """A name is read, or given a value by a statement, which `span` and `names` are of."""
+
+    at: int
+    node: ast.Name
+    span: Span | None = None
+    names: frozenset[str] = frozenset()
 
 
-def _is_kept(tree: Tree, node: ast.Name, norms: Collection[Span]) -> bool:
-    """It is part of what is returned beside something else, or what an attribute is given."""
+def _events(tree: Tree, function: ast.AST) -> Iterator[_Event]:
+    for node in walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield _Event(tree.span(node).start, node)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names = frozenset(n.id for n in ast.walk(node.value) if isinstance(n, ast.Name))
+            span = tree.span(node)
+            yield _Event(span.end, node.targets[0], span, names)
+
+
+def _steps(norm: Norm, c: Computation) -> Iterator[Span]:
+    """Where the norm is made."""
+    yield from (norm.span, c.span, c.joined, c.statistic.span, *(step.span for step in (*c.trail, *c.input_steps)))
+    yield from (e.span for e in c.eps)
+
+
+def _within(one: Span, two: Span) -> bool:
+    """It begins there."""
+    return two.start <= one.start < two.end
+
+
+def _is_norms(tree: Tree, node: ast.Name, own: Collection[Span], steps: Collection[Span]) -> bool:
+    """The name is read in a line that is edited, has a step of the norm or names a value; or it is only looked at."""
+    holder, stmt = tree.parent(node), tree.statement(node)
+    if stmt is None or (isinstance(holder, ast.Attribute) and holder.attr in LOOKS):
+        return True
+    if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name):
+        return True  # who reads that name, counts
+    if not any(_within(span, tree.span(stmt)) for span in own):
+        return False
     part: ast.AST = node
-    for holder in tree.above(node):
-        if isinstance(holder, ast.stmt):
-            stored = isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Attribute)
-            return stored and part is node
-        if isinstance(holder, ast.Tuple | ast.List | ast.Dict) and isinstance(tree.parent(holder), ast.Return):
-            here = tree.span(part)
-            return not any(here.start <= norm.start < here.end for norm in norms)
-        part = holder
-    return False
+    for above in tree.above(node):
+        if isinstance(above, ast.Tuple | ast.List | ast.Dict) and isinstance(tree.parent(above), ast.Return):
+            return any(_within(span, tree.span(part)) for span in steps)
+        part = above
+    return True
 
 
 class Users:

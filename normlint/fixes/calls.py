@@ -131,7 +131,9 @@ class Reduction:
 
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:
-    """The call with new arguments in front of number `at`: on lines of their own where the others have such."""
+    """The call with new arguments in front of number `at`: spaced, and on lines of their own, as the others are."""
+    spaced = [a.equal for a in call.args if a.keyword]
+    new = tuple(a.with_changes(equal=spaced[-1]) if a.keyword and spaced else a for a in new)
     return call.with_changes(args=_inserted(call.args, new, at, call.whitespace_before_args))
 
 

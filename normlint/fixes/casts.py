@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import libcst as cst
 
+from normlint.evaluate.dtypes import HALVES
 from normlint.fixes.calls import without_keyword
 from normlint.fixes.casts_places import (
     Entry,
@@ -25,6 +29,8 @@ from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation
 from normlint.text.finding import Applicability, Fix, Span
 
+_COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, which no float holds
+
 # --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
 
 
@@ -34,9 +40,9 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
     if any(c.statistic.spelled == "one-pass" or _in_its_own(document, c) for c in several):
         return None  # first it must be centred; and what says its dtype takes that, whatever comes in
     entry, up = entry_of(document, several), upwards(tree)
-    if entry is None or not entry.nodes:
+    if entry is None or not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
         return None
-    return _upcast(document, entry, up, _entered(document, several, made, entry, up))
+    return _upcast(document, several, entry, up, _entered(document, several, made, entry, up))
 
 
 def _in_its_own(document: Document, c: Computation) -> bool:
@@ -44,9 +50,12 @@ def _in_its_own(document: Document, c: Computation) -> bool:
     return call is not None and any(a.keyword and a.keyword.value == "dtype" for a in call.args)
 
 
-def _upcast(document: Document, entry: Entry, up: str, changes: Changes | None) -> Fix | None:
-    said = raising(document, entry.nodes[0], up)
-    return _fix(document, f"Upcast before the square: `{said}`", changes)
+def _upcast(
+    document: Document, several: tuple[Computation, ...], entry: Entry, up: str, changes: Changes | None
+) -> Fix | None:
+    fix = _fix(document, f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`", changes)
+    asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
+    return replace(fix, applicability=Applicability.UNSAFE) if fix is not None and asked else fix
 
 
 def _fix(document: Document, message: str, changes: Changes | None) -> Fix | None:
@@ -87,7 +96,7 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
     up = up or upwards(tree)
     top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
     put = written_above([(top.stmt, top.line)]) if top else casting(document, entry, up)
-    return _upcast(document, entry, up, put | gone)
+    return _upcast(document, several, entry, up, put | gone)
 
 
 def _late_span(c: Computation) -> Span:

@@ -26,14 +26,15 @@ from normlint.fixes.casts_words import (
     with_lines_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads
+from normlint.fixes.flow import loads, loads_after
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name
+from normlint.fixes.tree import LOOKS
 from normlint.norm.norm import Computation
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
-_LOOKS: Final = ("shape", "size", "ndim", "dim", "device", "numel", "is_cuda", "requires_grad")  # alike in every dtype
+_LOOKS: Final = LOOKS - {"dtype"}  # alike in every dtype
 _CASTS: Final = ("half", "bfloat16", "float", "double")
 
 
@@ -330,10 +331,20 @@ def _backwards(
         given = None  # another tensor or a residual joined: whose dtype counts isn't clear
     ways = [
         (_but_for_gain(document, c, node), found)
-        for node in ((made, given) if helper else (given, made))
+        for node in ((made, given) if helper or _given_back_twice(document, made, given) else (given, made))
         if node is not None and (found := _to_input(document, c, node, entry, top)) is not None
     ]
     return min(ways, key=lambda way: bool(way[1].line), default=None)
+
+
+def _given_back_twice(document: Document, made: Any, given: Any) -> bool:
+    """What the name of the product stands for is given back in more than one way: it is cast once, where it is made."""
+    stmt = document.parent(made) if made is not None else None
+    home = document.around(given, cst.Return) if given is not None else None
+    if home is None or not isinstance(stmt, cst.Assign):
+        return False
+    returns = [document.around(node, cst.Return) for node in loads_after(document, stmt)]
+    return any(one not in (None, home) for one in returns) or (len(returns) > 1 and isinstance(given, cst.IfExp))
 
 
 def _half_there(document: Document, c: Computation, made: cst.BaseExpression, entry: Entry | None) -> bool:

@@ -35,6 +35,7 @@ from normlint.text.operations import CLASSES
 
 _RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
 _VIEWS: Final = frozenset(CLASSES["layout"].split())
+_STATISTICS: Final = frozenset(CLASSES["statistic"].split())
 _TWICE: Final = "A mean is divided already: leave the count out"
 _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
 
@@ -42,7 +43,7 @@ _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vect
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
-    several = list(_candidates(c, document, Style(tree.text)))
+    several = list(_candidates(c, document, Style(tree)))
     fix = tried(trial, several)
     if fix is not None or not several:
         return fix
@@ -112,10 +113,12 @@ def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Ite
     call, name = Reduction.of(document, start), called(start)
     tensor = call.input if call is not None else start.args[-1].value if isinstance(start, cst.Call) else None
     length = last_of(document, tensor)
-    if name in ("sum", "nansum") and (named := _named_sum(document, start)) is not None:
+    mean = name.replace("sum", "mean")
+    sums = mean != name and mean in _STATISTICS
+    if sums and (named := _named_sum(document, start)) is not None:
         yield from _multiplied(document, named, length, "/")
-    elif name in ("sum", "nansum") and isinstance(start, cst.Call):
-        yield "Take the mean instead of the sum", {start.func: renamed(style, start, name.replace("sum", "mean")).func}
+    elif sums and isinstance(start, cst.Call):
+        yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
     elif name == "reduce" and isinstance(start, cst.Call):  # einops
         words = [a.value for a in start.args if isinstance(a.value, cst.SimpleString) and a.value.raw_value == "sum"]
         new = [w.with_changes(value=w.value.replace("sum", "mean")) for w in words]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields
 from difflib import SequenceMatcher
 from functools import cache, cached_property
@@ -15,7 +15,6 @@ from itertools import islice, takewhile
 from typing import Any, Final
 
 import libcst as cst
-from libcst.helpers import get_full_name_for_node_or_raise
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
@@ -79,6 +78,11 @@ class Block:
         """The node that holds this one."""
         return self._parents.get(node)
 
+    def _above(self, node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+        while node is not None:
+            yield node
+            node = self._parents.get(node)
+
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands in the whole text."""
         place = self._places[node]
@@ -102,7 +106,7 @@ class Block:
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
         try:
-            after = self.module.visit(_Exchange(changes))
+            after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
         except (cst.CSTValidationError, ValueError, TypeError):
             return ()
         return tuple(_smallest(self.text, after.code, self.start))
@@ -116,9 +120,9 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
 class Document:
     """A text, as fixes see it."""
 
-    def __init__(self, text: str, tops: Iterable[tuple[int, int]]) -> None:
-        """`tops`: the first and the last line of each statement at the top."""
-        self.text = text
+    def __init__(self, text: str, tops: Iterable[tuple[int, int]], imported: Set[str]) -> None:
+        """`tops`: the first and the last line of each statement at the top; `imported`: what imports bind anywhere."""
+        self.text, self.imported = text, imported
         self._lines = line_starts(text)
         self._tops = _merged(tops)
         self._blocks: dict[int, Block | None] = {}
@@ -188,12 +192,6 @@ class Document:
         blocks = dict.fromkeys(self._block(at) for at in (places if word else (self._lines[n] for n, _ in self._tops)))
         return [n for block in blocks if block is not None for n in block.below(block.module, kind)]
 
-    @cached_property
-    def imported(self) -> frozenset[str]:
-        """The names that imports bind, anywhere in the text."""
-        names = [(n.asname.name if n.asname else n.name) for n in self.everywhere(cst.ImportAlias, "import")]
-        return frozenset(get_full_name_for_node_or_raise(n).partition(".")[0] for n in names)
-
     def is_module(self, node: cst.CSTNode | None) -> bool:
         """`torch`, `torch.linalg`, `F`: something imported, or usually so, and no tensor."""
         while isinstance(node, cst.Attribute):
@@ -248,11 +246,17 @@ def _merged(tops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 class _Exchange(cst.CSTTransformer):
-    """Puts other nodes in the place of some, also within each other where a function makes them."""
+    """Puts other nodes in the place of some, also within each other where a function makes them.
 
-    def __init__(self, changes: Changes) -> None:
+    `above`: those that are exchanged and all that hold them; nothing else is looked at.
+    """
+
+    def __init__(self, changes: Changes, above: Set[cst.CSTNode]) -> None:
         super().__init__()
-        self._changes = changes
+        self._changes, self._above = changes, above
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return node in self._above
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         new = self._changes.get(original_node, updated_node)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.calls import argument_of, bound_first, parameters, places, with_argument, with_parameter
+from normlint.fixes.calls import Reduction, argument_of, bound_first, parameters, places, with_argument, with_parameter
 from normlint.fixes.casts_words import with_lines_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.eps_join import joined, place
@@ -247,12 +247,15 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
 
 
 def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
-    """An eps that isn't 0 in fp16."""
-    call = tree.document.at(statistic, cst.Call)
+    """An eps that isn't 0 in fp16, also for what its function normalises beside it."""
+    document = tree.document
+    call = document.at(statistic, cst.Call)
     if call is None:
         return None
     text = known(tree, call) or "1e-6"
-    edits = tree.document.edits(with_argument(call, "eps", text))
+    alike = (n for n in document.below(document.scope(call), cst.Call) if n.func.deep_equals(call.func))
+    several = (one for n in alike if (one := Reduction.of(document, n)) and one.value("eps") is None)
+    edits = document.edits({node: new for one in several for node, new in with_argument(one.node, "eps", text).items()})
     return Fix(f"Pass an eps: `eps={text}`", edits, UNSAFE) if edits else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import carried, loads_after, names_in, reads
+from normlint.fixes.flow import carried, loads_after, names_in, names_of, reads, sole_value
 from normlint.fixes.formula import Change
 from normlint.fixes.powers import in_place_of, power_of, renamed
 from normlint.fixes.spelling import HALF, SUM, Style, called, expression, instead, number, stripped, tight
@@ -21,7 +21,7 @@ from normlint.text.finding import Applicability, Fix
 def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Take eps from where it stands and add it to what the root is taken of."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
-    for message, changes in _candidates(c, e, document, Style(tree.text)):
+    for message, changes in _candidates(c, e, document, Style(tree)):
         edits = document.edits(changes)
         if called(document.at(c.statistic.span)).startswith("std"):
             return Fix(message, edits, Applicability.UNSAFE)  # a variance in half may be the next round's finding
@@ -112,16 +112,19 @@ def _away(document: Document, whole: Any, eps: cst.BaseExpression) -> Changes:
 
 
 def _only_use(document: Document, root: cst.BaseExpression, whole: cst.CSTNode) -> bool:
-    """From the root a single way leads to the sum: nothing else sees the root."""
+    """From the root a single way leads to the sum: nothing else sees the root, and nothing else comes to the sum."""
     target = getattr(whole, "target", None)
     for node in carried(document, root):
         if node is whole or node is target:
             return True
         stmt = document.parent(node)
         later = loads_after(document, stmt) if isinstance(stmt, cst.Assign | cst.AnnAssign) else []
-        anew = later and document.around(later[0], cst.Assign) is (document.around(whole, cst.Assign) or whole)
-        if len(later) > 1 and later[0] is not target and not anew:
+        if later and not sole_value(document, stmt, later[0]):
             return False
+        if len(later) > 1 and later[0] is not target:
+            anew = document.around(whole, cst.Assign)
+            if document.around(later[0], cst.Assign) is not anew or names_of(anew) != names_of(stmt):
+                return False
     return False
 
 

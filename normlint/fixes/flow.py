@@ -111,6 +111,15 @@ def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpressio
     return [n for name in names_of(stmt) for n in loads(document, name, scope) if document.span(n).start >= end]
 
 
+def sole_value(document: Document, stmt: cst.CSTNode, load: Any) -> bool:
+    """Nothing but the statement, in no other branch either, gives the name the value that is read there."""
+    scope, end = document.scope(stmt), document.span(stmt).end
+    before = (s for s in assignments(document, scope) if document.span(s).end <= document.span(load).start)
+    others = [s for s in before if s is not stmt and getattr(load, "value", "") in names_of(s)]
+    branch = document.parent(document.line(stmt) or stmt) not in document.above(load)
+    return not any(branch or document.span(s).start >= end for s in others)
+
+
 def assignments(document: Document, scope: cst.CSTNode) -> list[cst.Assign | cst.AnnAssign]:
     """The assignments with a value in a function, in the order of the text."""
     found: list[Any] = [*document.below(scope, cst.Assign), *document.below(scope, cst.AnnAssign)]

@@ -50,7 +50,7 @@ def tried(trial: Trial, changes: Iterable[Change], applicability: Applicability 
 
 
 def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
-    document, style = tree.document, Style(tree.text)
+    document, style = tree.document, Style(tree)
     start = document.at(c.statistic.span)
     if start is None:
         return
@@ -102,7 +102,7 @@ def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
-    document, style = tree.document, Style(tree.text)
+    document, style = tree.document, Style(tree)
     factor = -HALF / c.power
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     start = document.at(c.statistic.span)
@@ -140,7 +140,7 @@ _SQUARES: Final = re.compile(r"^s$|sq|squares|pow", re.IGNORECASE)
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Average the squares; take the root as well where nothing but the mean was divided by."""
-    return tried(Trial(tree, norm, "NRM403", partly=True), _squares(c, tree.document, Style(tree.text)))
+    return tried(Trial(tree, norm, "NRM403", partly=True), _squares(c, tree.document, Style(tree)))
 
 
 def _squares(c: Computation, document: Document, style: Style) -> Iterator[Change]:
@@ -289,7 +289,7 @@ def _only_computes(stmt: cst.CSTNode) -> bool:
 
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
     """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
-    return tried(Trial(tree, norm, "NRM601"), _inverse_roots(root, division, tree.document, Style(tree.text)))
+    return tried(Trial(tree, norm, "NRM601"), _inverse_roots(root, division, tree.document, Style(tree)))
 
 
 def _inverse_roots(root: Span, division: Span, document: Document, style: Style) -> Iterator[Change]:

@@ -9,11 +9,12 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Centred, Stat
+from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import assignments, carried, definitions, loads, names_in, names_of, products, reads
 from normlint.fixes.formula import Change, tried
 from normlint.fixes.powers import in_place_of, squared_base
-from normlint.fixes.spelling import SUM, Style, called, expression, instead, number, placed, stripped, tight
+from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Norm
@@ -30,10 +31,10 @@ def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     if rms and c.shift is not None:
         return None
     ways = _uncentred if rms else _centrings
-    return tried(Trial(tree, norm, "NRM404", partly=not rms), ways(c, tree.document, Style(tree.text)))
+    return tried(Trial(tree, norm, "NRM404", partly=not rms), ways(c, tree.document))
 
 
-def _centrings(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+def _centrings(c: Computation, document: Document) -> Iterator[Change]:
     start, inner = document.at(c.statistic.span), document.at(c.statistic.inner_span)
     if start is None or inner is None:
         return
@@ -48,7 +49,7 @@ def _centrings(c: Computation, document: Document, style: Style) -> Iterator[Cha
     moves = _moved(document, start, targets)
     yield from (("Subtract the mean before the squares are taken", change) for change in moves)
     for many in targets:
-        yield from ((message, change) for change in _less_mean(document, style, many, start))
+        yield from ((message, change) for change in _less_mean(document, many, start))
 
 
 def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -99,7 +100,7 @@ def _may_pass(document: Document, later: cst.Assign, passed: Sequence[cst.CSTNod
 
 
 def _less_mean(
-    document: Document, style: Style, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
+    document: Document, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
 ) -> Iterator[Changes]:
     """The targets by the name of what is centred, less the name of the mean, or less the mean written out."""
     known = known_means(document, targets[0])
@@ -108,7 +109,7 @@ def _less_mean(
     for less in known.means[: 2 * _CENTRES]:
         yield _differences(document, targets, less)
     yield from _discarded(document, targets, statistic)
-    mean = averaged(document, style, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
+    mean = averaged(document, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
     if mean is not None:
         yield _differences(document, targets, mean)
 
@@ -135,11 +136,11 @@ def _discarded(
 # --- no mean at all --------------------------------------------------------------------------------------------------
 
 
-def _uncentred(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+def _uncentred(c: Computation, document: Document) -> Iterator[Change]:
     start = document.at(c.statistic.span)
     if start is None:
         return
-    square = _mean_square(document, style, start)
+    square = _mean_square(document, start)
     if square is not None:
         yield "Average the squares of the input as it is", {start: square}
     for scope in dict.fromkeys(document.scope(node) for node in carried(document, start)):
@@ -148,13 +149,13 @@ def _uncentred(c: Computation, document: Document, style: Style) -> Iterator[Cha
                 yield "Leave the input as it is", _undone(document, node)
 
 
-def _mean_square(document: Document, style: Style, node: cst.BaseExpression) -> cst.BaseExpression | None:
+def _mean_square(document: Document, node: cst.BaseExpression) -> cst.BaseExpression | None:
     """`x.var(-1, keepdim=True)` becomes `x.pow(2).mean(-1, keepdim=True)`; of std, the root of it."""
     if not isinstance(node, cst.Call) or called(node) not in ("var", "std"):
         return None
-    target = node.args[0].value if not by_method(document, style, node) else getattr(node.func, "value", None)
+    target = operand_of(document, node)
     squared = expression("{x}.pow(2)", x=tight(target)) if target is not None else None
-    mean = averaged(document, style, node, squared, keep=False) if squared is not None else None
+    mean = averaged(document, node, squared, keep=False) if squared is not None else None
     return expression("{x}.sqrt()", x=mean) if mean is not None and called(node) == "std" else mean
 
 
@@ -228,17 +229,11 @@ def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpress
     return (values[0], values[1]) if len(values) == 2 else None
 
 
-def by_method(document: Document, style: Style, call: cst.Call) -> bool:
-    """A method of a tensor, not a function of torch."""
-    torch = style.function("mean").removesuffix(".mean")
-    return isinstance(call.func, cst.Attribute) and document.source(call.func.value) != torch
-
-
 def averaged(
-    document: Document, style: Style, call: cst.Call, target: cst.BaseExpression, *, keep: bool = True
+    document: Document, call: cst.Call, target: cst.BaseExpression, *, keep: bool = True
 ) -> cst.BaseExpression | None:
     """The target's mean, spelled as the call of a variance is; None where that can't be said."""
-    method = by_method(document, style, call)
+    method = isinstance(call.func, cst.Attribute) and not document.is_module(call.func.value)
     given = [a for a in call.args if not (a.keyword and a.keyword.value in _OF_VARIANCES)][0 if method else 1 :]
     args = [a.with_changes(comma=cst.MaybeSentinel.DEFAULT) for a in given]
     kept = any("keepdim" in document.source(a) or document.source(a) == "True" for a in given)

@@ -206,7 +206,7 @@ _NUMBERS: Final = {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0", "1.": "0.", "
 
 def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
     """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
-    document, style = tree.document, Style(tree.text)
+    document, style = tree.document, Style(tree)
     several = zip(*(_first_values(norm, gain, document, style) for gain in gains), strict=False)
     together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
     return tried(Trial(tree, norm, "NRM406"), together, Applicability.UNSAFE)

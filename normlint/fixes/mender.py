@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from normlint.fixes.along import with_remarks, with_twins
-from normlint.fixes.callers import beside, given_back
+from normlint.fixes.callers import beside, read_elsewhere
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.fixes.work import NOW, Spent, Work
@@ -61,7 +61,7 @@ class Mender:
         other = self._disagrees(finding) or beside(tree, fix.edits, tree.owners, self._whole)
         if other:
             return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
-        kept = given_back(tree, fix.edits, [self._norms[number].span for number in finding.norms])
+        kept = read_elsewhere(tree, fix.edits, [self._norms[number] for number in finding.norms])
         if not kept or fix.applicability is not Applicability.SAFE:
             return fix
         return Fix(f"{fix.message} (`{kept}` is handed on as well)", fix.edits, Applicability.UNSAFE)

@@ -11,6 +11,7 @@ import libcst as cst
 from libcst import helpers
 
 from normlint.fixes.document import Document
+from normlint.fixes.tree import Tree, spelled
 
 HALF: Final = Fraction(1, 2)
 POWERS: Final = {"sqrt": HALF, "rsqrt": -HALF, "reciprocal": Fraction(-1), "square": Fraction(2)}
@@ -118,17 +119,12 @@ def written(value: Fraction) -> cst.BaseExpression:
 class Style:
     """How a text spells what fixes put into it."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, tree: Tree) -> None:
+        self._tree, self._text = tree, tree.text
 
     def function(self, name: str) -> str:
         """How torch's function is called in this text: `torch.sqrt`, `t.sqrt` or `sqrt`; empty where it can't be."""
-        taken = re.search(rf"^\s*from torch import\s.*?\b{name}\b(?: as (\w+))?", self._text, re.MULTILINE)
-        if taken:
-            return taken[1] or name
-        module = re.search(r"^\s*import torch(?: as (\w+))?[ \t]*(?:[#,\r\n]|$)", self._text, re.MULTILINE)
-        known = (module[1] or "torch") if module else "torch" * bool(re.search(r"(?<![\w.])torch\.", self._text))
-        return f"{known}.{name}" if known else ""
+        return spelled(self._tree, f"torch.{name}") or ""
 
     def _by_method(self) -> bool:
         methods = len(re.findall(r"\.r?sqrt_?\(\)", self._text))

@@ -12,7 +12,7 @@ from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import loads, names_in, reads
 from normlint.fixes.formula import Change
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
-from normlint.fixes.tree import Tree
+from normlint.fixes.tree import LOOKS, Tree
 from normlint.fixes.trial import Candidate, Trial
 from normlint.norm.norm import Norm
 from normlint.text.finding import Applicability, Fix, Span
@@ -28,7 +28,6 @@ _OPERATORS: Final[dict[Any, tuple[str, int]]] = {
     cst.MultiplyAssign: ("*", PRODUCT),
     cst.DivideAssign: ("/", PRODUCT),
 }
-_LOOKS: Final = ("dtype", "device", "shape", "size", "dim", "ndim", "numel", "is_cuda", "requires_grad")
 
 
 # --- a print ---------------------------------------------------------------------------------------------------------
@@ -181,4 +180,4 @@ def _read_later(document: Document, stmt: cst.CSTNode, name: cst.BaseExpression)
 
 def _looks(document: Document, node: cst.Name) -> bool:
     holder = document.parent(node)
-    return called(holder) == "type_as" or (isinstance(holder, cst.Attribute) and holder.attr.value in _LOOKS)
+    return called(holder) == "type_as" or (isinstance(holder, cst.Attribute) and holder.attr.value in LOOKS)

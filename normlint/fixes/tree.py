@@ -27,6 +27,7 @@ from normlint.fixes.work import walk
 N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
 USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
+LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())  # no value is read by these
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -52,7 +53,8 @@ class Tree:
         """The text for fixes that change nodes of libcst, which is imported only then."""
         from normlint.fixes.document import Document
 
-        return Document(self.text, [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body])
+        tops = [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body]
+        return Document(self.text, tops, self.imported)
 
     @cached_property
     def _lines(self) -> tuple[int, ...]:

@@ -95,12 +95,14 @@ class Trial:
     def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
         """Is the finding gone from its place, or the norm no norm of the text's own any more?
 
-        Of its own it may show what the finding hid; of other norms nothing new may be said.
+        Of its own it may show what the finding hid; of other norms nothing new may be said. And what the function
+        gives back is on no path wider than it was.
         """
         read = self._read(edits)
         mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
         gone = mended is None or not self._stays(mended, edits, finding)
-        return gone and all(name in owners or name == self.norm.qualname for name, _ in read.new)
+        leaks = mended is not None and mended.wide and not self.norm.wide and not self.norm.main.partial
+        return gone and not leaks and all(name in owners or name == self.norm.qualname for name, _ in read.new)
 
     def _stays(self, mended: Norm, edits: tuple[Edit, ...], finding: Finding) -> bool:
         """Is the same said of the norm, at the same place?"""

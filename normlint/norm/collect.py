@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
-from normlint.evaluate.dtypes import DType
+from normlint.evaluate.dtypes import FLOATS, HALVES, DType
 from normlint.evaluate.entry import GAINS, Entry
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import ONCE, Apply, Atom, Input, Mono, Offset, Param
@@ -123,13 +123,14 @@ class _Found:
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
-    keeps = undone = back = False
+    keeps = undone = back = wide = False
     passing: set[bool] = set()  # of the paths with a norm: is that what is given back?
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
+        wide = wide or _is_wide(path.context, results[0] if results else path.result)
         together = ((*path.attrs.values(), *results), *(several.items for several in path.context.together))
         undone = undone or any(map(can_be_undone, together))
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
@@ -151,7 +152,12 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         if norm is not None:
             kinds.setdefault(name, set()).update([norm.kind] if norm.main.returned else [])
             norms.append(norm)
-    yield from (replace(norm, either=len(kinds.get(norm.qualname, ())) > 1) for norm in norms)
+    yield from (replace(norm, wide=wide, either=len(kinds.get(norm.qualname, ())) > 1) for norm in norms)
+
+
+def _is_wide(context: Context, result: Value | None) -> bool:
+    half = context.possible.get(DType.INPUT, FLOATS) & HALVES
+    return bool(half) and isinstance(result, Product) and result.dtype.wide
 
 
 def _is_input(result: Value | None) -> bool:

@@ -256,6 +256,7 @@ class Norm:
     computations: tuple[Computation, ...]
     helper: bool = False  # seen from inside a function that others in the text call: they judge it
     either: bool = False  # on other paths its function gives a norm of another kind
+    wide: bool = field(default=False, compare=False)  # on some path its function gives back fp32, whatever comes in
 
     @property
     def main(self) -> Computation:

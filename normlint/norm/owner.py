@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
@@ -295,6 +297,9 @@ def _is_stub(node: s.Function) -> bool:
     return all(isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal) for stmt in node.body)
 
 
+_EPS: Final = re.compile(r"(?:(?<![A-Za-z])|(?<=norm)|(?<=rms)|(?<=std)|(?<=var))eps|Eps|(?<![A-Z])EPS")
+
+
 def is_eps(name: str) -> bool:
-    """eps, epsilon, layer_norm_eps, variance_epsilon."""
-    return "eps" in name.lower().split(".")[-1] and "steps" not in name.lower()
+    """eps, epsilon, layer_norm_eps, variance_epsilon; neither steps nor reps."""
+    return bool(_EPS.search(name.rpartition(".")[2]))

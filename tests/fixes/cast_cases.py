@@ -102,6 +102,18 @@ SOUND: Final = [
 
 UNCLEAR: Final = [
     Case(
+        "complex numbers are no floats",
+        "NRM206",
+        forward(
+            '"""x: complex samples."""', "return x / x.norm(dim=-1, keepdim=True) * x.shape[-1] ** 0.5 * self.weight"
+        ),
+    ),
+    Case(
+        "another formula with the statistic is given back as it is",
+        "NRM201",
+        forward(MEAN, "if self.training:", "    return x - ms", Y),
+    ),
+    Case(
         "a half input is what is asked for",
         "NRM205",
         forward("x = x.half()", WIDE, "return self.weight * (x * torch.rsqrt(ms + self.eps)).to(x.dtype)"),
@@ -130,6 +142,17 @@ UNCLEAR: Final = [
 ]
 
 UPCAST: Final = [
+    Case(
+        "what two returns give back is cast where it is made",
+        "NRM206",
+        forward("y = F.normalize(x, dim=-1)", "if self.training:", "    return y * self.weight", "return y"),
+        forward(
+            "y = F.normalize(x.float(), dim=-1).type_as(x)",
+            "if self.training:",
+            "    return y * self.weight",
+            "return y",
+        ),
+    ),
     Case(
         "what a test casts back is not cast twice",
         "NRM201",
@@ -567,6 +590,12 @@ NARROWED: Final = [
 ]
 
 FIXED: Final = [
+    Case(
+        "where halves are asked for by name, somebody meant what they come to",
+        "NRM201",
+        forward("if x.dtype == torch.float16:", f"    {MEAN}", f"    {Y}", "return x"),
+        forward("if x.dtype == torch.float16:", f"    {WIDE}", f"    {BACK}", "return x"),
+    ),
     Case(
         "a fixed half becomes the input's dtype",
         "NRM205",

@@ -22,6 +22,30 @@ STAYS = [
         function(EPS, H, f"rms = {MS}.sqrt()", "show(rms)", "return (h / (rms + eps)).type_as(x) * weight"),
     ),
     Case(
+        "another branch takes the root of something else, which needs eps as well",
+        "NRM302",
+        function(
+            ", mask=None, eps=1e-6",
+            H,
+            "if mask is None:",
+            f"    rms = {MS}.sqrt()",
+            "else:",
+            "    rms = norm_of(h, mask)",
+            "return (h / (rms + eps)).type_as(x) * weight",
+        ),
+    ),
+    Case(
+        "two formulas add eps to the root",
+        "NRM302",
+        function(
+            EPS,
+            H,
+            f"rms = {MS}.sqrt()",
+            "gradient = (h / (rms + eps)).detach()",
+            "return ((h - h * gradient) / (rms + eps)).type_as(x) * weight",
+        ),
+    ),
+    Case(
         "eps isn't known yet where the root is taken",
         "NRM302",
         function("", H, f"rms = {MS}.sqrt()", "eps = 1e-6", "return (h / (rms + eps)).type_as(x) * weight"),

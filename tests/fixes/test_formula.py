@@ -80,6 +80,7 @@ def test_an_l1_norm_becomes_an_l2_norm_and_its_count_a_root() -> None:
 MEAN = "ms = h.abs().mean(-1, keepdim=True)"
 SCALED = "(h * torch.rsqrt(ms + self.eps)) * self.weight"
 HANDED_ON = {
+    "another formula": (f"{MEAN}\nother = ms.sqrt()\nif self.training:\n    return other", SCALED),
     "a second output": (MEAN, f"{SCALED}, ms + 1"),
     "an attribute": (f"{MEAN}\nself.last = ms", SCALED),
     "a line behind the norm": (f"{MEAN}\ny = {SCALED}\ny = torch.tanh(y)", "y + ms.sqrt()"),

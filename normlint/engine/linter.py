@@ -154,12 +154,12 @@ def _search(source: Source, demand: Demand) -> list[View]:
 
 
 def _analysed(unit: Unit, demand: Demand) -> Analysis | Glance:
-    """All of it only where it is asked for: to run norms, or to mend a finding."""
+    """All of it only where it is asked for: to mend a finding."""
     from normlint import rules
 
     if unit.text and not may_hold_norm(unit.text):
         return rules.Analysis((), ())
-    seen = _seen(unit) if demand.prepare is None else None
+    seen = _seen(unit, whole=demand.prepare is not None)
     if seen is not None and not any(map(demand.takes, seen.findings)):
         return seen
     if not unit.snippet:
@@ -178,12 +178,12 @@ def _analysed(unit: Unit, demand: Demand) -> Analysis | Glance:
         raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
 
 
-def _seen(unit: Unit) -> Glance | None:
+def _seen(unit: Unit, *, whole: bool) -> Glance | None:
     """None: what may hold a norm isn't Python, or was cut wrongly."""
     from normlint.rules.glance import glance
 
     try:
-        return glance(unit.text, snippet=unit.snippet)
+        return glance(unit.text, snippet=unit.snippet, whole=whole)
     except SyntaxError:
         return None
 

@@ -167,11 +167,11 @@ class Search:
 
     def _attempts(self, make: Make, live: Live, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
         eps = 1e-6 if live.eps is None else live.eps
-        faint = {}
-        if call.guessed and eps > 0:
-            tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
-            faint = {found.call: found.error for found in tiny}
+        faint: dict[Call, float] = {}
         for found in self._tried(make, live, call, values(shape), 0.0):
+            if call.guessed and eps > 0 and found.agrees and not faint:
+                tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
+                faint = {one.call: one.error for one in tiny}
             yield replace(found, faint=faint.get(found.call, 0.0))
 
     def _tried(self, make: Make, live: Live, call: Call, x: Tensor, eps: float) -> Iterator[Found]:

@@ -123,8 +123,84 @@ def test_is_seen(text: str) -> None:
     assert verdict.status in (WRONG, PRECISION), verdict.reason
 
 
-def test_a_gain_along_the_tokens_is_not_called_right() -> None:
-    text = cls(END.replace("self.weight", "self.weight[:, None]"))
+ASTRAY = END.replace("self.weight", "self.weight[:, None]")
+TOLD = {
+    "nothing says which axis the features lie on": (cls(ASTRAY), SKIPPED),
+    "a gain for each head, and the axes are told": (
+        cls("b, l, heads, d = x.shape\n        " + END.replace("self.weight", "self.gain"),
+            "self.gain = nn.Parameter(torch.ones(heads, 1))").replace("self, dim,", "self, heads, dim,"), MATCH),
+    "a gain for each channel, whose axis is reduced": (
+        cls(ASTRAY.replace(MS, "h.pow(2).mean(-2, keepdim=True)")), MATCH),
+    "the count of the sum says that they lie last": (
+        cls(over("h.pow(2).sum(-1, keepdim=True) / self.dim").replace("self.weight", "self.weight[:, None]")), WRONG),
+    "a docstring says that they lie last": (
+        cls(ASTRAY).replace("x):\n", 'x):\n        """x: (batch, tokens, dim)"""\n'), WRONG),
+    "an assertion says that they lie last": (
+        cls("b, l, d = x.shape\n        assert d == self.dim\n        " + ASTRAY), WRONG),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "status"), TOLD.values(), ids=TOLD)
+def test_a_gain_along_the_tokens_is_wrong_where_the_text_says_what_the_tokens_are(text: str, status: str) -> None:
     verdict = judge_text(text, forward(text))
-    assert verdict.status == SKIPPED
-    assert "an input of another shape" in verdict.reason
+    assert verdict.status == status, verdict.reason
+
+
+READ_ON = {
+    "a mean that is subtracted in place, by a method without its class": (
+        """
+def layer_norm(self, x, out=None):
+    h = x.to(torch.float32, copy=True)
+    h -= x.mean(-1, keepdim=True)
+    variance = h.square().mean(-1, keepdim=True)
+    variance += self.eps
+    h *= variance.rsqrt_()
+    out[:] = self.weight
+    h *= out
+    return h.to(x.dtype)
+""",
+        "layer_norm",
+    ),
+    "swaps that count the axes from both ends": (
+        """
+class AdaLayerNorm(nn.Module):
+    def __init__(self, style, channels, eps=1e-5):
+        super().__init__()
+        self.channels, self.eps, self.fc = channels, eps, nn.Linear(style, 2 * channels)
+
+    def forward(self, x, s):
+        x = x.transpose(-1, -2).transpose(1, -1)
+        gamma, beta = self.fc(s).unsqueeze(1).chunk(2, dim=-1)
+        x = (1 + gamma) * F.layer_norm(x, (self.channels,), eps=self.eps) + beta
+        return x.transpose(1, -1).transpose(-1, -2)
+""",
+        "AdaLayerNorm.forward",
+    ),
+    "a compiler's options, which nobody knows": (
+        """
+from .settings import OPTIONS
+
+@torch.compile(dynamic=True, options=OPTIONS)
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype) * weight
+""",
+        "rms_norm",
+    ),
+    "the words of a base about itself": (
+        """
+class LayerNorm(nn.LayerNorm):
+    __doc__ = nn.LayerNorm.__doc__
+
+    def forward(self, x):
+        return F.layer_norm(x.float(), self.normalized_shape, self.weight, self.bias, self.eps).type_as(x)
+""",
+        "LayerNorm.forward",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "qualname"), READ_ON.values(), ids=READ_ON)
+def test_is_run_all_the_same(text: str, qualname: str) -> None:
+    verdict = judge_text(HEAD + text, qualname)
+    assert verdict.status in (MATCH, PRECISION), verdict.reason

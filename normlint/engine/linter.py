@@ -108,12 +108,12 @@ def _search(source: Source, demand: Demand) -> list[View]:
 
 
 def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
-    """All of it only where it is asked for: to run norms, or to fix a finding."""
+    """All of it only where it is asked for: to fix a finding."""
     from normlint import rules
 
     if unit.text and not marks.may_hold_norm(unit.text):
         return rules.Analysis((), ())
-    light = _light(unit) if demand.prepare is None else None
+    light = _light(unit, whole=demand.prepare is not None)
     if light is not None and not any(map(demand.takes, light.findings)):
         return light
     if not unit.snippet:
@@ -132,12 +132,12 @@ def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
         raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
 
 
-def _light(unit: Unit) -> LightAnalysis | None:
+def _light(unit: Unit, *, whole: bool) -> LightAnalysis | None:
     """None: what may hold a norm isn't Python, or was cut wrongly."""
     from normlint.rules.blocks import analyse_blocks
 
     try:
-        return analyse_blocks(unit.text, snippet=unit.snippet)
+        return analyse_blocks(unit.text, snippet=unit.snippet, whole=whole)
     except SyntaxError:
         return None
 

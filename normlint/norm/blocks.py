@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final, TypeVar
 
+from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.candidates import Callers, Candidates, Found, candidates
 from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
@@ -60,6 +62,31 @@ class Block:
         if span.end > origin + len(part) or not unit.startswith(part, origin):
             return None
         return span.shift(self._starts[number] - origin)
+
+
+T = TypeVar("T")
+
+
+def homed(value: T, block: Block) -> T:
+    """What was read in a block, with every span in it as the unit has it."""
+    done: dict[int, Any] = {}
+
+    def moved(one: Any) -> Any:
+        if isinstance(one, Span):
+            return one if one == NOWHERE else block.home(one)
+        if isinstance(one, (tuple, frozenset)):
+            several = [moved(part) for part in one]
+            return type(one)(several) if any(a is not b for a, b in zip(one, several, strict=True)) else one
+        if not is_dataclass(one) or isinstance(one, type):
+            return one
+        if id(one) not in done:
+            parts = ((part.name, getattr(one, part.name)) for part in fields(one))
+            new = {name: there for name, here in parts if (there := moved(here)) is not here}
+            done[id(one)] = replace(one, **new) if new else one
+        return done[id(one)]
+
+    found: T = moved(value)
+    return found
 
 
 @lru_cache(maxsize=4)

@@ -87,8 +87,8 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
     if job.needs:
         return _skipped(job.needs)
     try:
-        # an interpreted `print` says that there is one; a text's `set_grad_enabled` ends with its norm
-        with contextlib.redirect_stdout(io.StringIO()), torch.enable_grad():
+        # an interpreted `print` says that there is one; a text's `set_grad_enabled`, and its chance, end with its norm
+        with contextlib.redirect_stdout(io.StringIO()), torch.enable_grad(), torch.random.fork_rng(devices=()):
             subject = build.subject(job, names(job), device)
             found = judge.judge(subject, device=device, seed=seed, draws=job.sweep)
             if found.status != WRONG:

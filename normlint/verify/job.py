@@ -25,6 +25,7 @@ class Meaning:
     root mean square. `filled_later`: other code than the constructor gives the gain its first values. `halves`: a half
     may come in; otherwise callers that aren't in the text may have cast the input. `axes_read`: the text says which
     axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on paths that an argument chooses.
+    `astray`: the text says that the features lie on the reduced axis, and has its gain lie along another.
     """
 
     kind: str  # rms, layer, l2
@@ -42,6 +43,7 @@ class Meaning:
     halves: bool = True
     axes_read: bool = True
     elsewhere: tuple[tuple[int, ...] | None, ...] = ()
+    astray: bool = False
 
 
 @dataclass(frozen=True, slots=True)

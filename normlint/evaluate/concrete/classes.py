@@ -22,8 +22,8 @@ _SPECIAL: Final = frozenset(
         "__exit__ __post_init__ __hash__"
     ).split()
 )
-_KEPT: Final = frozenset(("__doc__", "__slots__", "__annotations__"))
-_IGNORED: Final = frozenset(("__repr__", "__str__", "__constants__", "__module__", "__qualname__"))
+_KEPT: Final = frozenset(("__slots__", "__annotations__"))
+_IGNORED: Final = frozenset(("__repr__", "__str__", "__constants__", "__module__", "__qualname__", "__doc__"))
 
 
 def make(scope: Scope, stmt: s.Class) -> type:
@@ -33,11 +33,16 @@ def make(scope: Scope, stmt: s.Class) -> type:
     bases = tuple(_base(value) for value in expressions.unstarred(scope, stmt.bases))
     cell: list[type] = []
     inner = Scope(scope.program, CLASS, {}, scope.seen, cell, frozenset(bound_names(stmt.body)))
-    statements.execute(inner, stmt.body)
+    statements.execute(inner, tuple(one for one in stmt.body if not _is_ignored(one)))
     made = _made(stmt.name, tuple(b for b in bases if b is not None), inner.names)
     cell.append(made)
     _MADE.add(made)
     return made
+
+
+def _is_ignored(stmt: s.Stmt) -> bool:
+    """`__doc__ = Base.__doc__`."""
+    return isinstance(stmt, s.Assign) and all(isinstance(t, s.Name) and t.id in _IGNORED for t in stmt.targets)
 
 
 def _made(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:

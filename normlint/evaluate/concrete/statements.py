@@ -306,15 +306,22 @@ def _fits_items(scope: Scope, pattern: s.Pattern, subject: Any, bound: dict[str,
 
 
 def _function(scope: Scope, stmt: s.Function) -> Outcome:
-    decorators = [expressions.evaluate(scope, node) for node in stmt.decorators]
+    decorators = [_decorator(scope, node) for node in stmt.decorators]
     expressions.store_name(scope, stmt.name, calls.decorated(functions.make(scope, stmt), decorators))
     return None
 
 
 def _class(scope: Scope, stmt: s.Class) -> Outcome:
-    decorators = [expressions.evaluate(scope, node) for node in stmt.decorated]
+    decorators = [_decorator(scope, node) for node in stmt.decorated]
     expressions.store_name(scope, stmt.name, calls.decorated(classes.make(scope, stmt), decorators))
     return None
+
+
+def _decorator(scope: Scope, node: s.Expr) -> Any:
+    """Options of what changes nothing, as `torch.compile`, are none of the norm's business."""
+    if isinstance(node, s.Call) and world.changes_nothing(known(expressions.evaluate(scope, node.func))):
+        return world.UNCHANGED
+    return expressions.evaluate(scope, node)
 
 
 def _import(scope: Scope, stmt: s.Import) -> Outcome:

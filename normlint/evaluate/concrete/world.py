@@ -116,6 +116,11 @@ def is_same(path: str) -> bool:
     return path.rpartition(".")[2] in _ELSEWHERE
 
 
+def changes_nothing(value: Any) -> bool:
+    """Whether it is such a decorator, which may take options."""
+    return isinstance(value, Native) and (value.path in _SAME or is_same(value.path))
+
+
 def is_module(path: str) -> bool:
     """Whether it is a module of the table."""
     return path in _SPACES
@@ -193,10 +198,10 @@ def _always(path: str, value: Any) -> Native:
     return Native(path, lambda *_, **__: value)
 
 
-_UNCHANGED: Final = Native("a decorator", lambda value: value)
+UNCHANGED: Final = Native("a decorator", lambda value: value)
 # What is always answered, whatever is asked.
 _ANSWERS: Final = {
-    **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NOTHING), "functools.wraps": _UNCHANGED,
+    **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NOTHING), "functools.wraps": UNCHANGED,
 }  # fmt: skip
 
 
@@ -206,7 +211,7 @@ def _same(path: str) -> Native:
     def same(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], Function | type | Native):
             return args[0]
-        return _UNCHANGED
+        return UNCHANGED
 
     return Native(path, same)
 

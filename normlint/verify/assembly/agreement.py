@@ -17,15 +17,6 @@ from normlint.verify.job import Meaning
 AGREES: Final = 5e-3  # a relative error of the whole output that only rounding and eps explain
 
 
-def formula(x: Tensor, meaning: Meaning, gain: Tensor | None, shift: Tensor | None, eps: float) -> Tensor:
-    """What the norm gives for the last axis of a float64 `x`, by its definition."""
-    x = x - x.mean(-1, keepdim=True) if meaning.kind == "layer" else x
-    square = x.square().sum(-1, keepdim=True) if meaning.kind == "l2" else x.square().mean(-1, keepdim=True)
-    y = x * (square + eps).rsqrt()
-    y = y if gain is None else y * (gain.detach().double().reshape(-1) + meaning.offset)
-    return y if shift is None else y + shift.detach().double().reshape(-1)
-
-
 @lru_cache(maxsize=32)
 def values(shape: tuple[int, ...]) -> Tensor:
     """Rows of different scales, large against any eps; the same for every trial, and not to be changed."""

@@ -61,7 +61,7 @@ class Built:
         if values:
             unsure = not self.plan.confirmed if self.agrees else self.elsewhere()
             return AXIS if unsure and not self.meaning.axes_read else ""
-        if self.agrees or self._runs_somewhere():
+        if self.agrees or (self._runs_somewhere() and not self.meaning.astray):
             return SHAPE
         if self.job.cut:
             return "what stands around its lines"

@@ -148,6 +148,7 @@ def calls(target: Callable[..., Any], job_input: str, named: Mapping[str, str], 
         return
     first = job_input in ("", found[0].name) or job_input not in {p.name for p in found}
     rest = found[1:] if first else [p for p in found if p.name != job_input]
+    tried: set[Call] = set()
     for filled in (False, True):
         for shape in ("like", "batch", "flat", "scalar"):
             way = _Way(named, layout, shape, filled)
@@ -155,7 +156,10 @@ def calls(target: Callable[..., Any], job_input: str, named: Mapping[str, str], 
             guessed = tuple(p.name for p in rest if way.guesses(p))
             for chosen in list(product(*rows.values()))[:MOST]:
                 values = tuple((n, v) for n, v in zip(rows, chosen, strict=True) if v is not None)
-                yield Call(layout, values, guessed, "" if first else job_input)
+                call = Call(layout, values, guessed, "" if first else job_input)
+                if call not in tried:
+                    tried.add(call)
+                    yield call
             if not guessed:
                 break
 

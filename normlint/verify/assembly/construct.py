@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
 import re
@@ -13,7 +12,7 @@ from typing import Any, Final
 
 from torch import nn
 
-from normlint.verify.assembly.uses import roles
+from normlint.verify.assembly.uses import literals, roles
 from normlint.verify.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
 from normlint.verify.subject import CannotBuildError
 
@@ -81,7 +80,7 @@ def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: 
     inherited = [own, everything] if needed else [everything]
     names = [base.__name__ for base in reversed(cls.__mro__)]
     uses = {name: role for one in (*names, entry) for name, role in roles(program, f"{one}.__init__").items()}
-    told = _Told(axes, _literals(program), uses)
+    told = _Told(axes, literals(program), uses)
     for some in inherited if len(levels) > 1 else [own]:
         yield from islice(_ways(cls, some, everything, told), MOST)
 
@@ -210,12 +209,6 @@ def _annotation(p: inspect.Parameter) -> str:
         return ""
     text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
     return text.lower().removeprefix("typing.").removeprefix("optional[")
-
-
-def _literals(program: str) -> list[str]:
-    """The words that strings of the program consist of: what a mode may be called."""
-    found = [n.value for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return list(dict.fromkeys(text for text in found if text.isidentifier()))
 
 
 def _number(value: Any) -> float | None:

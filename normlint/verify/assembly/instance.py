@@ -38,7 +38,7 @@ class Live:
 def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtype, device: str) -> Live:
     """An instance, cast and moved."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # `torch.manual_seed` goes through every kind of device
         instance, eps, takes_eps = construction.build(size)
     module = instance if isinstance(instance, nn.Module) else None
     gain = _tensor(instance, job.meaning.gain)

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from normlint.evaluate.concrete import Exhausted, Unsupported
-from normlint.verify.assembly.agreement import AGREES, distance, factor_like, formula, others_of, prepared, values
+from normlint.verify.assembly.agreement import AGREES, distance, factor_like, others_of, prepared, values
 from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
 from normlint.verify.assembly.instance import Live, first_line, missing
 from normlint.verify.assembly.layout import Layout, layouts
 from normlint.verify.assembly.uses import roles
+from normlint.verify.bench.reference import Reference
 from normlint.verify.job import Job, Meaning
 from normlint.verify.subject import CannotBuildError
 
@@ -167,11 +168,11 @@ class Search:
 
     def _attempts(self, make: Make, live: Live, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
         eps = 1e-6 if live.eps is None else live.eps
-        faint = {}
-        if call.guessed and eps > 0:
-            tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
-            faint = {found.call: found.error for found in tiny}
+        faint: dict[Call, float] = {}
         for found in self._tried(make, live, call, values(shape), 0.0):
+            if call.guessed and eps > 0 and found.agrees and not faint:
+                tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
+                faint = {one.call: one.error for one in tiny}
             yield replace(found, faint=faint.get(found.call, 0.0))
 
     def _tried(self, make: Make, live: Live, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
@@ -196,8 +197,11 @@ class Search:
 
     def _formula(self, x: Tensor, live: Live, eps: float) -> Tensor:
         """What is meant."""
-        gain, shift = (t if t is None or t.numel() in (1, x.shape[-1]) else None for t in (live.gain, live.shift))
-        return formula(x.double(), self.job.meaning, gain, shift, eps)
+        meant, held = self.job.meaning, (live.gain, live.shift)
+        gain, shift = (
+            None if t is None or t.numel() not in (1, x.shape[-1]) else t.detach().double().reshape(-1) for t in held
+        )
+        return Reference(meant.kind, eps=eps)(x.double(), None if gain is None else gain + meant.offset, shift)
 
     def ranks(self, found: Found) -> tuple[tuple[int, ...], bool]:
         """Those with which it agrees, or with which it runs where agreeing may be chance; whether that is ruled out."""

@@ -3,60 +3,88 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+Definition = ast.ClassDef | ast.FunctionDef
 _FUSED: Final = ("layer_norm", "rms_norm")
 
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
     """The role (config, shape, features, flag) of each parameter of a function of the program whose use tells it."""
-    function = _function(ast.parse(program), qualname.split("."))
-    if function is None:
-        return {}
-    found = {arg.arg: _role(function, arg.arg) for arg in (*function.args.args, *function.args.kwonlyargs)}
+    first, *names = qualname.split(".")
+    node: ast.AST = _told(program)[0].get(first, ast.Pass())
+    for name in names:
+        node = _defined(list(ast.walk(node))).get(name, ast.Pass())
+    found = _Body(node).roles() if isinstance(node, ast.FunctionDef) else {}
     return {name: role for name, role in found.items() if role}
 
 
-def _function(node: ast.AST, names: list[str]) -> ast.FunctionDef | None:
-    for name in names:
-        same = (n for n in ast.walk(node) if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name)
-        node = next(same, ast.Pass())
-    return node if isinstance(node, ast.FunctionDef) else None
+def literals(program: str) -> list[str]:
+    """The words that strings of the program consist of: what a mode may be called."""
+    return _told(program)[1]
 
 
-def _role(function: ast.FunctionDef, name: str) -> str:
-    """The first role that one of its uses gives it; a flag has no other use than as a condition."""
-    names = _carrying(function, name)
-    held = [
-        (node, child)
-        for node in ast.walk(function)
-        for child in ast.iter_child_nodes(node)
-        if isinstance(child, ast.Name) and child.id in names and isinstance(child.ctx, ast.Load)
-    ]
-    told = (role for role, applies in _TOLD if any(applies(function, node, child) for node, child in held))
-    flag = bool(held) and all(isinstance(node, _TESTS) and child is node.test for node, child in held)
-    return next(told, "flag" if flag else "")
+@lru_cache(maxsize=2)
+def _told(program: str) -> tuple[dict[str, Definition], list[str]]:
+    """Its classes and functions by name, and its words."""
+    nodes = list(ast.walk(ast.parse(program)))
+    texts = (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return _defined(nodes), list(dict.fromkeys(text for text in texts if text.isidentifier()))
 
 
-_TESTS: Final = (ast.If, ast.IfExp)
+def _defined(nodes: list[ast.AST]) -> dict[str, Definition]:
+    """The first of each name."""
+    return {n.name: n for n in reversed(nodes) if isinstance(n, ast.ClassDef | ast.FunctionDef)}
 
 
-def _carrying(function: ast.FunctionDef, name: str) -> set[str]:
-    """The name, and those of lists and tuples that it is put into."""
-    lists = (n for n in ast.walk(function) if isinstance(n, ast.Assign) and isinstance(n.value, ast.List | ast.Tuple))
-    holding = (n.targets for n in lists if any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)))
-    return {name} | {target.id for targets in holding for target in targets if isinstance(target, ast.Name)}
+class _Body:
+    """A function, and where each name is read in it."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self._function = function
+        self._nodes = list(ast.walk(function))
+        self._made = {inner for node in self._nodes if _makes(node) for inner in ast.walk(node)}
+        self._reads: dict[str, list[tuple[ast.AST, ast.Name]]] = {}
+        for node in self._nodes:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                    self._reads.setdefault(child.id, []).append((node, child))
+
+    def roles(self) -> dict[str, str]:
+        taken = self._function.args
+        return {arg.arg: self._role(arg.arg) for arg in (*taken.args, *taken.kwonlyargs)}
+
+    def _role(self, name: str) -> str:
+        """The first role that one of its uses gives it; a flag has no other use than as a condition."""
+        held = [use for name in self._carrying(name) for use in self._reads.get(name, ())]
+        constructs = self._function.name == "__init__"  # which reads attributes of what holds its numbers
+        if constructs and any(isinstance(node, ast.Attribute) for node, _ in held):
+            return "config"
+        if any(_is_shape(node, child) for node, child in held):
+            return "shape"
+        if any(child in self._made or _goes_to_base(node, child) for node, child in held):
+            return "features"
+        tests = bool(held) and all(isinstance(node, ast.If | ast.IfExp) and child is node.test for node, child in held)
+        return "flag" if tests else ""
+
+    def _carrying(self, name: str) -> set[str]:
+        """The name, and those of lists and tuples that it is put into."""
+        lists = (n for n in self._nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.List | ast.Tuple))
+        holding = (n.targets for n in lists if any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)))
+        return {name} | {target.id for targets in holding for target in targets if isinstance(target, ast.Name)}
 
 
-def _is_config(function: ast.FunctionDef, node: ast.AST, _child: ast.AST) -> bool:
-    """A constructor reads attributes of what holds its numbers."""
-    return function.name == "__init__" and isinstance(node, ast.Attribute)
+def _makes(node: ast.AST) -> bool:
+    """A parameter of the module, which is as long as the call says, or a layer, which is as wide."""
+    if not isinstance(node, ast.Call):
+        return False
+    layer = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) == "nn" and node.func.attr[0].isupper()
+    return layer or _last_name(node.func) == "Parameter"
 
 
-def _is_shape(_function: ast.FunctionDef, node: ast.AST, child: ast.AST) -> bool:
+def _is_shape(node: ast.AST, child: ast.AST) -> bool:
     """It has a length, or is what torch's own norm takes as one."""
     if not isinstance(node, ast.Call):
         return False
@@ -64,23 +92,10 @@ def _is_shape(_function: ast.FunctionDef, node: ast.AST, child: ast.AST) -> bool
     return called == "len" or (called in _FUSED and node.args[1:2] == [child])
 
 
-def _is_features(function: ast.FunctionDef, node: ast.AST, child: ast.AST) -> bool:
-    """A parameter of the module is made as long, or a layer as wide, or it is what a base is told first."""
-    made = (call for call in _calls(function) if _last_name(call.func) == "Parameter" or _is_layer(call.func))
-    base = isinstance(node, ast.Call) and _last_name(node.func) == "__init__" and node.args[:1] == [child]
-    return base or any(inner is child for call in made for inner in ast.walk(call))
-
-
-def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    return (n for n in ast.walk(node) if isinstance(n, ast.Call))
-
-
-def _is_layer(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and _last_name(node.value) == "nn" and node.attr[0].isupper()
+def _goes_to_base(node: ast.AST, child: ast.AST) -> bool:
+    """It is what a base is told first."""
+    return isinstance(node, ast.Call) and _last_name(node.func) == "__init__" and node.args[:1] == [child]
 
 
 def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-_TOLD: Final = (("config", _is_config), ("shape", _is_shape), ("features", _is_features))

@@ -1,8 +1,9 @@
-"""A process a norm: each child of the worker answers once, by a deadline, and nothing of it stays."""
+"""Norms in processes of their own: a child of the worker answers by a deadline, and nothing of it stays."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -24,21 +25,30 @@ Respond = Callable[[Request], Answer]
 
 @dataclass(slots=True)
 class _Child:
-    """A running norm: its process, which leads a group of its own, the pipe it answers on."""
+    """A process, which leads a group of its own, the pipes it is asked on and answers on, and the norm it is at."""
 
-    request: Request
     pid: int
+    asks: int
     answers: frames.Reader
-    deadline: float
+    left: int  # norms that it may still be asked for
+    request: Request | None = None
+    deadline: float = math.inf
+
+    def ask(self, request: Request, timeout: float) -> None:
+        """One more norm; a child that is gone answers with the end of its pipe."""
+        self.request, self.deadline, self.left = request, time.monotonic() + timeout, self.left - 1
+        with contextlib.suppress(BrokenPipeError):
+            frames.write(self.asks, request)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How norms are run: so many at a time, each for so many seconds."""
+    """How norms are run: so many at a time, each for so many seconds, and so many in a process, one after the other."""
 
     workers: int
     timeout: float
     accelerator: bool
+    life: int
 
 
 def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Respond) -> None:
@@ -47,8 +57,8 @@ def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Re
     children: list[_Child] = []
     try:
         while True:
-            while waiting and len(children) < settings.workers:
-                children.append(_start(waiting.popleft(), settings, respond))
+            while waiting and (child := _idle(children, settings, respond)):
+                child.ask(waiting.popleft(), settings.timeout)
             ready = _ready([requests.pipe, *(child.answers.pipe for child in children)], children)
             if requests.pipe in ready:
                 if not requests.receive():
@@ -62,45 +72,63 @@ def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Re
             _end(child, patience=0.0)
 
 
+def _idle(children: list[_Child], settings: Settings, respond: Respond) -> _Child | None:
+    """A child that can be asked, perhaps a new one; None where as many are busy as may be."""
+    found = next((child for child in children if child.request is None), None)
+    if found is None and len(children) < settings.workers:
+        found = _start(children, settings, respond)
+        children.append(found)
+    return found
+
+
 def _ready(pipes: list[int], children: list[_Child]) -> list[int]:
     """The pipes that have something to read, by the next deadline."""
-    wait = min((child.deadline - time.monotonic() for child in children), default=None)
-    return select.select(pipes, [], [], None if wait is None else max(wait, 0))[0]
+    until = min((child.deadline for child in children), default=math.inf)
+    return select.select(pipes, [], [], None if until == math.inf else max(until - time.monotonic(), 0))[0]
 
 
-def _start(request: Request, settings: Settings, respond: Respond) -> _Child:
+def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child:
+    asked, asks = os.pipe()
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _live(request, writing, settings, respond)
+        for pipe in (asks, *(other.asks for other in others)):  # else none of them would see its end
+            os.close(pipe)
+        _live(frames.Reader(asked), writing, settings, respond)
+    os.close(asked)
     os.close(writing)
-    return _Child(request, pid, frames.Reader(reading), time.monotonic() + settings.timeout)
+    return _Child(pid, asks, frames.Reader(reading), settings.life)
 
 
-def _live(request: Request, writing: int, settings: Settings, respond: Respond) -> None:
+def _live(asked: frames.Reader, writing: int, settings: Settings, respond: Respond) -> None:
     """The whole life of a child."""
     status = 1
     try:
         os.setsid()
         limits.die_with_parent()
-        limits.confine(settings.timeout, accelerator=settings.accelerator)
-        frames.write(writing, respond(request))
+        limits.confine(settings.timeout * settings.life, accelerator=settings.accelerator)
+        while (request := asked.next()) is not None:
+            frames.write(writing, respond(request))
         status = 0
     finally:
         os._exit(status)
 
 
 def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -> bool:
-    """Whether the child is done with, for better or worse; then its answer is sent and its processes are ended."""
+    """Whether the child is done with, for better or worse; then its processes are ended. What it says is sent on."""
     heard = _heard(child) if readable else None
     if heard is None and time.monotonic() >= child.deadline:
         heard = _failed(f"timed out after {settings.timeout:g} s")
     if heard is None:
         return False
-    status = _end(child, patience=0.0 if heard else _PATIENCE)
-    answer = heard or _failed(limits.ending(os.waitstatus_to_exitcode(status), settings.timeout))
-    frames.write(answers, {**answer, "index": child.request["index"]})
-    return True
+    # what could not be judged may have left something behind
+    over = not heard or heard["verdict"]["status"] == SKIPPED or not child.left or child.request is None
+    status = _end(child, patience=0.0 if heard else _PATIENCE) if over else 0
+    if child.request is not None:
+        answer = heard or _failed(limits.ending(os.waitstatus_to_exitcode(status), settings.timeout))
+        frames.write(answers, {**answer, "index": child.request["index"]})
+    child.request, child.deadline = None, math.inf
+    return over
 
 
 def _heard(child: _Child) -> Answer | None:
@@ -122,7 +150,8 @@ def _failed(reason: str) -> Answer:
 
 def _end(child: _Child, patience: float) -> int:
     """End the child and all processes of its group; the status it ended with, by itself if it does so in time."""
-    os.close(child.answers.pipe)
+    for pipe in (child.asks, child.answers.pipe):
+        os.close(pipe)
     until = time.monotonic() + patience
     while time.monotonic() < until and not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
         time.sleep(0.001)

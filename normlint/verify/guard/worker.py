@@ -1,4 +1,4 @@
-"""The worker: imports torch once, then runs one norm after the other, each in a child of its own where it can fork."""
+"""The worker: imports torch once, then runs one norm after the other, in children of its own where it can fork."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from normlint.verify.job import Job, Meaning
 CAN_FORK: Final = hasattr(os, "fork") and sys.platform != "darwin"  # forked children of macOS's libraries hang
 _GRACE: Final = 5  # seconds after which a worker that nobody ends any more ends itself
 _CONTEXTS: Final = 4  # an accelerator holds one for each child, of some hundred MB
+_LIFE: Final = 16  # norms that a process interprets: to fork costs half as much as to judge
 _PROBING: Final = 60.0  # seconds for a device to show itself
 
 _WARMING: Final = """
@@ -122,7 +123,7 @@ def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any],
     gc.freeze()  # what is collected is written to, and what is written to is copied in each child
     accelerator = bench.device != "cpu"
     workers = min(int(asked["workers"]), _CONTEXTS) if accelerator else int(asked["workers"])
-    settings = fork.Settings(workers, float(asked["timeout"]), accelerator)
+    settings = fork.Settings(workers, float(asked["timeout"]), accelerator, 1 if bench.execute else _LIFE)
     fork.serve(requests, answers, settings, lambda request: _response(request, bench))
 
 

@@ -7,7 +7,21 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Final
 
-from normlint.evaluate.monomial import ALL, ONE, TRAILING, Apply, Atom, Input, Mono, Offset, Param, Plus, Scalar, Stat
+from normlint.evaluate.monomial import (
+    ALL,
+    ONE,
+    TRAILING,
+    Apply,
+    Atom,
+    Input,
+    Layout,
+    Mono,
+    Offset,
+    Param,
+    Plus,
+    Scalar,
+    Stat,
+)
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.rules.count import unbiased_variance
@@ -22,6 +36,7 @@ _ZERO: Final = re.compile(
 )
 _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
 _LAST: Final = (-1,)
+_PAIR: Final = 2  # axes of one swap
 
 
 def meaning(norm: Norm, text: str) -> Meaning:
@@ -45,6 +60,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         halves=_sees_halves(norm),
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
+        astray=all(map(_gain_is_astray, norm.computations)),
     )
 
 
@@ -118,8 +134,18 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
 
 def _before(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
+    swapped = [p for move in stat.layout if move[0] == "swap" for p in move[1:] if isinstance(p, int)]
+    if len(swapped) > _PAIR and min(swapped) < 0 <= max(swapped):  # counted from both ends: three axes, as a rule
+        rank = stat.rank or max(3, max(swapped) + 1)
+        counted = tuple((move[0], *(p % rank if isinstance(p, int) else p for p in move[1:])) for move in stat.layout)
+        there = _undone(counted, tuple(a % rank for a in axes))
+        return tuple(-1 if a in (-1, rank - 1) else a for a in there)
+    return _undone(stat.layout, axes)
+
+
+def _undone(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
     found = axes
-    for move in reversed(stat.layout):
+    for move in reversed(layout):
         if move[0] in ("perm", "swap"):
             found = tuple(_moved(move, axis) for axis in found)
         elif move[0] == "move" and found == move[2:] and isinstance(move[1], int):
@@ -142,6 +168,13 @@ def _moved(move: tuple[object, ...], axis: int) -> int:
 def _last_of(one: int, two: int) -> int:
     """The larger of two swapped axes is the last as a rule: (1, 2) of three, (2, 3) of four."""
     return two if two == one + 1 else -1
+
+
+def _gain_is_astray(c: Computation) -> bool:
+    """The last axis is reduced and as long as the gain, or what its sum is divided by is; the gain lies elsewhere."""
+    last = c.over_last and c.statistic.layout == () and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)
+    counted = any(k.inside and k.of_features is False and not k.length for k in c.counts)
+    return last and (c.placing.along_gain is True or (c.placing.along_gain is False and counted))
 
 
 # --- eps -------------------------------------------------------------------------------------------------------------

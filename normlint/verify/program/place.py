@@ -229,6 +229,9 @@ def given(around: Surroundings, found: Found, steps: list[s.Stmt], c: Computatio
         before = next((i for i in reversed(range(at)) if expr.id in bound_names((steps[i],))), None)
         if before is None:
             return Given(expr)
+        if c.kind == "layer" and isinstance(step := steps[before], s.Augment) and step.op == "-":
+            at = before  # the mean is subtracted in place
+            continue
         value = _assigned(steps[before])
         inner = _bare(around, value, c) if value is not None else None
         if inner is None or inner is value:

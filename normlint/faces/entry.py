@@ -46,7 +46,7 @@ def command() -> int:
     """The installed command, in a process of its own: it is worth less to look for garbage than it is by default."""
     import gc
 
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(300_000, 50, 100)
     return main()
 
 

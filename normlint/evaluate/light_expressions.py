@@ -316,9 +316,9 @@ class Expressions:
         name = OPERATORS.get(name, name)
         if name in FUSED_NORMS:
             self.seen.met = True
+        if name in SUMS_OF_PRODUCTS:
+            return self.contracted(node, (*args, *named.values()))
         if name in REDUCING:
-            if name in SUMS_OF_PRODUCTS:
-                self.contracted(node, (*args, *named.values()))
             return self.reduced(name, node, args, named)
         if name in PARTIAL and args and any(v.made for v in args):
             return join(args)._replace(bare=NONE)
@@ -342,7 +342,7 @@ class Expressions:
     def reduced(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
         """A statistic, which may have one of its own in turn: its label begins with #."""
         value = mix((*args, *named.values()))
-        if not (value.bare or value.stats) or (name not in SUMS_OF_PRODUCTS and _of_strings(node)):
+        if not (value.bare or value.stats) or _of_strings(node):
             return NOTHING
         strong = STRONG if value.how & SQUARED or name in SQUARING else 0
         how = value.how & ~SQUARED | strong | ROOTED * (name in LENGTH_OPS)
@@ -359,9 +359,10 @@ class Expressions:
             return Value(label, sole.bare | sole.stats, STRONG if sole.how & SQUARED else sole.how)
         stats, how = mix([v for v in every if v.stats and pure(v)]), 0
         for one, two in combinations(every[:MOST_OPERANDS], 2):
-            self.product(one, two, divide=False)
-            if shared := one.bare & two.bare:
-                stats, how = stats._replace(stats=stats.stats | shared), STRONG
+            if _alike(one, two):
+                stats, how = stats._replace(stats=stats.stats | (one.bare & two.bare)), STRONG
+            elif not _sums(node):
+                self.product(one, two, divide=False)
         return Value(label, stats.stats, stats.how | how)
 
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
@@ -374,13 +375,23 @@ class Expressions:
         if name in PASSING:
             return join(every)
         kept = [v for v in every if v.stats and pure(v)]
-        for one in kept:  # what a statistic was taken of may meet it there
-            if one.how & (ROOTED | STRONG) and any(not one.stats.isdisjoint(v.bare) for v in every):
-                self.seen.met = True
         value = mix(kept)
         mark = "#" if kept and len(kept) == len(every) else f"{name}@"
         label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))
         return Value(label, value.stats, value.how | ROOTED if value.stats and name in POWERS else value.how)
+
+
+def _alike(one: Value, two: Value) -> bool:
+    """The same tensor, perhaps with a mask or a gain: their product is a square."""
+    return bool(one.bare and two.bare) and (one.bare <= two.bare or two.bare <= one.bare)
+
+
+def _sums(node: ast.AST) -> bool:
+    """An `einsum` over letters that its result lacks: of two tensors it is neither a product nor a statistic."""
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    equation = first.value if isinstance(first, ast.Constant) else None
+    taken, arrow, left = equation.partition("->") if isinstance(equation, str) else ("", "", "")
+    return bool(arrow) and not set(taken) - {",", " ", "."} <= set(left)
 
 
 def _of_strings(node: ast.Call) -> bool:

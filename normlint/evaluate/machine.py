@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 
 from normlint.evaluate import calls, expressions, statements
 from normlint.evaluate import syntax as s
@@ -54,7 +54,7 @@ class Machine:
         if not isinstance(value, Product):
             return value
         if value.shape is None and value.tensor:
-            value = replace(value, shape=ctx.dims(value))
+            value = value.of_shape(ctx.dims(value))
         return value.at(node.span) if value.span != node.span else value
 
     def run(self, env: Env, block: s.Block) -> statements.Outcome:

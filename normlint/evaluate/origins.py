@@ -25,7 +25,7 @@ def _words(*classes: str) -> frozenset[str]:
 FUSED_NORMS: Final = frozenset(FUSED.split())
 REDUCING: Final = _words("statistic", "distance", "reduction") | {"cumsum"}
 LENGTH_OPS: Final = frozenset(LENGTHS.split()) | _words("distance")
-SQUARING: Final = LENGTH_OPS | {"var", "var_mean", *PATTERNED.split()}
+SQUARING: Final = LENGTH_OPS | {"var", "var_mean"}
 CONTRACTING: Final = _words("contraction")
 SUMS_OF_PRODUCTS: Final = frozenset(PATTERNED.split())
 CONSTANT: Final = frozenset(CONSTANTS.split())

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from normlint.fixes.work import NOW, Work
 from normlint.text.finding import Span
 from normlint.text.source import line_starts
+from normlint.text.syntax import parsed
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
@@ -39,7 +40,7 @@ class Tree:
         self.snippet = snippet
         self.uses = uses
         self.owners: frozenset[str] = frozenset()  # names of the norms with the finding that is being mended
-        self.root = ast.parse(text)
+        self.root = parsed(text)
         self._known: dict[object, Any] = {}
 
     def once(self, key: object, make: Callable[[], K]) -> K:

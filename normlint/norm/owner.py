@@ -31,7 +31,7 @@ def owner_of(
     params = tuple(_params(attrs))
     cls = entry.cls
     module = bool(cls and cls.is_module())
-    read = _attributes_read(cls) if cls else set()
+    read = _attributes_read(cls) if cls and (params or not _open(cls)) else set()
     used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
     known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read))
     unused = tuple(p for p in params if known and p.role == "parameter" and (p.span, p.init) not in used)

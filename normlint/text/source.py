@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from normlint.text.finding import Span
@@ -107,7 +108,9 @@ class Source:
 @lru_cache(maxsize=4)
 def line_starts(text: str) -> tuple[int, ...]:
     """The offset of each line's first character; lines end as Python's do, at LF, CR LF and CR alone."""
-    return (0, *(end.end() for end in _LINE_END.finditer(text)))
+    if "\r" in text:
+        return (0, *(end.end() for end in _LINE_END.finditer(text)))
+    return (0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1]))
 
 
 def split_lines(text: str) -> list[str]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from normlint.text.depth import too_deep
 from normlint.text.raw import BadSourceError
+
+if TYPE_CHECKING:
+    import ast
 
 _ONLY_AST: Final = 0x400
 _TOP_LEVEL_AWAIT: Final = 0x2000  # as notebooks have it
@@ -22,7 +26,7 @@ def check_syntax(text: str) -> None:
     if too_deep(text):
         raise BadSourceError(_TOO_DEEP)
     try:
-        _compile(text)
+        parsed(text)
     except SyntaxError as error:
         if _is_limit(error):
             raise BadSourceError(_TOO_DEEP, error.lineno) from None
@@ -37,7 +41,7 @@ def check_syntax(text: str) -> None:
 def syntax_error_line(text: str) -> int | None:
     """The line that keeps `text` from being Python to this interpreter; 0 where none can be named, None if it is."""
     try:
-        _compile(text)
+        parsed(text)
     except SyntaxError as error:
         return error.lineno or 0
     except (RecursionError, MemoryError, ValueError):
@@ -59,11 +63,18 @@ def compiles(text: str) -> bool:
     return True
 
 
-def _compile(text: str, flags: int = _ONLY_AST) -> None:
+@lru_cache(maxsize=1)  # who mends a text asks for it after who has checked it
+def parsed(text: str) -> ast.Module:
+    """Python's own tree of the text, which nobody changes. Raises what `compile` does."""
+    tree: ast.Module = _compile(text, _ONLY_AST)
+    return tree
+
+
+def _compile(text: str, flags: int) -> Any:
     # A foreign file's invalid escapes are no business of ours: they must not reach standard error.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compile(text, "<source>", "exec", flags, dont_inherit=True)
+        return compile(text, "<source>", "exec", flags, dont_inherit=True)
 
 
 def _is_limit(error: SyntaxError) -> bool:

@@ -135,7 +135,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
-            passing.add(_is_input(results[0] if results else path.result))
+            passing.add(all(map(_is_input, results or (path.result,))))
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)

@@ -87,7 +87,7 @@ def _print(what: str, costs: Sequence[Cost]) -> None:
 def _forked(given: Sequence[str], name: str) -> Cost:
     """The run in a process of its own that has imported everything."""
     from normlint.faces import cli, entry, fixing  # noqa: F401
-    from normlint.rules import glance  # noqa: F401
+    from normlint.rules import blocks  # noqa: F401
 
     def run() -> int:
         resource.setrlimit(resource.RLIMIT_CPU, (CUT, CUT + 1))

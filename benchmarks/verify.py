@@ -16,10 +16,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from normlint.engine.discovery import discover
-from normlint.engine.linter import Demand
+from normlint.engine.discovery import Configs, discover
 from normlint.engine.run import check_all
-from normlint.engine.settings import Configs, Settings
+from normlint.engine.selection import Demand
+from normlint.engine.settings import Settings
 from normlint.verify.guard.run import Verifier
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
-from normlint.engine.fix import fix
-from normlint.engine.linter import Demand, attempt, report_of, survey
+from normlint.engine.discovery import Configs
+from normlint.engine.fix import FixRequest, fix
+from normlint.engine.linter import attempt, report_of, views_of
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.engine.selection import Safety, Selection, checked_codes, known_rules
-from normlint.engine.settings import ConfigError, Configs, Settings
-from normlint.engine.wish import Wish
+from normlint.engine.selection import Demand, Safety, Selection, checked_codes, demand_of, known_rules
+from normlint.engine.settings import ConfigError, Settings
 from normlint.text.raw import PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import decode, kind_of, refuse_huge
 from normlint.text.source import Source
@@ -88,7 +89,10 @@ def check_paths(  # the options of the command
     ()
     """
     chosen = _selection(select, ignore, extend_select)
-    configs = Configs(lambda settings: _adjusted(settings, chosen), Settings(os.getcwd()) if isolated else None)
+    adjust = partial(
+        Settings.over, select=chosen.select, ignore=chosen.ignore or None, extend_select=chosen.extend_select
+    )
+    configs = Configs(adjust, Settings(os.getcwd()) if isolated else None)
     findings: list[Diagnostic] = []
     for report in _checked([os.fspath(path) for path in paths], configs, jobs):
         for error in map(_error, report.errors):
@@ -109,7 +113,7 @@ def fix_source(  # the options of the command
     unsafe: bool = False,
     noqa: bool = True,
 ) -> Fixed:
-    r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to mend.
+    r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to fix.
 
     All else stays as it is, to the character. What is told apart from that: see `check_source`.
 
@@ -126,7 +130,7 @@ def fix_source(  # the options of the command
     (['NRM101'], ())
     '''
     demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe))
-    made = _done(path, lambda: fix(_source(source, path), Wish(demand)))
+    made = _done(path, lambda: fix(_source(source, path), FixRequest(demand)))
     _raise_first(made.report)
     return Fixed(_text(made.after), _findings(made.fixed), _findings(made.report.findings))
 
@@ -206,15 +210,6 @@ def _split(codes: Codes) -> list[str]:
     return [code for one in each for code in one.split(",")]
 
 
-def _adjusted(settings: Settings, chosen: Selection) -> Settings:
-    """A file's settings, with what was chosen in the call in their place, as the command line does it."""
-    return settings.but(
-        select=settings.select if chosen.select is None else chosen.select,
-        ignore=chosen.ignore or settings.ignore,
-        extend_select=settings.extend_select + chosen.extend_select,
-    )
-
-
 def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
     from normlint.engine.discovery import discover
     from normlint.engine.run import check_all
@@ -224,12 +219,12 @@ def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
     for error in configs.errors.values():
         raise error
     yield Report(errors=found.errors)
-    tasks = [(path, one.demand(path)) for path, one in zip(found.paths, settings, strict=True)]
+    tasks = [(path, demand_of(one, path)) for path, one in zip(found.paths, settings, strict=True)]
     yield from check_all(tasks, jobs)
 
 
 def _report(source: str, path: str, demand: Demand) -> Report:
-    return _done(path, lambda: report_of(survey(_source(source, path), demand)))
+    return _done(path, lambda: report_of(views_of(_source(source, path), demand)))
 
 
 def _done(path: str, work: Callable[[], Done]) -> Done:

@@ -84,7 +84,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A source after its fixes: what was mended, as it was when it was, and what remains in the new text."""
+    """A source after its fixes: what was fixed, as it was when it was, and what remains in the new text."""
 
     source: str
     applied: tuple[Finding, ...]

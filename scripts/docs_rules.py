@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
-from normlint.engine.fix import fix_bytes
-from normlint.engine.linter import Demand
+from normlint.engine.fix import Fixed, FixRequest, fix_bytes
 from normlint.engine.report import Diagnostic
-from normlint.engine.selection import Safety, Selection, known_rules
-from normlint.engine.wish import Fixed, Wish
+from normlint.engine.selection import Demand, Safety, Selection, known_rules
 from normlint.faces.rules import fix_of
 from normlint.rules.registry import Rule
 
@@ -51,7 +49,7 @@ def page(rule: Rule) -> str:
 
 def _default(rule: Rule) -> str:
     on = "On by default" if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it"
-    return f"{on} · Only [`--verify`](../verifying.md) finds it" if rule.told else on
+    return f"{on} · Only [`--verify`](../verifying.md) finds it" if rule.check_run else on
 
 
 def _silence(rule: Rule) -> str:
@@ -72,7 +70,7 @@ def _silence(rule: Rule) -> str:
 def _example(rule: Rule, marked: str) -> str:
     """An example with what is found in it, and what the fix makes of it."""
     text = MARKER.sub("", marked)
-    if rule.told:
+    if rule.check_run:
         return _code(text, [n for n, line in enumerate(marked.splitlines(), 1) if MARKER.search(line)])
     fixed = mended(rule, text)
     found = [one for one in fixed.unfixed.findings if one.code == rule.code]
@@ -85,7 +83,7 @@ def _example(rule: Rule, marked: str) -> str:
 def mended(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
     demand = Demand(Selection((rule.code,)), safety=Safety(unsafe=True))
-    fixed = fix_bytes("example.py", text.encode(), Wish(demand))
+    fixed = fix_bytes("example.py", text.encode(), FixRequest(demand))
     if not isinstance(fixed, Fixed):
         raise TypeError(f"{rule.code}: {fixed.message}")
     return fixed

@@ -9,6 +9,7 @@ import argparse
 import io
 import random
 import re
+import signal
 import sys
 import time
 import tokenize
@@ -17,13 +18,15 @@ import warnings
 from collections.abc import Iterator
 from functools import cache
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.rules import analyse
 from normlint.rules.registry import RULES
 from tests.grid.cases import all_cases
 from tests.soup import Soup, spliced, sprinkled, thrown
 
 LIMIT = 2.0  # seconds of CPU for one text
+ENDLESS = 60.0  # after so many the text is given up
 MUTATIONS = 6  # at most, in one text
 FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LAYOUT = (tokenize.ENCODING, tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -148,6 +151,26 @@ def trouble(text: str, *, fixes: bool = True) -> str:
     return f"took {took:.1f} s" if took > LIMIT else ""
 
 
+class Endless(BaseException):
+    """A text takes so long that it may never end; not an Exception, which the analysis would catch and report."""
+
+
+def _give_up(*_: object) -> None:
+    raise Endless
+
+
+def _in_time(text: str, *, fixes: bool) -> str:
+    """As `trouble`, for texts that may never end; in a main thread only."""
+    signal.signal(signal.SIGVTALRM, _give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, ENDLESS)
+    try:
+        return trouble(text, fixes=fixes)
+    except Endless:
+        return f"did not end in {ENDLESS:.0f} s"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 def _traceback(text: str) -> str:
     """Of the analysis alone, where it is that which raises."""
     try:
@@ -166,7 +189,7 @@ def main() -> int:
     options = parser.parse_args()
     wrong = 0
     for number, text in enumerate(soups(options.count, options.seed)):
-        if why := trouble(text, fixes=number % options.fixes == 0):
+        if why := _in_time(text, fixes=number % options.fixes == 0):
             wrong += 1
             sys.stdout.write(f"{text!r}\n--- {why}\n{'=' * 80}\n")
         if number % 1000 == 999:

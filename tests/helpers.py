@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from normlint import rules
-from normlint.engine import linter, sift
 from normlint.faces.cli import main
 from normlint.norm.norm import Norm, Owner
-from normlint.rules.glance import Glance, Seen
+from normlint.rules.blocks import LightAnalysis, LightNorm
 from normlint.rules.registry import RULES, Problem, Rule
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 
@@ -74,15 +73,15 @@ def fake_analyse(text: str, *, snippet: bool = False, offer: object = None) -> r
     return rules.Analysis(findings, norms)
 
 
-def glanced(analysis: rules.Analysis) -> Glance:
-    """What a glance tells of it: everything but the fixes, and what only the verifier asks of a norm."""
-    norms = (Seen(one.kind, one.qualname, one.span, one.spine, one.helper) for one in analysis.norms)
-    return Glance(tuple(replace(one, fix=None) for one in analysis.findings), tuple(norms))
+def light(analysis: rules.Analysis) -> LightAnalysis:
+    """What `analyse_blocks` says of it: everything but the fixes, and what only the verifier asks of a norm."""
+    norms = (LightNorm(one.kind, one.qualname, one.span, one.spine, one.helper) for one in analysis.norms)
+    return LightAnalysis(tuple(replace(one, fix=None) for one in analysis.findings), tuple(norms))
 
 
-def fake_glance(text: str, *, snippet: bool = False) -> Glance:
+def fake_analyse_blocks(text: str, *, snippet: bool = False) -> LightAnalysis:
     """The same without fixes."""
-    return glanced(fake_analyse(text, snippet=snippet))
+    return light(fake_analyse(text, snippet=snippet))
 
 
 def _fix(code: str, found: re.Match[str]) -> Fix | None:
@@ -99,9 +98,8 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> None:
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
     monkeypatch.setattr(rules, "analyse", fake_analyse)
-    monkeypatch.setattr("normlint.rules.glance.glance", fake_glance)
-    for module in (linter, sift):
-        monkeypatch.setattr(module, "may_hold_norm", lambda text: True)
+    monkeypatch.setattr("normlint.rules.blocks.analyse_blocks", fake_analyse_blocks)
+    monkeypatch.setattr("normlint.text.marks.may_hold_norm", lambda text: True)
 
 
 @dataclass(frozen=True)

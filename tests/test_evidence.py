@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from normlint.norm.names import intent
+from normlint.norm.conventions import intent
 from tests.spines import function, norms, only, table
 
 RMS = "x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)"

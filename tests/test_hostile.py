@@ -9,16 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from normlint.engine.fix import fix_bytes
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.fix import MOST_NORMS, Fixed, FixRequest, fix_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import Report, Unread
-from normlint.engine.rounds import MOST_NORMS
+from normlint.engine.selection import Demand
 from normlint.engine.stored import restored, stored
-from normlint.engine.wish import Fixed, Wish
 from normlint.evaluate.context import MAX_SPENT, MAX_STEPS
 from normlint.evaluate.module import Module
-from normlint.faces.render import View
-from normlint.faces.shows import norms_text
+from normlint.faces.cli import norms_text
+from normlint.faces.render import Display
 from normlint.text.source import Place
 from tests.hostile import Hostile, hostile, small
 from tests.hostile.builder import HEAD, MOST, NORM, WRONG, function
@@ -71,7 +70,7 @@ def test_a_function_that_is_too_large_is_told(line: str) -> None:
     assert [norm.qualname for norm in report.norms if norm.qualname == "rms_norm"] == ["rms_norm"]
     assert report.unread == (Unread("a.py", Place(None, 6, 5), "large"),)
     assert report.errors == ()
-    assert "a.py:6:5: too large to be read: large\n" in norms_text(report, View())
+    assert "a.py:6:5: too large to be read: large\n" in norms_text(report, Display())
 
 
 def test_a_class_of_very_many_bases_is_told() -> None:
@@ -90,7 +89,7 @@ def test_a_run_that_is_too_long_is_told() -> None:
 
 def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_told() -> None:
     text = HEAD + "".join(f"def rms_norm{i}(x):\n    return {WRONG}\n\n\n" for i in range(MOST_NORMS + 1))
-    done = fix_bytes("a.py", text.encode(), Wish(Demand()))
+    done = fix_bytes("a.py", text.encode(), FixRequest(Demand()))
     assert isinstance(done, Fixed)
     assert not done.changed
     assert [one.message for one in done.report.errors] == [

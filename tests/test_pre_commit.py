@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fake_fixes import MENDS, use
 from tests.helpers import Ran
-from tests.mending import MENDS, use
 
 HERE = Path(__file__).parent.parent
 SOUND = """\

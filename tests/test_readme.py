@@ -6,25 +6,53 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from normlint.faces.options import _parser
-from normlint.faces.rules import all_rules, table
+from normlint.faces.rules import all_rules
 
 HERE = Path(__file__).parent.parent
 README = (HERE / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(not all_rules(), reason="no rule is registered yet")
-def test_the_table_is_the_registry() -> None:
-    assert table() in README, "run `python scripts/rule_table.py`"
+def test_each_rule_belongs_to_a_row_of_the_table() -> None:
+    families = re.findall(r"^\| (NRM\d)xx \|", README, re.M)
+    assert sorted({rule.code[:4] for rule in all_rules()}) == families
 
 
-def test_each_option_is_named() -> None:
-    options = {option for action in _parser()._actions for option in action.option_strings if option.startswith("--")}
-    assert {option for option in options if option not in README} == {"--help"}
+def test_the_figures_are_those_of_the_comparison() -> None:
+    compared = (HERE / "docs" / "comparison.md").read_text(encoding="utf-8")
+    rows = ("ruff, all rules", "TorchFix, all rules", "normlint, reading only", "normlint `--verify`")
+    ruff, torchfix, read, verified = (re.search(rf"^\| {row} \| (\d+) \|", compared, re.M)[1] for row in rows)
+    tested, whole = re.search(r"fails for (\d+) of those (\d+)", compared).groups()
+    figures = (ruff, torchfix, tested, read, verified)
+    assert f"| mistakes found, of {whole} | {' | '.join(figures)} |" in README
+    sound = re.search(r"Of (\d+) sound norms, normlint reports none", README)[1]
+    assert f"Of the {sound} sound norms" in compared
+
+
+def code(page: str) -> list[str]:
+    """What the fences of a page hold, without comments."""
+    return [re.sub(r" +# .*", "", block) for block in re.findall(r"^```\w*\n.*?^```$", page, re.M | re.S)]
+
+
+def cells(page: str) -> list[list[str]]:
+    """Of each row of a table the cells that are the same in every language: codes, figures, names of tools."""
+    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|"))
+    return [[cell for cell in row if re.fullmatch(r"[\d-]+|NRM\dxx|ruff|TorchFix|normlint.*", cell)] for row in rows]
+
+
+@pytest.mark.parametrize("part", [
+    code,
+    cells,
+    lambda page: re.findall(r"^#+", page, re.M),
+    lambda page: sorted(re.findall(r"\]\((https://(?!.*README)[^)]+)\)", page)),
+    lambda page: sorted(re.findall(r"(?<!`)`[^`\n]+`(?!`)", re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S))),
+], ids=["code", "tables", "chapters", "links", "words of code"])  # fmt: skip
+def test_the_chinese_page_is_in_step(part: Callable[[str], list[object]]) -> None:
+    assert part((HERE / "README.zh-CN.md").read_text(encoding="utf-8")) == part(README)
 
 
 def run(*arguments: str, cwd: Path = HERE) -> str:
@@ -35,10 +63,6 @@ def run(*arguments: str, cwd: Path = HERE) -> str:
 def test_the_first_finding_is_what_the_command_says() -> None:
     first, _, _ = run("rmsnorm.py", cwd=HERE / "fixtures" / "demo").partition("\n\n")
     assert f"```\n{first}\n```\n" in README
-
-
-def test_the_diff_is_what_the_command_shows() -> None:
-    assert f"````diff\n{run('--diff', 'fixtures/seeds/review.md')}````\n" in README
 
 
 def test_the_constraints_pin_what_the_tests_need() -> None:

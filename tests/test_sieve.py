@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.text.marks import may_hold_norm
 
 NORMS = (
@@ -152,7 +153,7 @@ def test_a_block_without_the_marks_is_not_analysed(monkeypatch: pytest.MonkeyPat
 
         return told
 
-    monkeypatch.setattr("normlint.rules.glance.glance", analysis("glance"))
+    monkeypatch.setattr("normlint.rules.blocks.analyse_blocks", analysis("analyse_blocks"))
     monkeypatch.setattr("normlint.rules.analyse", analysis("analyse"))
     check_bytes("a.md", b"```py\nx = 1\n```\n```py\nx / x.norm()\n```\n", Demand())
-    assert seen == [("glance", "x / x.norm()\n"), ("analyse", "x / x.norm()\n")]
+    assert seen == [("analyse_blocks", "x / x.norm()\n"), ("analyse", "x / x.norm()\n")]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
-from normlint.engine.selection import Selection
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand, Selection
 from normlint.norm.uses import uses_of
 from normlint.rules import analyse
 from tests.spines import table

@@ -205,8 +205,8 @@ def test_an_exception_of_ours_is_an_internal_error(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
-    from normlint.engine.linter import Demand
     from normlint.engine.run import check_all
+    from normlint.engine.selection import Demand
     from normlint.faces.verifying import preparing, verified
 
     (tmp_path / "a.py").write_text(NORM)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from normlint.engine.linter import Demand, check_bytes
+from normlint.engine.linter import check_bytes
 from normlint.engine.report import ListedNorm, Report, merged
-from normlint.engine.selection import Selection
-from normlint.faces.render import View, render
+from normlint.engine.selection import Demand, Selection
+from normlint.faces.render import Display, render
 from normlint.faces.verifying import verified
 from normlint.norm.norm import Norm
 from normlint.rules.registry import RULES
@@ -181,7 +181,7 @@ OUTCOMES = {
 
 @pytest.mark.parametrize(("outcome", "findings"), OUTCOMES.values(), ids=OUTCOMES)
 def test_running_finds(outcome: Outcome, findings: list[str]) -> None:
-    told = {code: rule.told(outcome) for code, rule in RULES.items() if rule.told}
+    told = {code: rule.check_run(outcome) for code, rule in RULES.items() if rule.check_run}
     assert [f"{code} {message}" for code, message in told.items() if message] == findings
 
 
@@ -220,7 +220,7 @@ def test_what_an_exception_says_stays_in_one_line_and_in_its_place() -> None:
     verdict = Verdict("wrong", "raises ValueError: one\r\ntwo\x1b[2J", "cpu")
     report = verified(checked(SOUND), [(0, verdict)], "2.13.0")
     assert [one.message for one in report.findings] == ["raises ValueError: one two\x1b[2J"]
-    assert render(report, "concise", View()).splitlines()[0] == "a.py:5:12: NRM901 raises ValueError: one two␛[2J"
+    assert render(report, "concise", Display()).splitlines()[0] == "a.py:5:12: NRM901 raises ValueError: one two␛[2J"
 
 
 def test_a_verdict_changes_nothing_else() -> None:

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from normlint.engine.settings import Configs
+    from normlint.engine.discovery import Configs
 
 VARIABLE: Final = "NORMLINT_CACHE_DIR"
 PREFIX: Final = "cache-"
@@ -56,7 +56,7 @@ class Cache:
         self._lines: dict[str, str] = _read(directory)
         self._new: dict[str, str] = {}
 
-    def says(self, path: str, demand: str) -> Known | None:
+    def known(self, path: str, demand: str) -> Known | None:
         """What is known of the file as it is now; None if it has to be read."""
         stamp, digest = self._file(path)
         try:
@@ -73,7 +73,7 @@ class Cache:
 
     def found(self, digest: str, demand: str) -> Known | None:
         """What was found in a content for this demand; None if that isn't known."""
-        line = self._believed(_key_of(digest, demand))
+        line = self._line_of(_key_of(digest, demand))
         if line is None:
             return None
         findings, _, norms = line.partition("\t")
@@ -102,7 +102,7 @@ class Cache:
 
     def _file(self, path: str) -> tuple[str, str]:
         """The stamp and digest that a file had last; empty where none is known."""
-        stamp, _, digest = (self._believed(self._key(path)) or "").partition("\t")
+        stamp, _, digest = (self._line_of(self._key(path)) or "").partition("\t")
         return stamp, digest
 
     def _key(self, path: str) -> str:
@@ -111,7 +111,7 @@ class Cache:
     def _keep(self, key: str, payload: str) -> None:
         self._new[key] = f"{_check(key, payload)}\t{payload}"
 
-    def _believed(self, key: str) -> str | None:
+    def _line_of(self, key: str) -> str | None:
         check, _, payload = (self._new.get(key) or self._lines.get(key, "")).partition("\t")
         return payload if check and check == _check(key, payload) else None
 
@@ -235,7 +235,7 @@ def _file_in(directory: str) -> str:
 
 
 def _sources() -> str:
-    """The program's own files, so that a change in them is a new program, if only an editor has seen it."""
+    """A checksum of the program's own files: after an edit of them the cache is another program's."""
     from zlib import crc32
 
     stamps = []

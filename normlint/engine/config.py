@@ -74,7 +74,8 @@ def _read_toml(file: str) -> Mapping[str, Any]:
         raise ConfigError(f"{file}: can't be read: {error.strerror}") from None
 
 
-def _strings(value: Any, where: str) -> tuple[str, ...]:
+def strings(value: Any, where: str) -> tuple[str, ...]:
+    """A list of strings as a tuple; ConfigError says what `where` must be instead."""
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ConfigError(f"{where} must be a list of strings")
     return tuple(value)
@@ -82,7 +83,7 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
 
 def _codes(value: Any, where: str) -> tuple[str, ...]:
     """Codes and prefixes in capitals are known here; all else is for the registry to know."""
-    given = _strings(value, where)
+    given = strings(value, where)
     if all(one == "ALL" or (one and any(code.startswith(one) for code in CODES)) for one in given):
         return given
     from normlint.engine.selection import checked_codes
@@ -91,13 +92,14 @@ def _codes(value: Any, where: str) -> tuple[str, ...]:
 
 
 def _dtypes(value: Any, where: str) -> tuple[str, ...]:
-    given = _strings(value, where)
+    given = strings(value, where)
     if not given or not set(given) <= set(DTYPES):
         raise ConfigError(f"{where} must be a list of {', '.join(DTYPES)}")
     return given
 
 
-def _flag(value: Any, where: str) -> bool:
+def flag(value: Any, where: str) -> bool:
+    """True or false; ConfigError for all else."""
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false")
     return value
@@ -126,15 +128,15 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "ignore": _codes,
     "extend-select": _codes,
     "dtypes": _dtypes,
-    "unsafe-fixes": _flag,
-    "verify": _flag,
+    "unsafe-fixes": flag,
+    "verify": flag,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,
     "per-file-ignores": _per_file,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "respect-gitignore": _flag,
-    "force-exclude": _flag,
+    "exclude": strings,
+    "extend-exclude": strings,
+    "respect-gitignore": flag,
+    "force-exclude": flag,
     "output-format": _format,
     "cache-dir": _directory,
 }

@@ -1,21 +1,20 @@
-"""Which files: those named, and those below a named directory that no pattern and no .gitignore keeps out."""
+"""Which files: those named, and those below a directory that nothing keeps out; and which settings hold for each."""
 
 from __future__ import annotations
 
 import os
 
-from normlint.engine.settings import special_patterns
+from normlint.engine.settings import ConfigError, Settings, special_patterns
 from normlint.text.raw import SUFFIXES, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Final
 
     from pathspec import GitIgnoreSpec
 
     from normlint.engine.report import Failure
-    from normlint.engine.settings import Configs, Settings
 
     _Specs = tuple[tuple[str, GitIgnoreSpec], ...]
 
@@ -23,6 +22,71 @@ _SUFFIXES: Final = tuple(SUFFIXES)
 _EDITOR_LOCK: Final = ".#"
 _GITIGNORE: Final = ".gitignore"
 _REPOSITORY: Final = ".git"
+
+
+class Configs:
+    """The settings of each directory, read once. `adjust` lays the command line over what a file says.
+
+    A broken pyproject.toml is kept in `errors`, and what it governs is linted as if it weren't there.
+    """
+
+    __slots__ = ("_known", "adjust", "errors", "fixed")
+
+    def __init__(
+        self, adjust: Callable[[Settings], Settings] = lambda settings: settings, fixed: Settings | None = None
+    ) -> None:
+        self.adjust = adjust
+        self.fixed = fixed
+        self.errors: dict[str, ConfigError] = {}
+        self._known: dict[str, Settings] = {}
+
+    def of(self, path: str) -> Settings:
+        """The settings for the file at `path`."""
+        return self.of_directory(os.path.dirname(os.path.abspath(path)))
+
+    def of_directory(self, directory: str) -> Settings:
+        """The settings for the files in an absolute directory."""
+        known = self._known.get(directory)
+        if known is None:
+            known = self._known[directory] = self._found(directory)
+        return known
+
+    def of_each(self, paths: tuple[str, ...]) -> list[Settings]:
+        """The settings for each of the files; neighbours share them."""
+        here, settings = None, None
+        each = []
+        for path in paths:
+            directory = path.rpartition(os.sep)[0]
+            if settings is None or directory != here:
+                here, settings = directory, self.of(path)
+            each.append(settings)
+        return each
+
+    def _found(self, directory: str) -> Settings:
+        if self.fixed is not None:
+            return self.adjust(self.fixed)
+        file = os.path.join(directory, "pyproject.toml")
+        if os.path.isfile(file) and _may_name_us(file):
+            from normlint.engine.config import load
+
+            try:
+                settings = load(file)
+            except ConfigError as error:
+                self.errors[file] = error
+            else:
+                if settings is not None:
+                    return self.adjust(settings)
+        above = os.path.dirname(directory)
+        return self.of_directory(above) if above != directory else self.adjust(Settings(os.getcwd()))
+
+
+def _may_name_us(file: str) -> bool:
+    """A file without our name isn't parsed: whether it is TOML is for others to tell."""
+    try:
+        with open(file, "rb") as opened:
+            return b"normlint" in opened.read()
+    except OSError:
+        return True
 
 
 class Found:

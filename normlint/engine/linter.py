@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
-from normlint.engine.selection import Safety, Selection, matches
-from normlint.engine.settings import demand_key
-from normlint.engine.sift import passes
+from normlint.engine.selection import Demand
+from normlint.text import marks
 from normlint.text.frozen import dataclass
-from normlint.text.marks import may_hold_norm
 from normlint.text.raw import NOTEBOOK, BadSourceError, read_bytes
 from normlint.text.source import Source, Unit
 from normlint.text.syntax import check_syntax
@@ -19,56 +16,13 @@ from normlint.text.syntax import check_syntax
 if TYPE_CHECKING:
     from normlint.norm.norm import Norm
     from normlint.rules import Analysis
-    from normlint.rules.glance import Glance, Seen
+    from normlint.rules.blocks import LightAnalysis, LightNorm
     from normlint.text.finding import Finding, Span
     from normlint.text.suppress import Suppressions
 
 Done = TypeVar("Done")
 CONTEXT: Final = 2
 STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What is wanted of a file: which codes, which not in this one, and whether comments may silence them.
-
-    `fixes`: with the fixes of the findings, trusted as `safety` says.
-    `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
-    """
-
-    selection: Selection = field(default_factory=Selection)
-    ignored: tuple[str, ...] = ()
-    noqa: bool = True
-    fixes: bool = True
-    safety: Safety = field(default_factory=Safety)
-    prepare: Callable[[Source, Unit, Norm], Any] | None = None
-
-    @property
-    def plain(self) -> Demand:
-        """The findings alone."""
-        return replace(self, fixes=False, prepare=None)
-
-    @property
-    def key(self) -> str:
-        """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
-        chosen, safety = self.selection, self.safety
-        selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes)
-        trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
-        return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
-
-    def chooses(self, code: str) -> bool:
-        """Is a finding with this code to be reported?"""
-        return self.selection.chooses(code) and not matches(self.ignored, code)
-
-    def takes(self, finding: Finding) -> bool:
-        """Is the finding to be reported, unless a comment silences it?"""
-        return self.chooses(finding.code) and self.selection.runs_in(finding.dtypes)
-
-    def mends(self, finding: Finding) -> bool:
-        """Is it to be reported, and does its rule offer fixes?"""
-        from normlint.rules.registry import RULES
-
-        return self.takes(finding) and RULES[finding.code].fix is not None
 
 
 def check_path(path: str, demand: Demand) -> Report:
@@ -88,11 +42,11 @@ def check_checked_text(path: str, text: str, demand: Demand) -> Report:
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
     """The sieve first: what can't hold a norm is not even decoded."""
-    if not passes(data):
+    if not marks.may_hold_norm(data):
         return Report()
     from normlint.text.read import decode
 
-    return report_of(survey(decode(path, data), demand))
+    return report_of(views_of(decode(path, data), demand))
 
 
 def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
@@ -118,7 +72,7 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
         return Failure(path, None, f"internal error: {type(error).__name__}: {error}", internal=True)
 
 
-def survey(source: Source, demand: Demand) -> list[View]:
+def views_of(source: Source, demand: Demand) -> list[View]:
     """The pieces of Python in a file, read; BadSourceError where there is something to say, and it is none."""
     return _search(source, demand)
 
@@ -136,7 +90,7 @@ def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
 
 def _search(source: Source, demand: Demand) -> list[View]:
     """Sieve first: nothing is imported for a file that can't hold a norm."""
-    if source.kind != NOTEBOOK and not may_hold_norm(source.text):
+    if source.kind != NOTEBOOK and not marks.may_hold_norm(source.text):
         return []
     from normlint.text.read import units_of
     from normlint.text.suppress import skips_file
@@ -153,42 +107,42 @@ def _search(source: Source, demand: Demand) -> list[View]:
     return views
 
 
-def _analysed(unit: Unit, demand: Demand) -> Analysis | Glance:
-    """All of it only where it is asked for: to run norms, or to mend a finding."""
+def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
+    """All of it only where it is asked for: to run norms, or to fix a finding."""
     from normlint import rules
 
-    if unit.text and not may_hold_norm(unit.text):
+    if unit.text and not marks.may_hold_norm(unit.text):
         return rules.Analysis((), ())
-    seen = _seen(unit) if demand.prepare is None else None
-    if seen is not None and not any(map(demand.takes, seen.findings)):
-        return seen
+    light = _light(unit) if demand.prepare is None else None
+    if light is not None and not any(map(demand.takes, light.findings)):
+        return light
     if not unit.snippet:
         check_syntax(unit.text)  # of a text that isn't Python nothing is said but that
-    if seen is not None and not (demand.fixes and any(map(demand.mends, seen.findings))):
-        return seen
+    if light is not None and not (demand.fixes and any(map(demand.fixable, light.findings))):
+        return light
     try:
         if not demand.fixes:
             return rules.analyse(unit.text, snippet=unit.snippet)
         from normlint import fixes
 
-        return fixes.analyse(unit.text, snippet=unit.snippet, mends=demand.mends)
+        return fixes.analyse(unit.text, snippet=unit.snippet, mends=demand.fixable)
     except SyntaxError as error:
         if unit.snippet:
             return rules.Analysis((), ())
         raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
 
 
-def _seen(unit: Unit) -> Glance | None:
+def _light(unit: Unit) -> LightAnalysis | None:
     """None: what may hold a norm isn't Python, or was cut wrongly."""
-    from normlint.rules.glance import glance
+    from normlint.rules.blocks import analyse_blocks
 
     try:
-        return glance(unit.text, snippet=unit.snippet)
+        return analyse_blocks(unit.text, snippet=unit.snippet)
     except SyntaxError:
         return None
 
 
-def _silent(unit: Unit, analysis: Analysis | Glance, demand: Demand) -> Suppressions:
+def _silent(unit: Unit, analysis: Analysis | LightAnalysis, demand: Demand) -> Suppressions:
     from normlint.text.suppress import Suppressions, suppressions
 
     speaks = any(map(demand.takes, analysis.findings)) or demand.prepare is not None
@@ -202,7 +156,7 @@ class View:
     source: Source
     unit: Unit
     demand: Demand
-    analysis: Analysis | Glance
+    analysis: Analysis | LightAnalysis
     silent: Suppressions
     before: int = 0
     number: int = 0
@@ -216,7 +170,7 @@ class View:
     def norms(self) -> Iterator[ListedNorm]:
         """All of them."""
         blamed = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
-        norms: tuple[Norm | Seen, ...] = self.analysis.norms
+        norms: tuple[Norm | LightNorm, ...] = self.analysis.norms
         for number, norm in enumerate(norms):
             place = self.source.place(*self.unit.origin(norm.span.start))
             pending = self._pending(norm, number, explained=number in blamed)
@@ -238,7 +192,7 @@ class View:
     def _blames(self, finding: Finding) -> bool:
         return not finding.code.startswith(STYLE) and self.demand.selection.knows(finding.code)
 
-    def _pending(self, norm: Norm | Seen, number: int, *, explained: bool) -> Pending | None:
+    def _pending(self, norm: Norm | LightNorm, number: int, *, explained: bool) -> Pending | None:
         """A helper is run with its callers, which know what comes in."""
         if self.demand.prepare is None or norm.helper:
             return None
@@ -249,7 +203,7 @@ class View:
         if not isinstance(norm, Norm):
             return None
         spot = self._diagnostic(Finding("", "", "", norm.span, norm.qualname, norms=(number,)))
-        wanted = tuple(c for c in sorted(RULES) if RULES[c].told and self._speaks(c, norm.span))
+        wanted = tuple(c for c in sorted(RULES) if RULES[c].check_run and self._speaks(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:

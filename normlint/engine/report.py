@@ -74,7 +74,7 @@ class Diagnostic:
 class Pending:
     """A norm that is to be run: `job` is what the verifier asked for, `spot` a finding on it without code and message.
 
-    `wanted`: the rules about runs that may speak there. `explained`: reading found a mistake, told or silenced.
+    `wanted`: the rules about runs that may report there. `explained`: reading found a mistake, reported or silenced.
     """
 
     job: Any
@@ -96,7 +96,9 @@ class ListedNorm:
     number: int = 0
     pending: Pending | None = field(default=None, compare=False)
     unit: int = field(default=0, compare=False)  # which piece of Python of the file it stands in
-    mended: Verdict | None = field(default=None, compare=False)  # on what its fixes make of it, where that was asked
+    fixed_verdict: Verdict | None = field(
+        default=None, compare=False
+    )  # on what its fixes make of it, where that was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Report:
     """All that was found, in the order of the paths and of each text.
 
     `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
-    `fixed`: the findings that were mended, as they were; None if that was not asked for. `notes`: what is told of
+    `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: what is told of
     a file that is no error.
     """
 

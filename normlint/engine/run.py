@@ -1,28 +1,34 @@
-"""Many files: in this process, or in several when there is enough to do; the order is that of the paths."""
+"""Many files: with a cache what is known is not read; in this process, or in several if there is enough to do."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from normlint.engine.linter import Demand, check_path
+from normlint.engine.cache import CLEAN, Cache, Known, digest_of, stamp_of
+from normlint.engine.linter import attempt, check_bytes, check_path
 from normlint.engine.report import Failure, Report
+from normlint.engine.selection import Demand
+from normlint.engine.stored import restored, stored
+from normlint.text import marks
+from normlint.text.raw import read_bytes
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-    from normlint.engine.wish import Fixed, Wish
+    from normlint.engine.fix import Fixed, FixRequest
 
 ENOUGH_TO_FORK: Final = 200
 _CHUNK: Final = 16
+_NO_REPORT: Final = Report()
 
 Task = tuple[str, Demand]
-Wished = tuple[str, "Wish"]
-Asked = TypeVar("Asked", bound="tuple[Any, ...]")  # a path and more
+FixTask = tuple[str, "FixRequest"]
+Arguments = TypeVar("Arguments", bound="tuple[Any, ...]")  # a path and more
 Answer = TypeVar("Answer")
-Work = Callable[[Asked], Answer]
+Work = Callable[[Arguments], Answer]
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
@@ -31,8 +37,8 @@ def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report
         yield Report(errors=(done,)) if isinstance(done, Failure) else done
 
 
-def fix_all(tasks: Sequence[Wished], jobs: int | None = None) -> Iterator[Fixed | Failure]:
-    """The same for files that are to be fixed, in memory."""
+def fix_all(tasks: Sequence[FixTask], jobs: int | None = None) -> Iterator[Fixed | Failure]:
+    """One fixed file a task, in memory, in the order of the tasks."""
     return each(_fix, tasks, jobs)
 
 
@@ -40,13 +46,13 @@ def _check(task: Task) -> Report:
     return check_path(*task)
 
 
-def _fix(task: Wished) -> Fixed | Failure:
+def _fix(task: FixTask) -> Fixed | Failure:
     from normlint.engine.fix import fix_path
 
     return fix_path(*task)
 
 
-def each(work: Work[Asked, Answer], tasks: Sequence[Asked], jobs: int | None) -> Iterator[Answer | Failure]:
+def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | None) -> Iterator[Answer | Failure]:
     """The answers in the order of the tasks; each task begins with its path. A Failure where a process died of it."""
     workers = jobs if jobs is not None else _cores() if len(tasks) > ENOUGH_TO_FORK else 1
     workers = min(workers, max(len(tasks), 1))
@@ -60,7 +66,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_processes(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: int) -> Iterator[Answer | Failure]:
+def _in_processes(
+    work: Work[Arguments, Answer], tasks: Sequence[Arguments], workers: int
+) -> Iterator[Answer | Failure]:
     """A worker that dies takes the pool with it: its chunk is done file by file, what is left in another pool."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -80,11 +88,11 @@ def _in_processes(work: Work[Asked, Answer], tasks: Sequence[Asked], workers: in
             pool.shutdown(cancel_futures=True)
 
 
-def _chunk(work: Work[Asked, Answer], tasks: Sequence[Asked]) -> list[Answer]:
+def _chunk(work: Work[Arguments, Answer], tasks: Sequence[Arguments]) -> list[Answer]:
     return [work(task) for task in tasks]
 
 
-def _apart(work: Work[Asked, Answer], task: Asked) -> Answer | Failure:
+def _apart(work: Work[Arguments, Answer], task: Arguments) -> Answer | Failure:
     """In a process of its own, so that one file costs itself alone."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -114,3 +122,81 @@ def can_fork() -> bool:
     """Forking is safe where it exists, and no other thread may hold a lock (macOS has its own in its frameworks)."""
     threads = sys.modules.get("threading")
     return hasattr(os, "fork") and sys.platform != "darwin" and (threads is None or threads.active_count() == 1)
+
+
+class Unknown(NamedTuple):
+    """A file that has to be read: `digest` is that of the content whose report is known, if there is one."""
+
+    path: str
+    demand: Demand
+    digest: str = ""
+
+
+class Checked(NamedTuple):
+    """What a file held when it was read; `report` None: what is known."""
+
+    report: Report | None
+    stamp: str = ""
+    digest: str = ""
+
+
+def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *, norms: bool) -> Iterator[Report]:
+    """A report on each task, in their order; on files that are known to be clean only if there is one to be given."""
+    keys = {id(demand): demand.key for _, demand in tasks}
+    known: dict[str, Report] = {}
+    unknown: list[Unknown] = []
+    for path, demand in tasks:
+        report = _restored(path, cache.known(path, keys[id(demand)]), norms=norms)
+        if report is None:
+            unknown.append(Unknown(path, demand, cache.digest(path, keys[id(demand)])))
+        else:
+            known[path] = report
+    seen = zip(unknown, each(check_unknown, unknown, jobs), strict=True)
+    for path, demand in tasks:
+        if path in known:
+            yield known[path]
+        else:
+            one, answer = next(seen)
+            yield _taken(one, answer, keys[id(demand)], cache, norms=norms)
+    next(seen, None)
+    cache.save()
+
+
+def _restored(path: str, known: Known | None, *, norms: bool) -> Report | None:
+    if known is None:
+        return None
+    return restored(path, known, norms=norms) if known.findings or (norms and known.norms) else _NO_REPORT
+
+
+def _taken(one: Unknown, answer: Checked | Failure, key: str, cache: Cache, *, norms: bool) -> Report:
+    if isinstance(answer, Failure):
+        return Report(errors=(answer,))
+    report = answer.report
+    if report is None:
+        report = _restored(one.path, cache.found(answer.digest, key), norms=norms)
+        if report is None:  # what was stored is no report
+            afresh = one._replace(digest="")
+            return _taken(afresh, check_unknown(afresh), key, cache, norms=norms)
+    elif answer.digest and answer.digest != CLEAN:
+        cache.learn(answer.digest, key, stored(report))
+    if answer.digest:
+        cache.learn_file(one.path, answer.stamp, answer.digest)
+    return report
+
+
+def check_unknown(one: Unknown) -> Checked:
+    """Read the file, and analyse it unless its content is the known one."""
+    try:
+        stamp = stamp_of(one.path)
+    except (OSError, ValueError):
+        stamp = ""
+    data = attempt(one.path, lambda: read_bytes(one.path))
+    if isinstance(data, Failure):
+        return Checked(Report(errors=(data,)))
+    if not marks.may_hold_norm(data):
+        return Checked(_NO_REPORT, stamp, CLEAN)
+    digest = digest_of(data)
+    if digest == one.digest:
+        return Checked(None, stamp, digest)
+    report = check_bytes(one.path, data, one.demand)
+    return Checked(report, stamp, "" if report.errors else digest)

@@ -1,16 +1,21 @@
-"""Which rules are asked for, and how far their fixes are trusted: the longest prefix decides, as in ruff."""
+"""What is wanted of a file: which rules, and how far their fixes are trusted. The longest prefix decides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.settings import DTYPES, ConfigError
+from normlint.engine.settings import DTYPES, ConfigError, demand_key
 from normlint.text.finding import Applicability
 from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
+    from normlint.engine.settings import Settings
+    from normlint.norm.norm import Norm
     from normlint.rules.registry import Rule
+    from normlint.text.finding import Finding
+    from normlint.text.source import Source, Unit
 
 ALL: Final = "ALL"
 
@@ -59,6 +64,56 @@ class Safety:
     def makes(self, applicability: Applicability) -> bool:
         """Is such a fix made, where fixes are asked for?"""
         return applicability is Applicability.SAFE or (self.unsafe and applicability is Applicability.UNSAFE)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is wanted of a file: which codes, which not in this one, and whether comments may silence them.
+
+    `fixes`: with the fixes of the findings, trusted as `safety` says.
+    `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
+    """
+
+    selection: Selection = field(default_factory=Selection)
+    ignored: tuple[str, ...] = ()
+    noqa: bool = True
+    fixes: bool = True
+    safety: Safety = field(default_factory=Safety)
+    prepare: Callable[[Source, Unit, Norm], Any] | None = None
+
+    @property
+    def plain(self) -> Demand:
+        """The findings alone."""
+        return replace(self, fixes=False, prepare=None)
+
+    @property
+    def key(self) -> str:
+        """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
+        chosen, safety = self.selection, self.safety
+        selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes)
+        trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
+        return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
+
+    def chooses(self, code: str) -> bool:
+        """Is a finding with this code to be reported?"""
+        return self.selection.chooses(code) and not matches(self.ignored, code)
+
+    def takes(self, finding: Finding) -> bool:
+        """Is the finding to be reported, unless a comment silences it?"""
+        return self.chooses(finding.code) and self.selection.runs_in(finding.dtypes)
+
+    def fixable(self, finding: Finding) -> bool:
+        """Is it to be reported, and does its rule offer fixes?"""
+        from normlint.rules.registry import RULES
+
+        return self.takes(finding) and RULES[finding.code].fix is not None
+
+
+def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
+    """What these settings want of the file at `path`."""
+    selection = Selection(settings.select, settings.ignore, settings.extend_select, settings.dtypes)
+    safety = Safety(settings.unsafe_fixes, settings.extend_safe_fixes, settings.extend_unsafe_fixes)
+    return Demand(selection, settings.ignored(path), noqa, safety=safety)
 
 
 def known_rules() -> dict[str, Rule]:

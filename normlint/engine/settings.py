@@ -1,8 +1,4 @@
-"""What holds where: the settings of each directory, as ruff finds them.
-
-Imported at each start, so nothing slow to import belongs here: what parses a configuration (`normlint.engine.config`)
-is imported where there is one.
-"""
+"""The settings that hold for a file. Imported at each start, so nothing slow to import belongs here."""
 
 from __future__ import annotations
 
@@ -11,10 +7,7 @@ from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, Final, NoReturn
-
-    from normlint.engine.linter import Demand
 
 CACHE: Final = ".normlint_cache"
 DTYPES: Final = ("fp16", "bf16", "fp32")
@@ -62,8 +55,15 @@ class Settings:
         raise AttributeError(f"settings don't change: {name}")
 
     def but(self, **values: Any) -> Settings:
-        """The same with other values."""
+        """These settings with other values."""
         return Settings(**{**vars(self), **values})
+
+    def over(self, **given: Any) -> Settings:
+        """These settings with what was given laid over them: None leaves a value as it is, `extend_…` adds to it."""
+        values = {name: value for name, value in given.items() if value is not None}
+        for name in ("extend_select", "extend_exclude"):
+            values[name] = (*getattr(self, name), *values.get(name, ()))
+        return self.but(**values)
 
     def shown(self) -> dict[str, Any]:
         """What a file may say, under the names of here; a place for the cache only where one is given."""
@@ -76,15 +76,6 @@ class Settings:
             return ()
         fitting = (codes for pattern, codes in self.per_file_ignores if self.fits(path, (pattern,)))
         return tuple(code for codes in fitting for code in codes)
-
-    def demand(self, path: str, *, noqa: bool = True) -> Demand:
-        """What these settings want of the file at `path`."""
-        from normlint.engine.linter import Demand
-        from normlint.engine.selection import Safety, Selection
-
-        selection = Selection(self.select, self.ignore, self.extend_select, self.dtypes)
-        safety = Safety(self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
-        return Demand(selection, self.ignored(path), noqa, safety=safety)
 
     def wanted(self, path: str) -> str:
         """`Demand.key` of what these settings want, without the demand."""
@@ -121,71 +112,6 @@ def demand_key(
 def special_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Those that are more than the name of a file or directory."""
     return tuple(pattern for pattern in patterns if "/" in pattern or any(mark in pattern for mark in "*?["))
-
-
-class Configs:
-    """The settings of each directory, read once. `adjust` lays the command line over what a file says.
-
-    A broken pyproject.toml is kept in `errors`, and what it governs is linted as if it weren't there.
-    """
-
-    __slots__ = ("_known", "adjust", "errors", "fixed")
-
-    def __init__(
-        self, adjust: Callable[[Settings], Settings] = lambda settings: settings, fixed: Settings | None = None
-    ) -> None:
-        self.adjust = adjust
-        self.fixed = fixed
-        self.errors: dict[str, ConfigError] = {}
-        self._known: dict[str, Settings] = {}
-
-    def of(self, path: str) -> Settings:
-        """The settings for the file at `path`."""
-        return self.of_directory(os.path.dirname(os.path.abspath(path)))
-
-    def of_directory(self, directory: str) -> Settings:
-        """The settings for the files in an absolute directory."""
-        known = self._known.get(directory)
-        if known is None:
-            known = self._known[directory] = self._found(directory)
-        return known
-
-    def of_each(self, paths: tuple[str, ...]) -> list[Settings]:
-        """The settings for each of the files; neighbours share them."""
-        here, settings = None, None
-        each = []
-        for path in paths:
-            directory = path.rpartition(os.sep)[0]
-            if settings is None or directory != here:
-                here, settings = directory, self.of(path)
-            each.append(settings)
-        return each
-
-    def _found(self, directory: str) -> Settings:
-        if self.fixed is not None:
-            return self.adjust(self.fixed)
-        file = os.path.join(directory, "pyproject.toml")
-        if os.path.isfile(file) and _may_name_us(file):
-            from normlint.engine.config import load
-
-            try:
-                settings = load(file)
-            except ConfigError as error:
-                self.errors[file] = error
-            else:
-                if settings is not None:
-                    return self.adjust(settings)
-        above = os.path.dirname(directory)
-        return self.of_directory(above) if above != directory else self.adjust(Settings(os.getcwd()))
-
-
-def _may_name_us(file: str) -> bool:
-    """A file without our name isn't parsed: whether it is TOML is for others to tell."""
-    try:
-        with open(file, "rb") as opened:
-            return b"normlint" in opened.read()
-    except OSError:
-        return True
 
 
 def _relative(path: str, root: str) -> str:

@@ -67,7 +67,7 @@ def _norm(one: ListedNorm) -> list[Any]:
 def _read_finding(path: str, given: Any) -> Diagnostic:
     code, name, message, start, end, norm, excerpt, first, fix, norms, summary = _listed(given)
     told = (_text(code), _text(name), _text(message), path)
-    mending = None if fix is None else _read_fix(fix)
+    repaired = None if fix is None else _read_fix(fix)
     seen = _each(_text, excerpt)
     numbers = _each(_number, norms)
     return Diagnostic(
@@ -77,7 +77,7 @@ def _read_finding(path: str, given: Any) -> Diagnostic:
         _text(norm),
         seen,
         _number(first),
-        mending,
+        repaired,
         norms=numbers,
         summary=_text(summary),
     )

@@ -1,4 +1,4 @@
-"""Writing a user's file: all of it or nothing, with its mode and owner, through its links."""
+"""Writing a user's file: all of it or nothing, with its mode and owner, through its links; and `--add-noqa`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ import shutil
 import stat
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from normlint.text.raw import BadSourceError
+from normlint.engine.report import Diagnostic, Failure
+from normlint.text.raw import NOTEBOOK, BadSourceError, reason
+from normlint.text.read import read
+from normlint.text.source import Source, split_lines
+from normlint.text.suppress import NOQA, line_ranges
 
 _PREFIX: Final = ".normlint-"
 _TEMPORARY: Final = re.compile(r"\.normlint-[a-z0-9_]{8}")  # as tempfile makes them
@@ -57,7 +63,7 @@ def _sweep(directory: str) -> None:
 
 
 def _copy_owner(real: str, temporary: str) -> None:
-    """Where one may: a file that root mends stays its owner's."""
+    """Where one may: a file that root fixes stays its owner's."""
     status = os.stat(real)
     if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         with contextlib.suppress(OSError):
@@ -75,3 +81,55 @@ def _refuse_changed(real: str, known: bytes) -> None:
     with open(real, "rb") as file:
         if file.read() != known:
             raise BadSourceError("it was changed in the meantime; run again")
+
+
+def add_noqa(findings: Iterable[Diagnostic]) -> tuple[int, tuple[Failure, ...]]:
+    """Write the comments; how many lines got one, and the files that could not be written."""
+    by_file: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for finding in findings:
+        by_file[finding.path][finding.start.line].add(finding.code)
+    added, failures = 0, []
+    for path, wanted in by_file.items():
+        try:
+            added += _add_to_file(path, wanted)
+        except BadSourceError as bad:
+            failures.append(Failure(path, None, bad.message))
+        except OSError as error:
+            failures.append(Failure(path, None, reason(error)))
+    return added, tuple(failures)
+
+
+def _add_to_file(path: str, wanted: Mapping[int, set[str]]) -> int:
+    source = read(path)
+    if source.kind == NOTEBOOK:
+        raise BadSourceError("--add-noqa doesn't write notebooks: put the comment in the cell")
+    if not source.faithful:
+        raise BadSourceError(f"not written: {source.encoding} would not give the same bytes back")
+    text, count = with_noqa(source, wanted)
+    write_atomically(path, source.encode(text))
+    return count
+
+
+def with_noqa(source: Source, wanted: Mapping[int, set[str]]) -> tuple[str, int]:
+    """The source's text with a comment for these codes by line, and how many comments there are."""
+    lines = split_lines(source.text)
+    ranges = line_ranges(lines)
+    by_last_line: dict[int, set[str]] = defaultdict(set)
+    for line, codes in wanted.items():
+        by_last_line[ranges.get(line, (line - 1, line))[1]] |= codes
+    for line, codes in by_last_line.items():
+        lines[line - 1] = _commented(lines[line - 1], codes)
+    return "".join(lines), len(by_last_line)
+
+
+def _commented(line: str, codes: set[str]) -> str:
+    """An old comment that names codes is extended."""
+    body = line.rstrip("\r\n")
+    end = line[len(body) :]
+    old = NOQA.search(body)
+    if old and old["codes"]:
+        listed = [code for code in re.split(r"[,\s]+", old["codes"]) if code]
+        both = ", ".join(dict.fromkeys([*listed, *sorted(codes)]))
+        gap = " " if old["codes"][-1].isspace() else ""
+        return f"{body[: old.start('codes')]}{both}{gap}{body[old.end('codes') :]}{end}"
+    return f"{body.rstrip()}  # noqa: {', '.join(sorted(codes))}{end}"

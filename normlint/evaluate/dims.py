@@ -211,6 +211,8 @@ class Shapes:
 
     def axis(self, dims: Dims, i: int) -> Mono | None:
         """The length of one axis; None where the text doesn't say which one or how long."""
+        if not -MOST_AXES <= i < MOST_AXES:
+            return None
         match dims:
             case Free(number=number):
                 return self._of_free(number, i)

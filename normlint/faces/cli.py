@@ -4,47 +4,44 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from normlint.engine.config import load_given
+from normlint.engine.discovery import Configs
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import check_all
-from normlint.engine.settings import ConfigError, Configs, Settings
-from normlint.faces.ending import CLEAN, FOUND, TROUBLE, ended, prepare_streams
-from normlint.faces.options import IMPORT, INTERPRET, adjuster, parse
-from normlint.faces.progress import watched
-from normlint.faces.targets import STDIN, Targets, discovered, targets
+from normlint.engine.selection import demand_of
+from normlint.engine.settings import ConfigError, Settings
+from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets
+from normlint.faces.render import Display, Style, counted, harmless, in_one_line, render, verdicts
+from normlint.faces.render.concise import fixed_line
+from normlint.faces.rules import all_rules, explanation, fix_of, listing
+from normlint.faces.terminal import CLEAN, FOUND, TROUBLE, Started, ended, prepare_streams, wants_colour, watched
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from normlint.engine.baseline import Acceptance
     from normlint.engine.cache import Cache
-    from normlint.faces.entry import Begun
 
 
-def main(arguments: Sequence[str] | None = None, begun: Begun | None = None) -> int:
-    """Run the command; the exit status. `begun`: what `normlint.faces.entry` has found out for these arguments."""
+def main(arguments: Sequence[str] | None = None, started: Started | None = None) -> int:
+    """Run the command; the exit status. `started`: what `normlint.faces.entry` has found out for these arguments."""
     prepare_streams()
-    return ended(lambda: _run(parse(arguments), begun))
+    return ended(lambda: _run(parse(arguments), started))
 
 
-def _run(options: Namespace, begun: Begun | None) -> int:
+def _run(options: Namespace, started: Started | None) -> int:
     if options.explain is not None:
-        from normlint.faces.rules import explanation
-
         return _write(explanation(options.explain), options)
     if options.list_rules:
-        from normlint.faces.rules import listing
-
         return _write(listing(), options)
-    configs = begun.configs if begun else _configs(options)
+    configs = started.configs if started else _configs(options)
     if options.show_settings:
-        from normlint.faces.shows import settings_text
-
         first = (options.paths or [os.curdir])[0]
         here = os.path.abspath(options.stdin_filename or os.curdir if first == STDIN else first)
         return _write(settings_text(configs.of_directory(here) if os.path.isdir(here) else configs.of(here)), options)
@@ -52,7 +49,7 @@ def _run(options: Namespace, begun: Begun | None) -> int:
         found = discovered(options.paths, configs)
         status = _write(_as_it_is("".join(f"{path}\n" for path in found.paths)), options)
         return _tell(found.errors) or status
-    return _lint(options, configs, begun)
+    return _lint(options, configs, started)
 
 
 def _configs(options: Namespace) -> Configs:
@@ -65,23 +62,23 @@ def _configs(options: Namespace) -> Configs:
     return Configs(adjust, load_given(options.config) if options.config is not None else None)
 
 
-def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
+def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     options.strict = not options.verify  # a fix that can't be tried is made only where `--verify` asks to be told so
     if options.verify is None and not options.report and configs.of_directory(os.getcwd()).verify:
         options.verify = _configured()
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
-        return _mend(options, configs, accepted)
+        return _fix(options, configs, accepted)
     if options.report and options.verify:
-        from normlint.faces.report.measured import need_matplotlib
+        from normlint.faces.verifying import need_matplotlib
 
         need_matplotlib()
-    chosen = targets(options, configs, begun.found if begun else None)
-    report = _checked(options, chosen, _cache(options, chosen, configs, begun), norms=_shows_norms(options, configs))
+    chosen = targets(options, configs, started.found if started else None)
+    report = _checked(options, chosen, _cache(options, chosen, configs, started), norms=_shows_norms(options, configs))
     report = _with_config_errors(accepted.without(report) if accepted else report, configs)
     trouble = _tell(report.errors)
     if options.report:
-        from normlint.faces.report import write_report
+        from normlint.faces.report.page import write_report
 
         write_report(options.report, report, chosen)
     if options.write_baseline:
@@ -92,18 +89,22 @@ def _lint(options: Namespace, configs: Configs, begun: Begun | None) -> int:
     return trouble or _status(options, bool(report.findings) and not options.show_norms)
 
 
-def _mend(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
+def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
     """`--fix` and `--diff`. A filter's text goes to standard output, and what is said about it does not."""
-    from normlint.faces.fixing import mended
+    from normlint.faces.fixing import fix_files
 
     chosen = targets(options, configs)
-    report, text = mended(options, chosen, accepted)
+    report, text = fix_files(options, chosen, accepted)
     report = _with_config_errors(report, configs)
     trouble = _tell(report.errors)
     _tell(report.notes)
     if text is not None:
         _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
-        said = _summed_up(report) if options.diff else _shown(options, report, chosen.paths, configs)
+        said = (
+            f"{fixed_line(report.fixed or (), report, would=True)}\n"
+            if options.diff
+            else _shown(options, report, chosen.paths, configs)
+        )
         sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
         sys.stderr.write(said)
     else:
@@ -135,12 +136,12 @@ def _accepted(file: str | None) -> Acceptance | None:
     return baseline.load(file)
 
 
-def _cache(options: Namespace, chosen: Targets, configs: Configs, begun: Begun | None) -> Cache | None:
+def _cache(options: Namespace, chosen: Targets, configs: Configs, started: Started | None) -> Cache | None:
     """Where verdicts or standard input are asked for there is none."""
     if options.no_cache or options.verify or chosen.data is not None:
         return None
-    if begun and begun.cache:
-        return begun.cache
+    if started and started.cache:
+        return started.cache
     from normlint.engine.cache import Cache, directory_for
 
     return Cache(directory_for(configs, options.cache_dir))
@@ -155,19 +156,18 @@ def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms:
 
     execute = options.verify == IMPORT
     prepared = replace(chosen, tasks=tuple((path, preparing(demand, execute=execute)) for path, demand in chosen.tasks))
-    with verifying(options.device, options.verify_timeout, execute=execute) as bench:
-        return bench.verified(_linted(options, prepared, None, norms=True))
+    with verifying(options.device, options.verify_timeout, execute=execute) as verifier:
+        return verifier.verified(_linted(options, prepared, None, norms=True))
 
 
 def _drawn(options: Namespace, chosen: Targets) -> Report:
     """The same with what a page draws of each norm, and of what its fixes make of it."""
-    from normlint.faces.report.measured import drawing, with_mended
-    from normlint.faces.verifying import verifying
+    from normlint.faces.verifying import drawing, verifying, with_fixed_verdicts
 
     prepared = replace(chosen, tasks=tuple((path, drawing(demand)) for path, demand in chosen.tasks))
-    with verifying(options.device, options.verify_timeout) as bench:
-        report = bench.verified(_linted(options, prepared, None, norms=True))
-        return with_mended(report, chosen, bench)
+    with verifying(options.device, options.verify_timeout) as verifier:
+        report = verifier.verified(_linted(options, prepared, None, norms=True))
+        return with_fixed_verdicts(report, chosen, verifier)
 
 
 def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
@@ -176,7 +176,7 @@ def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: 
     if cache is None:
         reports = check_all(chosen.tasks, options.jobs)
     else:
-        from normlint.engine.cached import check_cached
+        from normlint.engine.run import check_cached
 
         reports = check_cached(chosen.tasks, cache, options.jobs, norms=norms)
     return merged((Report(errors=chosen.errors), *watched(reports, len(chosen.tasks))))
@@ -192,8 +192,6 @@ def _with_config_errors(report: Report, configs: Configs) -> Report:
 
 def _tell(errors: Sequence[Failure]) -> int:
     """Say on standard error what could not be linted."""
-    from normlint.faces.render.style import harmless, in_one_line
-
     for error in errors:
         path = in_one_line(error.path)
         where = path if error.line is None else f"{path}:{error.line}"
@@ -202,36 +200,21 @@ def _tell(errors: Sequence[Failure]) -> int:
 
 
 def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: Configs) -> str:
-    from normlint.faces.ending import wants_colour
-    from normlint.faces.render import View, render
-
     output_format = configs.of_directory(os.getcwd()).output_format
-    view = View(not options.output_file and wants_colour(sys.stdout), paths)
+    display = Display(not options.output_file and wants_colour(sys.stdout), paths)
     if options.show_norms and output_format in ("full", "concise"):
-        from normlint.faces.shows import norms_text
-
-        return norms_text(report, view)
+        return norms_text(report, display)
     if options.statistics and output_format in ("full", "concise"):
-        from normlint.faces.shows import statistics_text
-
         return statistics_text(report)
-    return render(report, output_format, view)
+    return render(report, output_format, display)
 
 
 def _shows_norms(options: Namespace, configs: Configs) -> bool:
     return bool(options.report) or options.show_norms or configs.of_directory(os.getcwd()).output_format == "json"
 
 
-def _summed_up(report: Report) -> str:
-    from normlint.faces.render.concise import mended
-
-    return f"{mended(report.fixed or (), report, would=True)}\n"
-
-
 def _as_it_is(text: str) -> str:
     """What another program may read, but for a terminal, which control characters could take over."""
-    from normlint.faces.render.style import harmless
-
     return harmless(text) if sys.stdout.isatty() else text
 
 
@@ -263,17 +246,67 @@ def _write_baseline(options: Namespace, report: Report) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"--write-baseline {options.write_baseline}: {reason}") from None
-    sys.stdout.write(f"Wrote {_count(len(report.findings), 'finding')} to {options.write_baseline}.\n")
+    sys.stdout.write(f"Wrote {counted(len(report.findings), 'finding')} to {options.write_baseline}.\n")
     return CLEAN
 
 
 def _add_noqa(report: Report) -> int:
-    from normlint.engine.noqa import add_noqa
+    from normlint.engine.write import add_noqa
 
     added, errors = add_noqa(report.findings)
-    sys.stdout.write(f"Added {_count(added, 'noqa comment')}.\n")
+    sys.stdout.write(f"Added {counted(added, 'noqa comment')}.\n")
     return _tell(errors)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def norms_text(report: Report, display: Display) -> str:
+    """Each norm's place, kind and name, and below it the computation in the order of the code."""
+    style = Style(display.colour)
+    lines = []
+    for norm in report.norms:
+        where = verdicts.place(norm, style)
+        lines += [f"{where} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
+        if norm.verdict is not None:
+            told = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
+            lines += [f"    {harmless(each)}" for each in told if each]
+    lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
+    closing = f"Found {counted(len(report.norms), 'norm')}."
+    return "".join(f"{line}\n" for line in (*lines, closing, *verdicts.closing(report)))
+
+
+def settings_text(settings: Settings) -> str:
+    """The settings as they would stand in a file, and the rules they choose."""
+    demand = demand_of(settings, "")
+    lines = [f"# from {settings.source or 'no configuration file'}"]
+    lines += [f"{name.replace('_', '-')} = {_toml(value)}" for name, value in settings.shown().items()]
+    chosen = ", ".join(rule.code for rule in all_rules() if demand.selection.chooses(rule.code))
+    return "".join(f"{line}\n" for line in (*lines, f"# rules: {chosen}"))
+
+
+def statistics_text(report: Report) -> str:
+    """How many findings of each rule, the most frequent first."""
+    names = {finding.code: finding.name for finding in report.findings}
+    fixes = {rule.code: fix_of(rule) for rule in all_rules()}
+    counts = sorted(Counter(finding.code for finding in report.findings).items(), key=lambda one: (-one[1], one[0]))
+    width = len(str(counts[0][1])) if counts else 1
+    lines = [f"{count:{width}}  {code}  {names[code]}  ({fixes.get(code, '-')} fix)" for code, count in counts]
+    found = f"Found {counted(len(report.findings), 'error')}."
+    last = found if report.fixed is None else fixed_line(report.fixed, report)
+    return "".join(f"{line}\n" for line in (*lines, last, *verdicts.closing(report)))
+
+
+def _toml(value: object) -> str:
+    """TOML, as far as settings go."""
+    if value is None:
+        return '["the rules that are on by default"]'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return _toml_list(value)
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _toml_list(value: tuple[object, ...]) -> str:
+    if value and isinstance(value[0], tuple):
+        pairs = (" = ".join(map(_toml, pair)) for pair in value if isinstance(pair, tuple))
+        return "{ " + ", ".join(pairs) + " }"
+    return "[" + ", ".join(map(_toml, value)) + "]"

@@ -11,10 +11,10 @@ import sys
 
 from normlint.engine.cache import CLEAN as NO_NORM
 from normlint.engine.cache import Cache, directory_for, stamp_of
-from normlint.engine.discovery import discover
-from normlint.engine.settings import Configs, Settings
-from normlint.engine.sift import passes
-from normlint.faces.ending import CLEAN, FOUND, PASSED, ended, prepare_streams, wants_colour
+from normlint.engine.discovery import Configs, discover
+from normlint.engine.settings import Settings
+from normlint.faces.terminal import CLEAN, FOUND, PASSED, Started, ended, prepare_streams, wants_colour
+from normlint.text import marks
 from normlint.text.raw import BadSourceError, read_bytes
 
 TYPE_CHECKING = False
@@ -31,19 +31,8 @@ _FEW: Final = 8  # so many files are read before a manifest would be
 _SOME: Final = 64  # more are read by several processes
 
 
-class Begun:
-    """What a run that is handed over has found out already, for the same arguments."""
-
-    __slots__ = ("cache", "configs", "found")
-
-    def __init__(self, configs: Configs, found: Found, cache: Cache | None) -> None:
-        self.configs = configs
-        self.found = found
-        self.cache = cache
-
-
 def command() -> int:
-    """The installed command, in a process of its own: it is worth less to look for garbage than it is by default."""
+    """The installed command, in a process of its own: garbage is collected less often than by default."""
     import gc
 
     gc.set_threshold(100_000, 50, 100)
@@ -53,11 +42,11 @@ def command() -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    asked = _asked(given)
+    asked = _simple_arguments(given)
     return _full(given) if asked is None else ended(lambda: _answer(given, *asked))
 
 
-def _asked(given: list[str]) -> tuple[list[str], str | None] | None:
+def _simple_arguments(given: list[str]) -> tuple[list[str], str | None] | None:
     """The paths, and the directory of the cache if one is named; None where there is more to be understood."""
     paths: list[str] = []
     directory = None
@@ -86,36 +75,36 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     if known is None and cached:
         cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _told(known, shown, found) if known is not None else None
+    status = _show_known(known, shown, found) if known is not None else None
     if status is None:
-        return _full(given, Begun(configs, found, cache))
+        return _full(given, Started(configs, found, cache))
     if cache is not None:
         cache.save()
     return status
 
 
-def _told(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
+def _show_known(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
     """Shows what is known; None where that is no report."""
     if not known:
         sys.stdout.write(f"{PASSED}\n")
         return CLEAN
     from normlint.engine.report import merged
     from normlint.engine.stored import restored
-    from normlint.faces.render import View, render
+    from normlint.faces.render import Display, render
 
     reports = [restored(path, one, norms=False) for path, one in known]
     whole = [report for report in reports if report is not None]
     if len(whole) < len(reports):
         return None
     prepare_streams()
-    sys.stdout.write(render(merged(whole), shown, View(wants_colour(sys.stdout), found.paths)))
+    sys.stdout.write(render(merged(whole), shown, Display(wants_colour(sys.stdout), found.paths)))
     return FOUND
 
 
-def _full(given: list[str], begun: Begun | None = None) -> int:
+def _full(given: list[str], started: Started | None = None) -> int:
     from normlint.faces.cli import main as full
 
-    return full(given, begun)
+    return full(given, started)
 
 
 def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
@@ -123,11 +112,11 @@ def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[st
     told = []
     read = 0
     for path, demand in _demands(found, configs):
-        known = cache.says(path, demand) if cache is not None else None
+        known = cache.known(path, demand) if cache is not None else None
         if known is not None:
             if known.findings:
                 told.append((path, known))
-        elif read >= _SOME or not _sifted(path, cache):
+        elif read >= _SOME or not _holds_no_norm(path, cache):
             return None
         else:
             read += 1
@@ -143,14 +132,14 @@ def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:
         yield path, keys[asked]
 
 
-def _sifted(path: str, cache: Cache | None) -> bool:
+def _holds_no_norm(path: str, cache: Cache | None) -> bool:
     """Read the file: can't it hold a norm?"""
     try:
         stamp = stamp_of(path) if cache is not None else ""
         data = read_bytes(path)
     except (BadSourceError, OSError, ValueError):
         return False
-    if passes(data):
+    if marks.may_hold_norm(data):
         return False
     if cache is not None:
         cache.learn_file(path, stamp, NO_NORM)

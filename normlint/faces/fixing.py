@@ -1,43 +1,51 @@
-"""`--fix` and `--diff`: files mended in memory, proved if that is asked for, and then written or shown."""
+"""`--fix` and `--diff`: files fixed in memory, accepted on numbers, and then written or shown.
+
+Each norm that a fix touched is interpreted before and after, and must not lose by it. With `--verify` that is a part of
+what is asked for; without it, a plain `--fix` does it where torch is installed.
+"""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, replace
+from difflib import unified_diff
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from normlint.engine.fix import fix_bytes
+from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_bytes, prepared
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import fix_all
-from normlint.engine.wish import Fixed, Wish
 from normlint.engine.write import write_atomically
-from normlint.faces.progress import watched
-from normlint.faces.proof import accepted as accepted_on_numbers
-from normlint.faces.proof import proved
-from normlint.faces.targets import Targets
-from normlint.text.raw import BadSourceError, reason
+from normlint.faces.options import Targets
+from normlint.faces.render.verdicts import verdict_text
+from normlint.faces.terminal import watched
+from normlint.text.raw import NOTEBOOK, BadSourceError, reason
+from normlint.text.source import Source, Unit, split_lines
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 if TYPE_CHECKING:
     from normlint.engine.baseline import Acceptance
-    from normlint.faces.verifying import Bench
+    from normlint.faces.verifying import CachedVerifier
+    from normlint.norm.norm import Norm
+    from normlint.verify.job import Job
 
 Result: TypeAlias = "Fixed | Failure"
 
 
-def mended(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> tuple[Report, str | bytes | None]:
+def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> tuple[Report, str | bytes | None]:
     """What was fixed and what remains; and what goes to standard output in the report's place: a diff, a filter's text.
 
     Files are written unless `--diff` only asks what would change.
     """
-    with _proving(options) as bench:
-        wishes = [(path, _wish(Wish(demand, accepted), bench)) for path, demand in chosen.tasks]
-        results = _results(chosen, wishes, options.jobs)
-        if bench:
-            results = iter(proved(list(results), dict(wishes), bench, all_run=options.strict))
+    with _proving(options) as verifier:
+        requests = [(path, _request(FixRequest(demand, accepted), verifier)) for path, demand in chosen.tasks]
+        results = _results(chosen, requests, options.jobs)
+        if verifier:
+            results = iter(kept_on_numbers(list(results), dict(requests), verifier, all_run=options.strict))
         elif options.verify is None:
-            results = iter(accepted_on_numbers(list(results), dict(wishes)))
+            results = iter(accepted_on_numbers(list(results), dict(requests)))
         if options.diff or chosen.data is not None:
             every = list(results)
             reports = [shown(one) for one in every]
@@ -45,25 +53,25 @@ def mended(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> 
         else:
             reports, text = [written(one) for one in results], None
         report = merged((Report(errors=chosen.errors, fixed=()), *reports))
-        return (_without_runs(accepted, bench.verified(report)) if bench else report), text
+        return (_without_runs(accepted, verifier.verified(report)) if verifier else report), text
 
 
-def _results(chosen: Targets, wishes: list[tuple[str, Wish]], jobs: int | None) -> Iterator[Result]:
+def _results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs: int | None) -> Iterator[Result]:
     if chosen.data is not None:
         data = chosen.data
-        return (fix_bytes(path, data, wish) for path, wish in wishes)
-    return watched(fix_all(wishes, jobs), len(wishes), "Fixing")
+        return (fix_bytes(path, data, request) for path, request in requests)
+    return watched(fix_all(requests, jobs), len(requests), "Fixing")
 
 
-def _wish(plain: Wish, bench: Bench | None) -> Wish:
-    if bench is None:
+def _request(plain: FixRequest, verifier: CachedVerifier | None) -> FixRequest:
+    if verifier is None:
         return plain
     from normlint.faces.verifying import proving
 
     return proving(plain)
 
 
-def _proving(options: Namespace) -> AbstractContextManager[Bench | None]:
+def _proving(options: Namespace) -> AbstractContextManager[CachedVerifier | None]:
     if not options.verify:
         return nullcontext()
     from normlint.faces.verifying import verifying
@@ -88,7 +96,7 @@ def written(result: Result) -> Report:
 
 
 def shown(result: Result) -> Report:
-    """The same with nothing written."""
+    """The report on a file that is fixed in memory and not written."""
     if isinstance(result, Failure):
         return Report(errors=(result,), fixed=())
     return replace(result.report, fixed=result.fixed)
@@ -96,13 +104,11 @@ def shown(result: Result) -> Report:
 
 def diffs(results: Iterable[Result]) -> str:
     """What would change in each file."""
-    from normlint.faces.render.diff import diff
-
     return "".join(diff(one.before, one.after) for one in results if isinstance(one, Fixed) and one.changed)
 
 
 def fixed_bytes(results: Sequence[Result], data: bytes) -> bytes:
-    """What a filter gives back: the text that was read, mended as far as it could be."""
+    """What a filter gives back: the text that was read, fixed as far as it could be."""
     changed = [one.after for one in results if isinstance(one, Fixed) and one.changed]
     return changed[0].encode(changed[0].text) if changed else data
 
@@ -121,3 +127,200 @@ def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
 def _unwritten(result: Fixed, why: str) -> Report:
     told = Failure(result.before.path, None, f"not written: {why}")
     return replace(result.unfixed, errors=(*result.unfixed.errors, told), fixed=())
+
+
+def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest]) -> list[Result]:
+    """The files with the fixes that a run on numbers accepts; as they are where torch isn't installed.
+
+    What can't be run is accepted only where unsafe fixes are asked for.
+    """
+    changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
+    if not changed or find_spec("torch") is None:
+        return results
+    from normlint.faces.verifying import verifying
+
+    proved_by = {one.before.path: _proving_touched(one, requests[one.before.path]) for one in changed.values()}
+    with verifying("cpu", None) as verifier:
+        ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
+        done = dict(zip(changed, kept_on_numbers(ready, proved_by, verifier, all_run=True), strict=True))
+    return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
+
+
+def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
+    """The request with what makes the norms ready to be run that a fix has touched, and no others."""
+    from normlint.faces.verifying import proving
+
+    names = {name for _, name in fixed.touched}
+    full = proving(request)
+    prepare = full.demand.prepare
+    if prepare is None:
+        return full
+
+    def touched(source: Source, unit: Unit, norm: Norm) -> Any:
+        return prepare(source, unit, norm) if norm.qualname in names else None
+
+    return replace(full, demand=replace(full.demand, prepare=touched))
+
+
+def _unprepared(result: Result) -> Result:
+    """Without what is needed to run the norms: nobody asked for their verdicts."""
+    if not isinstance(result, Fixed):
+        return result
+    reports = (result.report, result.unfixed)
+    plain = [replace(one, norms=tuple(replace(norm, pending=None) for norm in one.norms)) for one in reports]
+    return replace(result, report=plain[0], unfixed=plain[1])
+
+
+def kept_on_numbers(
+    results: list[Result], requests: Mapping[str, FixRequest], verifier: CachedVerifier, *, all_run: bool = False
+) -> list[Result]:
+    """The files with the fixes that proved themselves; of the others is told why they were put back.
+
+    A norm whose fixes are put back is left out, and its file fixed anew, until nothing more is put back.
+    `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
+    """
+    cases = {
+        at: _Case(one, requests[one.before.path], all_run and not requests[one.before.path].demand.safety.unsafe)
+        for at, one in enumerate(results)
+        if isinstance(one, Fixed)
+    }
+    waiting = [case for case in cases.values() if case.fixed.changed]
+    while waiting:
+        verifier.verdicts([job for case in waiting for job in case.jobs(1)])  # all at once; then they are known
+        verifier.verdicts([job for case in waiting for job in case.jobs(0, verifier)])
+        waiting = [case for case in waiting if case.goes_on(verifier)]
+    return [cases[at].result if at in cases else one for at, one in enumerate(results)]
+
+
+@dataclass(slots=True)
+class _Case:
+    """One file whose fixes are tried: the norms whose fixes are put back, and those not confirmed, with the reasons."""
+
+    fixed: Fixed
+    request: FixRequest
+    all_run: bool = False
+    put_back: dict[Key, str] = field(default_factory=dict)
+    unproved: dict[Key, str] = field(default_factory=dict)
+
+    def jobs(self, after: int, verifier: CachedVerifier | None = None) -> list[Job]:
+        """All that is to be run, before or `after`; before only where it doesn't match afterwards."""
+        pairs = [self._pair(key) for key in self.fixed.touched]
+        unclear = [two for two in pairs if verifier is None or _worst(verifier.verdicts(two[1])).status != MATCH]
+        return [job for pair in unclear for job in pair[after]]
+
+    def goes_on(self, verifier: CachedVerifier) -> bool:
+        """Put back what didn't prove itself; is there something left that is to be run again?"""
+        verdicts = {key: self._verdicts(verifier, key) for key in self.fixed.touched}
+        refused = {
+            key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
+            for key, (before, after) in verdicts.items()
+            if self._is_refused(before, after)
+        }
+        self.unproved = {
+            key: f"{self._codes(key)} fixed, but {_unproved(after)}"
+            for key, (_, after) in verdicts.items()
+            if after.status == SKIPPED or (after.status == WRONG and not self.all_run)
+        }
+        if not refused:
+            return False
+        self.put_back |= refused
+        self.fixed = fix(self.fixed.before, replace(self.request, skipped=frozenset(self.put_back)))
+        return self.fixed.changed
+
+    def _verdicts(self, verifier: CachedVerifier, key: Key) -> tuple[Verdict, Verdict]:
+        """Before and after; of what matches now nobody asks what it was."""
+        old, new = self._pair(key)
+        after = _worst(verifier.verdicts(new))
+        return (after if after.status == MATCH else _worst(verifier.verdicts(old))), after
+
+    def _is_refused(self, before: Verdict, after: Verdict) -> bool:
+        unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
+        return (self.all_run and unknown) or _worse(before, after)
+
+    def _shown(self, before: Verdict, after: Verdict) -> str:
+        if self.all_run and after.status == SKIPPED:
+            return f"it can't be run ({after.reason}); --unsafe-fixes makes it all the same"
+        return f"with it, the norm is {_now(before, after)}"
+
+    @property
+    def result(self) -> Fixed:
+        """The file as it is to be written, with what is to be told."""
+        if not (self.put_back or self.unproved):
+            return self.fixed
+        back = (self._note(key, why) for key, why in self.put_back.items())
+        kept = (self._note(key, why) for key, why in self.unproved.items())
+        unproved = kept if self.fixed.changed else ()
+        report = self.fixed.report
+        return replace(self.fixed, report=replace(report, notes=(*report.notes, *back, *unproved)))
+
+    def _pair(self, key: Key) -> tuple[list[Job], list[Job]]:
+        """The norms of this name before and after; what is no norm any more is run as what it was meant to be."""
+        after = _jobs(self.fixed.report, key) or [job for other, job in self.fixed.rewritten if other == key]
+        return _jobs(self.fixed.unfixed, key), after
+
+    def _codes(self, key: Key) -> str:
+        """The findings of a norm that were fixed."""
+        return " and ".join(self.fixed.touched[key])
+
+    def _note(self, key: Key, message: str) -> Failure:
+        at = next((norm.place.line for norm in self.fixed.unfixed.norms if (norm.unit, norm.qualname) == key), None)
+        return Failure(self.fixed.before.path, at, f"{key[1]}: {message}")
+
+
+def _jobs(report: Report, key: Key) -> list[Job]:
+    ready = [(norm, norm.pending.job) for norm in report.norms if norm.pending and norm.pending.job]
+    return [job for norm, job in ready if (norm.unit, norm.qualname) == key]
+
+
+def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+    from normlint.faces.verifying import WEIGHT
+
+    nothing = Verdict(SKIPPED, "needs a definition of its own")
+    return max(verdicts, key=lambda verdict: WEIGHT[verdict.status], default=nothing)
+
+
+def _worse(before: Verdict, after: Verdict) -> bool:
+    """Does the norm fail with the fix where it was right without it, or can it be run no more?"""
+    if SKIPPED in (before.status, after.status):
+        return after.status == SKIPPED != before.status
+    order = (MATCH, PRECISION, WRONG)
+    return order.index(after.status) > order.index(before.status) or _newly(before, after) is not None
+
+
+def _newly(before: Verdict, after: Verdict) -> Probe | None:
+    """A probe of a norm that stays wrong, which it passed without the fix."""
+    failed = {(one.probe, one.dtype) for one in before.probes if not one.passed}
+    passed = {(one.probe, one.dtype) for one in before.probes} - failed
+    failing = (one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed)
+    return next(failing, None) if before.status == after.status == WRONG else None
+
+
+def _now(before: Verdict, after: Verdict) -> str:
+    new = _newly(before, after)
+    return (
+        verdict_text(after)
+        if new is None
+        else f"{verdict_text(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
+    )
+
+
+def _unproved(after: Verdict) -> str:
+    return f"not proved: {after.reason}" if after.status == SKIPPED else f"the norm is still {verdict_text(after)}"
+
+
+_NO_END: Final = "\n\\ No newline at end of file\n"
+
+
+def diff(before: Source, after: Source) -> str:
+    """How one becomes the other, as `patch -p0` reads it; of a notebook, as people read it."""
+    if before.kind != NOTEBOOK:
+        return "".join(_unified(before.path, before.text, after.text))
+    changed = zip(before.cells, after.cells, strict=True)
+    return "".join(
+        line for (number, old), (_, new) in changed for line in _unified(f"{before.path}:cell {number}", old, new)
+    )
+
+
+def _unified(name: str, old: str, new: str) -> Iterator[str]:
+    for line in unified_diff(split_lines(old), split_lines(new), name, name):
+        yield line if line.endswith(("\n", "\r")) else line + _NO_END

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
 from normlint.engine.cache import VARIABLE, Cache, digest_of
-from normlint.engine.linter import Demand, check_checked_text
-from normlint.engine.selection import Selection, checked_codes
+from normlint.engine.linter import check_checked_text
+from normlint.engine.selection import Demand, Selection, checked_codes
 from normlint.engine.settings import ConfigError
-from normlint.engine.sift import passes
 from normlint.engine.stored import restored, stored
+from normlint.text import marks
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Semaphore
@@ -102,7 +102,7 @@ class Plugin:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
-        if passes(self.text):
+        if marks.may_hold_norm(self.text):
             for one in self._report().findings:
                 yield one.start.line, one.start.column - 1, f"{one.code} {one.message}", type(self)
 
@@ -146,7 +146,7 @@ class Plugin:
 
 @cache
 def _verifier() -> Verifier:
-    """One for each process of flake8, which ends with it."""
+    """The verifier of this process of flake8; it ends with the process."""
     from normlint.verify.guard.run import Verifier
 
     return Verifier(workers=1)

@@ -1,17 +1,22 @@
-"""The command's options."""
+"""The command's options, and what they are about: files, or standard input."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from normlint import __version__
 from normlint.engine.config import FORMATS
-from normlint.engine.selection import checked_codes
+from normlint.engine.discovery import Configs, Found, discover
+from normlint.engine.report import Failure
+from normlint.engine.selection import Demand, checked_codes, demand_of
 from normlint.engine.settings import ConfigError, Settings
 
 EPILOG: Final = """exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
@@ -68,16 +73,16 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
     extend = _codes(options.extend_select or [], "--extend-select")
 
     def adjust(settings: Settings) -> Settings:
-        return settings.but(
-            select=settings.select if select is None else select,
-            ignore=settings.ignore if ignore is None else ignore,
-            extend_select=settings.extend_select + extend,
-            unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
-            extend_exclude=settings.extend_exclude + tuple(options.extend_exclude or ()),
-            exclude=tuple(options.exclude) if options.exclude is not None else settings.exclude,
-            force_exclude=settings.force_exclude or options.force_exclude,
-            respect_gitignore=settings.respect_gitignore and not options.no_respect_gitignore,
-            output_format=options.output_format or settings.output_format,
+        return settings.over(
+            select=select,
+            ignore=ignore,
+            extend_select=extend,
+            unsafe_fixes=options.unsafe_fixes,
+            extend_exclude=options.extend_exclude,
+            exclude=None if options.exclude is None else tuple(options.exclude),
+            force_exclude=options.force_exclude or None,
+            respect_gitignore=False if options.no_respect_gitignore else None,
+            output_format=options.output_format,
         )
 
     return adjust
@@ -93,8 +98,13 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
+def is_device(text: str) -> bool:
+    """Does it name a device, as torch does, or `auto`?"""
+    return re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", text, re.ASCII) is not None
+
+
 def _device(text: str) -> str:
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", text, re.ASCII):
+    if not is_device(text):
         raise argparse.ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda, cuda:N, mps")
     return text
 
@@ -202,3 +212,55 @@ def _add_modes(parser: _Parser) -> None:
     modes.add_argument("--show-norms", action="store_true", help="each recognised norm, as normlint reads it")
     modes.add_argument("--show-settings", action="store_true", help="the settings for the first path")
     modes.add_argument("--show-files", action="store_true", help="the files that would be linted")
+
+
+STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Files, or `data` that came from standard input under the name of the one path.
+
+    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name.
+    """
+
+    paths: tuple[str, ...]
+    tasks: tuple[tuple[str, Demand], ...]
+    errors: tuple[Failure, ...] = ()
+    data: bytes | None = None
+
+
+def targets(options: Namespace, configs: Configs, found: Found | None = None) -> Targets:
+    """What the paths of the command line are; `found` if they have been looked up already."""
+    if STDIN not in options.paths:
+        found = found or discovered(options.paths, configs)
+        return Targets(found.paths, _tasks(found.paths, options, configs), found.errors)
+    if len(options.paths) > 1:
+        raise ConfigError('"-" cannot be combined with paths')
+    if options.add_noqa:
+        raise ConfigError("--add-noqa writes files: it can't take standard input")
+    name = options.stdin_filename or "<stdin>"
+    chosen = () if _is_excluded(name, configs) else (name,)
+    return Targets((name,), _tasks(chosen, options, configs), data=sys.stdin.buffer.read())
+
+
+def discovered(paths: Sequence[str], configs: Configs) -> Found:
+    """The files that the paths are or hold."""
+    return discover(paths or [os.curdir], configs)
+
+
+def _tasks(paths: tuple[str, ...], options: Namespace, configs: Configs) -> tuple[tuple[str, Demand], ...]:
+    """Files of which the same is wanted share one demand: thousands are costly to make, and to send."""
+    shared: dict[tuple[int, tuple[str, ...]], Demand] = {}
+    tasks = []
+    for path, settings in zip(paths, configs.of_each(paths), strict=True):
+        same = id(settings), settings.ignored(path)
+        if same not in shared:
+            shared[same] = demand_of(settings, path, noqa=not options.ignore_noqa)
+        tasks.append((path, shared[same]))
+    return tuple(tasks)
+
+
+def _is_excluded(name: str, configs: Configs) -> bool:
+    settings = configs.of(name)
+    return settings.force_exclude and settings.excludes(os.path.abspath(name))

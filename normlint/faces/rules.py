@@ -1,4 +1,4 @@
-"""Rules as people see them: `--list-rules`, `--explain`, the README's table."""
+"""Rules as people see them: `--list-rules` and `--explain`."""
 
 from __future__ import annotations
 
@@ -47,20 +47,6 @@ def explanation(text: str) -> str:
     return f"# {rule.name} ({rule.code})\n\n{_on(rule)} {fix}\n\n{rule.doc.strip()}\n"
 
 
-def table() -> str:
-    """The README's table."""
-    rows = (
-        f"| {rule.code} | {rule.name} | {_default(rule)} | {fix_of(rule)} | {_cell(rule.summary)} |"
-        for rule in all_rules()
-    )
-    return "\n".join(("| code | name | default | fix | what it says |", "|---|---|---|---|---|", *rows)) + "\n"
-
-
-def _cell(text: str) -> str:
-    """The text where a bar would end a cell."""
-    return text.replace("|", r"\|")
-
-
 def fix_of(rule: Rule) -> str:
     """How far the rule's fix may be trusted, in one word."""
     return _FIX[rule.fix] if rule.fix else _NO_FIX
@@ -72,4 +58,4 @@ def _default(rule: Rule) -> str:
 
 def _on(rule: Rule) -> str:
     on = "On by default." if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it."
-    return f"{on} Only `--verify` finds it." if rule.told else on
+    return f"{on} Only `--verify` finds it." if rule.check_run else on

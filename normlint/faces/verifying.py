@@ -6,29 +6,35 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
-from normlint.engine.linter import Demand
+from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
+from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
-from normlint.engine.wish import Wish
-from normlint.faces.progress import watched
+from normlint.faces.terminal import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
+from normlint.text.finding import Applicability
+from normlint.text.source import Source, Unit
 from normlint.text.verdict import INTERNAL, MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare, prepare_rewritten, prepare_to_execute
 
+if TYPE_CHECKING:
+    from normlint.faces.options import Targets
+    from normlint.norm.norm import Norm
+
 TIMEOUT: Final = 10.0
 EXECUTES: Final = "normlint: --verify=import imports the files that hold norms: their code is executed\n"
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
 Answers = Iterable[tuple[int, Verdict]]
-Key = tuple[str, int]
 
 
-class Bench:
-    """A verifier, and what it has said: nothing is run twice."""
+class CachedVerifier:
+    """A verifier that remembers its verdicts, so that nothing is run twice."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -49,25 +55,25 @@ class Bench:
 
 
 @contextmanager
-def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[Bench]:
+def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[CachedVerifier]:
     """What adds the verdicts to a report. Torch is imported in another process while this one goes on."""
     if execute:
         sys.stderr.write(EXECUTES)
     try:
         with Verifier(device or "auto", timeout or TIMEOUT, execute=execute) as verifier:
-            yield Bench(verifier)
+            yield CachedVerifier(verifier)
     except VerifierError as error:
         raise ConfigError(str(error)) from None
 
 
 def preparing(demand: Demand, *, execute: bool = False) -> Demand:
-    """The same, and each norm made ready to be run."""
+    """The demand with each norm made ready to be run."""
     return replace(demand, prepare=prepare_to_execute if execute else prepare)
 
 
-def proving(wish: Wish) -> Wish:
-    """The same, and each norm made ready to be run, also one that a fix has made another thing."""
-    return replace(wish, demand=preparing(wish.demand), again=prepare_rewritten)
+def proving(request: FixRequest) -> FixRequest:
+    """The request with each norm made ready to be run, also one that a fix has replaced with something else."""
+    return replace(request, demand=preparing(request.demand), prepare_rewritten=prepare_rewritten)
 
 
 def verified(report: Report, answers: Answers, torch: str) -> Report:
@@ -97,7 +103,7 @@ def _in_one_line(verdict: Verdict) -> Verdict:
     return replace(verdict, reason=" ".join(verdict.reason.split()))
 
 
-def _of_finding(finding: Diagnostic, verdicts: dict[Key, Verdict]) -> Verdict | None:
+def _of_finding(finding: Diagnostic, verdicts: dict[tuple[str, int], Verdict]) -> Verdict | None:
     """The gravest verdict on the norms that share the finding."""
     found = [verdicts[finding.path, number] for number in finding.norms if (finding.path, number) in verdicts]
     return max(found, key=lambda verdict: WEIGHT[verdict.status], default=None)
@@ -109,10 +115,69 @@ def _runtime_findings(norm: ListedNorm) -> Iterator[Diagnostic]:
     outcome = Outcome(norm.verdict, norm.pending.explained)
     for code in norm.pending.wanted:
         rule = RULES[code]
-        message = rule.told(outcome) if rule.told else ""
+        message = rule.check_run(outcome) if rule.check_run else ""
         if message:
             yield replace(norm.pending.spot, code=code, name=rule.name, message=message, verdict=norm.verdict)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, int, str]:
     return finding.start.cell or 0, finding.start.line, finding.start.column, finding.code
+
+
+_MADE: Final = (Applicability.SAFE, Applicability.UNSAFE)
+
+
+def need_matplotlib() -> None:
+    """ConfigError where there is nothing to draw with: it is said before norms are run."""
+    if find_spec("matplotlib") is None:
+        raise ConfigError("the pictures of --report --verify need matplotlib: python -m pip install 'normlint[report]'")
+
+
+def drawing(demand: Demand) -> Demand:
+    """The demand with each norm made ready to be run and drawn."""
+    return replace(demand, prepare=prepare_swept)
+
+
+def prepare_swept(source: Source, unit: Unit, norm: Norm) -> Job:
+    """What to run to draw a norm."""
+    return prepare(source, unit, norm).swept
+
+
+def prepare_rewritten_swept(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
+    """What to run to draw what a fix has made of a norm."""
+    return prepare_rewritten(source, unit, norm, old).swept
+
+
+def with_fixed_verdicts(report: Report, chosen: Targets, verifier: CachedVerifier) -> Report:
+    """The report with what each norm is once it is fixed, unsafe fixes among them; files stay as they are."""
+    wanted = {one.path for one in report.findings if one.fix and one.fix.applicability in _MADE}
+    tasks = [task for task in chosen.tasks if task[0] in wanted]
+    jobs = {at: job for task in tasks for at, job in _fixed_jobs(task, chosen.data, report)}
+    verdicts = dict(zip(jobs, verifier.verdicts(list(jobs.values())), strict=True))
+    norms = (replace(norm, fixed_verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
+    return replace(report, norms=tuple(norms))
+
+
+def _fixed_jobs(task: tuple[str, Demand], data: bytes | None, report: Report) -> Iterator[tuple[tuple[str, int], Job]]:
+    """By the norm's path and number: the one of the same name that stands where it stood."""
+    path, demand = task
+    request = FixRequest(
+        replace(drawing(demand), safety=replace(demand.safety, unsafe=True)), prepare_rewritten=prepare_rewritten_swept
+    )
+    fixed = fix_path(path, request) if data is None else fix_bytes(path, data, request)
+    if isinstance(fixed, Failure) or not fixed.changed:
+        return
+    for key in fixed.touched:
+        before = [norm for norm in report.norms if norm.path == path and (norm.unit, norm.qualname) == key]
+        after = _jobs(fixed, key)
+        if len(before) != len(after):
+            continue  # it can't be said which is which
+        for norm, job in zip(before, after, strict=True):
+            if job is not None and (norm.pending is None or norm.pending.job.key != job.key):
+                yield (path, norm.number), job
+
+
+def _jobs(fixed: Fixed, key: Key) -> list[Job | None]:
+    norms = [norm for norm in fixed.report.norms if (norm.unit, norm.qualname) == key]
+    found: list[Job | None] = [norm.pending.job if norm.pending else None for norm in norms]
+    return found or [job for other, job in fixed.rewritten if other == key]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from normlint import rules
 from normlint.fixes.mender import Mender
-from normlint.rules import Analysis, Judged, Place
+from normlint.rules import Analysis, FindingKey, Judged
 from normlint.text.finding import Finding
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def analyse(text: str, *, snippet: bool = False, mends: Mends | None = None) -> 
     return rules.analyse(text, snippet=snippet, offer=partial(_offered, mends))
 
 
-def _offered(mends: Mends | None, module: Module, said: Judged) -> dict[Place, Finding]:
+def _offered(mends: Mends | None, module: Module, said: Judged) -> dict[FindingKey, Finding]:
     from normlint.norm.kept import kept
 
     wanted = {place: one for place, one in said.findings.items() if mends is None or mends(one)}

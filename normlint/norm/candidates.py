@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from normlint.evaluate import light, origins
 from normlint.evaluate.ops import OPS
 from normlint.evaluate.origins import Called, Seen, Value, join
-from normlint.norm.names import intent
+from normlint.norm.conventions import intent
 from normlint.norm.units import Read, Unit, bases_of, mentions, reached, read_of
 from normlint.text.finding import Span
 from normlint.text.marks import Marks
@@ -25,6 +25,7 @@ Functions = frozenset[str] | None  # by name; None: any
 Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts; None: not looked for yet
 Callers = frozenset[tuple[str, frozenset[str]]]
 _MOST_CALLS: Final = 200  # followed in one text
+_MOST_READ: Final = 500_000  # characters read in one text, one over and over among them
 _MOST_CALLED: Final = 40  # by one function, with what these call
 _LOOSE: Final = ("plain", "compound")
 _FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
@@ -175,9 +176,12 @@ class _Reading:
             read = read_of(self.source(unit))
             if read is not None:
                 self._gives(unit, read.seen)
+        left = max(_MOST_READ, 4 * len(self.text))
         for _ in range(_MOST_CALLS):
-            if self._waiting:
-                self._process(self._waiting.pop())
+            if self._waiting and left > 0:
+                unit = self._waiting.pop()
+                left -= len(self.source(unit))
+                self._process(unit)
         self._arrived.update(self._waiting)
         return self._found()
 

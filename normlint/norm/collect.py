@@ -136,7 +136,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
-            passing.add(_is_input(results[0] if results else path.result))
+            passing.add(all(map(_is_input, results or (path.result,))))
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
@@ -286,8 +286,16 @@ def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str,
     subclassed = entry.cls is not None and is_base(module.text, entry.cls.node.name)
     reinitialised = reinitialises(module.text) if module.reinitialised is None else module.reinitialised
     owner = owner_of(entry, name, maker, attrs, reinitialised=reinitialised, subclassed=subclassed)
-    unused = tuple(p for p in owner.unused_params if not re.search(rf"(?<!\bself)\.{p.name}\b", module.text))
+    unused = tuple(p for p in owner.unused_params if not _read_elsewhere(module, p.name))
     return owner if unused == owner.unused_params else replace(owner, unused_params=unused)
+
+
+def _read_elsewhere(module: Module, name: str) -> bool:
+    """The attribute is read of another object than `self`, or in a function of no class that a class may be given."""
+    if re.search(rf"(?<!\bself)\.{name}\b", module.text):
+        return True
+    loose = (module.source(piece.span) for piece in module.pieces if piece.kind == "def")
+    return any(re.search(rf"\bself\.{name}\b", text) for text in loose)
 
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL, Apply, Mono, Param
+from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat
 from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
-from normlint.norm.names import AGAINST
-from normlint.norm.norm import HALF, Computation, Owner
+from normlint.norm.conventions import AGAINST
+from normlint.norm.norm import HALF, Computation, Norm, Owner
 
 _NORMS = ("rms", "layer", "l2", "norm", "pixel")
 _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
@@ -19,7 +20,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     spare = owner.unused_eps is not None or bool(owner.unused_params)
     whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _features_told(c, owner)
-    gain = c.scaled or _protected(c, owner)
+    signs = bool(c.gains) and all(_stands_in_text(g.param) for g in c.gains)  # of a conjugate, say
+    gain = (c.scaled and not signs) or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
     if any(s.op == "numpy" for s in c.input_steps):  # nobody trains through it
@@ -86,9 +88,19 @@ def _spread_of_all(c: Computation, owner: Owner) -> bool:
 
 
 def _of_weights(c: Computation) -> bool:
-    """What is normalized is a parameter itself."""
-    atoms = [f.atom for f in c.input.factors]
-    return bool(atoms) and all(isinstance(a, Param) and a.role != "tensor" for a in atoms)
+    """What is normalized is a parameter itself, or is made of parameters alone."""
+    params = [a for a in _leaves(c.input) if isinstance(a, Param)]
+    return bool(params) and not c.input.has_data and all(p.role != "tensor" for p in params)
+
+
+def _leaves(mono: Mono) -> Iterator[Atom]:
+    """What a product is made of, also within sums and calls that weren't followed."""
+    for f in mono.factors:
+        if isinstance(f.atom, Apply):
+            for arg in f.atom.args:
+                yield from _leaves(arg) if isinstance(arg, Mono) else ()
+        else:
+            yield f.atom
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
@@ -130,7 +142,11 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
 def _is_written(c: Computation) -> bool:
     """Numbers that stand in the text, as the rewards of an example."""
     atoms = [f.atom for f in c.input.factors]
-    return bool(atoms) and all(isinstance(a, Param) and a.init == "data" for a in atoms)
+    return bool(atoms) and all(map(_stands_in_text, atoms))
+
+
+def _stands_in_text(atom: Atom) -> bool:
+    return isinstance(atom, Param) and atom.init == "data"
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
@@ -168,3 +184,33 @@ def _gain_is_last(c: Computation) -> bool:
 def _spatial(axes: tuple[int, ...]) -> bool:
     """Two or three axes of an image or a batch: instance and batch norms."""
     return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
+
+
+def is_instance_norm(norm: Norm, c: Computation) -> bool:
+    """One whose gains lie along an axis that is kept."""
+    if not c.gains or not may_be_instance_norm(norm, c):
+        return False
+    along = all(along_features(c, i) for i in range(len(c.gains)))
+    folded = any(move[0] == "view" for move in c.statistic.layout) and all(g.param.axis == "other" for g in c.gains)
+    return c.placing.along_gain is False or folded or (along and misses_features(c.statistic))
+
+
+def may_be_instance_norm(norm: Norm, c: Computation) -> bool:
+    """Centred, and its name promises nothing: statistics for each feature, and a gain for each, are fine."""
+    return c.kind == "layer" and norm.owner.intent not in ("rms", "layer", "l2")
+
+
+def along_features(c: Computation, i: int) -> bool:
+    """Does this gain lie along the last axis?"""
+    param = c.gains[i].param
+    ahead = param.shape[:-1] if param.shape else ()
+    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
+
+
+def misses_features(stat: Stat) -> bool:
+    """Is it taken over other axes than the last one?"""
+    if not isinstance(stat.axes, tuple) or stat.axes == (-1,):
+        return False
+    if len(stat.axes) == 1:
+        return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
+    return True

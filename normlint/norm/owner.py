@@ -15,7 +15,7 @@ from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
-from normlint.norm.names import intent, summary_intent
+from normlint.norm.conventions import intent, summary_intent
 from normlint.norm.norm import HALF, Owner
 from normlint.text.finding import Span
 
@@ -38,7 +38,7 @@ def owner_of(
     alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
     return Owner(
         name,
-        _told(entry, qualname, name, maker),
+        _told(entry, qualname, name, maker, block=any(map(_is_module, attrs.values()))),
         module,
         method=cls is not None,
         span=entry.span,
@@ -57,8 +57,11 @@ def owner_of(
     )
 
 
-def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
-    """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring."""
+def _told(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) -> str:
+    """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring.
+
+    The docstring of a `block` of layers speaks of its parts.
+    """
     classes = tuple(entry.cls.lineage()) if entry.cls else ()
     method = qualname.rpartition(".")[2]
     function = entry.function.node if entry.function is not None and qualname == entry.qualname else None
@@ -72,7 +75,7 @@ def _told(entry: Entry, qualname: str, name: str, maker: str) -> str:
         return own
     told = [intent(n) for n in (maker, *bases)]
     if function is not None:
-        told += [summary_intent(_docstring(d)) for d in (function, *classes)]
+        told += [summary_intent(_docstring(d)) for d in ((function,) if block else (function, *classes))]
     return next((t for t in told if t and t != "other"), "")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import ONE_LONG, Dims, Shapes, is_symbol
+from normlint.evaluate.dims import ONE_LONG, Dims, Gone, Shapes, is_symbol
 from normlint.evaluate.monomial import ALL, ONCE, Centred, Factor, Mono, Scalar, Stat
 from normlint.norm.norm import Gain, Placing
 
@@ -42,10 +42,15 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
 
 
 def _is_single(stat: Stat, shapes: Shapes) -> bool:
-    """Whether the text asked if the first axis of what is reduced has a length of 1, and it has on this path."""
+    """Whether what is reduced may be one row: its first axis was dropped, or was asked for a length of 1."""
     inner = (a for f in stat.inner.factors for a in (f.atom.base.factors if isinstance(f.atom, Centred) else (f,)))
     whole = [shapes.held.get((Mono(1.0, (Factor(f.atom, ONCE),)), ())) for f in inner]
-    return any(dims is not None and shapes.equal(shapes.axis(dims, 0), ONE_LONG) for dims in whole)
+    return any(dims is not None and _is_row(dims, shapes) for dims in (stat.over, *whole))
+
+
+def _is_row(dims: Dims, shapes: Shapes) -> bool:
+    unsure = isinstance(dims, Gone) and any(a >= 0 for a in dims.axes) and shapes.rank(dims) is None
+    return unsure or shapes.equal(shapes.axis(dims, 0), ONE_LONG)
 
 
 def of_features(length: Mono, stat: Stat, shapes: Shapes) -> bool | None:

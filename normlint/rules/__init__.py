@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 from normlint.norm.norm import Norm
 from normlint.rules import (
     count,
-    downcast,
     epsilon,
     formula,
-    gains,
     modernize,
     module,
     precision,
     reduction,
     runtime,
-    training,
 )
 from normlint.rules.registry import RULES, Problem, Repair
 from normlint.text.finding import Finding, Span
@@ -28,8 +25,8 @@ from normlint.text.pieces import with_line_feeds
 if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
-Place = tuple[Span, str]  # of a finding, and its code
-FAMILIES = (reduction, count, precision, downcast, epsilon, formula, training, module, gains, modernize, runtime)
+FindingKey = tuple[Span, str]  # of a finding, and its code
+FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +46,13 @@ class Analysis:
 class Judged:
     """What the rules say of one unit: findings and the repairs they offer, by place and code; norms, and the judged."""
 
-    findings: dict[Place, Finding]
-    repairs: dict[Place, list[Repair | None]]
+    findings: dict[FindingKey, Finding]
+    repairs: dict[FindingKey, list[Repair | None]]
     norms: tuple[Norm, ...]
     judged: tuple[Norm, ...]
 
 
-Offer = Callable[["Module", Judged], dict[Place, Finding]]  # findings with their fixes
+Offer = Callable[["Module", Judged], dict[FindingKey, Finding]]  # findings with their fixes
 
 
 def analyse(text: str, *, snippet: bool = False, offer: Offer | None = None) -> Analysis:
@@ -84,8 +81,8 @@ def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False)
     heads = {_key(norm) for norm in judged}
     listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
     numbers = {key: number for number, key in enumerate(listed)}
-    findings: dict[Place, Finding] = {}
-    repairs: dict[Place, list[Repair | None]] = {}
+    findings: dict[FindingKey, Finding] = {}
+    repairs: dict[FindingKey, list[Repair | None]] = {}
     for norm in judged:
         for f, repair in _judge(norm):
             old = findings.get((f.span, f.code), f)

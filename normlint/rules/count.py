@@ -7,8 +7,9 @@ from fractions import Fraction
 from functools import partial
 
 from normlint.evaluate.monomial import bears_data
+from normlint.norm.conventions import is_scale
+from normlint.norm.evidence import is_instance_norm
 from normlint.norm.norm import HALF, Computation, Norm
-from normlint.rules.reduction import is_instance_norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
@@ -100,7 +101,7 @@ def _divided_again(c: Computation) -> Fraction:
 
 
 def _foreign(c: Computation) -> bool:
-    """The length of another axis is there, and not divided out again."""
+    """Does the length of another axis remain in the result?"""
     others = [n for n in c.counts if n.of_features is False]
     return any(sum(n.power for n in others if n.text == text) for text in {n.text for n in others})
 
@@ -132,7 +133,7 @@ def _scaled_elsewhere(c: Computation) -> bool:
     """√D may follow: in a `scale` whose value the text doesn't have, or where an L2 norm isn't returned or scaled."""
     if not (c.explicit_square or c.returned or c.gains):
         return True
-    return any(g.param.role == "unknown" and "scale" in g.param.name.lower() for g in c.gains)
+    return any(g.param.role == "unknown" and is_scale(g.param.name) for g in c.gains)
 
 
 @rule("NRM105", name="unbiased-variance", fix=Applicability.UNSAFE)

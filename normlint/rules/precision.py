@@ -1,4 +1,4 @@
-"""NRM201, 202, 204 and 206: in which dtype the square and the statistic are taken (203 and 205: `downcast`)."""
+"""NRM2xx: the dtypes of the square, the statistic and the output."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import Apply, Step
+from normlint.norm.conventions import stays_wide
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
@@ -112,14 +114,6 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
         return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        ms = x.float().pow(2).mean(-1, keepdim=True)
-        return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
     `torch.linalg.vector_norm(x, dim=-1, dtype=torch.float32)` casts before it squares, and is fine.
 
     Fix safety: safe: the same cast, one step earlier.
@@ -155,16 +149,6 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         mean = h.mean(-1, keepdim=True)
         var = (h - mean).pow(2).mean(-1, keepdim=True)  # error: [one-pass-variance]
-        return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
-    ```
-
-    ```py
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        mean = h.mean(-1, keepdim=True)
-        var = (h - mean).pow(2).mean(-1, keepdim=True)
         return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
 
@@ -212,21 +196,6 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
             return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma  # error: [half-precision-norm]
     ```
 
-    ```py
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma
-    ```
-
     The variance of `std` isn't rounded to a half before its root is taken:
 
     ```py
@@ -251,3 +220,147 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
     for c in found:
         message = f"`{c.statistic.spelled}` of a half overflows where it exceeds 65,504"
         yield Problem(c.statistic.span, message, partial(casts.upcast, found, norm.span))
+
+
+_HALF = (DType.FP16, DType.BF16)
+
+
+@rule("NRM203", name="missing-downcast", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
+def missing_downcast(norm: Norm) -> Iterator[Problem]:
+    """Returns fp32 for a half input.
+
+    Everything behind the layer then runs in fp32, at twice the memory and a fraction of the speed, or fails at the
+    next matrix product: "expected mat1 and mat2 to have the same dtype".
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h * self.weight  # error: [missing-downcast]
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.type_as(x) * self.weight  # error: [missing-downcast]
+    ```
+
+    A gain in fp32 that promotes the product is LLaMA's way, and fine:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+    ```
+
+    Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
+    """
+    owner = norm.owner
+    whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
+    meant = norm.meant and whole and not stays_wide(norm.owner.name)
+    narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
+    wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
+    for c in wide:
+        message = "the output stays fp32 for a half input: cast it back"
+        yield Problem(c.span, message, partial(casts.downcast, wide))
+
+
+def _returned_wide(c: Computation) -> bool:
+    given = c.sees_half and c.input.has_data  # what the text made has the dtype that it was made in
+    return c.returned and given and c.gain_may_be_half and c.output.wide and not c.partial
+
+
+def _widened_last(c: Computation) -> bool:
+    """The whole product is cast to fp32."""
+    casts = [s for s in c.input_steps if s.op == "cast"]
+    return bool(casts) and casts[-1].dtype is DType.FP32 and casts[-1].span.end >= c.joined.end
+
+
+@rule("NRM205", name="half-precision-statistic", fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
+def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
+    """Casts the statistic to half before the root or the product, or fixes a half dtype.
+
+    A scale rounded to bf16 has a relative error of up to 0.4 %, the same for every feature of the token; the product
+    in fp32 would have kept it. A hard-coded half also breaks the layer for every other dtype.
+
+    ```py
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+        return x * scale.to(x.dtype) * weight  # error: [half-precision-statistic]
+    ```
+    ```fix
+    import torch
+
+    def rms_norm(x, weight, eps=1e-6):
+        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+        return (x * scale).to(x.dtype) * weight  # error: [half-precision-statistic]
+    ```
+
+    Fix safety: safe where the statistic stays in fp32 until the product. A hard-coded half dtype gives way to the
+    input's by an unsafe fix: a caller who passes fp32 may count on the half.
+    """
+    for c in norm.judged:
+        if (step := _narrowed(c)) is not None:
+            several = tuple(other for other in norm.judged if _narrowed(other) == step)
+            repair = partial(casts.widen, several, step.span)
+            yield Problem(step.span, "the statistic is rounded to half before the product", repair)
+        elif (fixed := _fixed(c)) is not None:
+            several = tuple(other for other in norm.judged if _fixed(other) == fixed)
+            repair = partial(casts.follow, several, fixed.span)
+            yield Problem(fixed.span, "a hard-coded half dtype, whatever the input's was", repair)
+
+
+def _narrowed(c: Computation) -> Step | None:
+    """A cast of the statistic alone to half."""
+    step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
+    centre = c.centre.steps if c.centre is not None and step is None else ()
+    step = next((s for s in centre if s.op == "cast" and s.dtype in _HALF), step)
+    wide = c.statistic.accumulate.wide and c.statistic.square.wide  # else it never was, which another rule says
+    return step if step is not None and (wide or step.dtype in _HALF) else None
+
+
+def _fixed(c: Computation) -> Step | None:
+    """A cast of the input or of the whole product to one half dtype that neither the input nor the gain need have."""
+    steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
+    open_ = c.returned and c.entered is DType.INPUT and c.statistic.square not in _HALF and not _made_half(c)
+    known = [set(p).pop() for p in (c.possible, c.possible_gain) if len(p) == 1]
+    return next((s for s in steps if s.dtype is not None and open_ and s.dtype.value not in known), None)
+
+
+def _made_half(c: Computation) -> bool:
+    """What other code computes comes in as a half: the norm keeps the dtype that it is given."""
+    came = {s.dtype for s in deep_steps(c.statistic.inner.factors) if s.op == "cast"}
+    return not came.isdisjoint(_HALF) and any(isinstance(f.atom, Apply) for f in c.input.factors)
+
+
+def _narrows(c: Computation, dtype: DType | None) -> bool:
+    return dtype in _HALF or (dtype is DType.INPUT and c.sees_half and not c.partial)  # the gain may well be fp32

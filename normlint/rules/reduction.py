@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.norm.conventions import normalises
+from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features
 from normlint.norm.norm import Computation, Gain, Norm, is_argument
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
@@ -200,29 +202,24 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         if c.placing.apart and c.centre is not None and not c.is_length:
             message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
-            last = bool(c.gains) and all(_along_features(c, i) for i in range(len(c.gains)))
+            last = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
-            mending = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
-            yield Problem(off.span, message, mending)
+            change = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
+            yield Problem(off.span, message, change)
             continue
         plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
             continue
-        if _may_be_instance_norm(norm, c) or _of_samples(c):
+        if may_be_instance_norm(norm, c) or _of_samples(c):
             continue
-        if not (c.gains and all(_along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
+        if not (c.gains and all(along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
-        stat = next((t for t in (c.statistic, c.centre) if t is not None and _misses_features(t)), None)
+        stat = next((t for t in (c.statistic, c.centre) if t is not None and misses_features(t)), None)
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
             message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
-
-
-def _may_be_instance_norm(norm: Norm, c: Computation) -> bool:
-    """Centred, and its name promises nothing: statistics for each feature, and a gain for each, are fine."""
-    return c.kind == "layer" and norm.owner.intent not in ("rms", "layer", "l2")
 
 
 def _of_samples(c: Computation) -> bool:
@@ -231,33 +228,10 @@ def _of_samples(c: Computation) -> bool:
     return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
 
 
-def is_instance_norm(norm: Norm, c: Computation) -> bool:
-    """One whose gains lie along an axis that is kept."""
-    if not c.gains or not _may_be_instance_norm(norm, c):
-        return False
-    along = all(_along_features(c, i) for i in range(len(c.gains)))
-    folded = any(move[0] == "view" for move in c.statistic.layout) and all(g.param.axis == "other" for g in c.gains)
-    return c.placing.along_gain is False or folded or (along and _misses_features(c.statistic))
-
-
-def _along_features(c: Computation, i: int) -> bool:
-    param = c.gains[i].param
-    ahead = param.shape[:-1] if param.shape else ()
-    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
-
-
 def _ends_in_features(gain: Gain) -> bool:
     """A gain of shape (D,), (1, D) or (heads, 1, D)."""
     ahead = gain.param.shape[:-1] if gain.param.shape else ()
     return gain.param.axis == "last" and gain.param.role != "unknown" and (not ahead or Mono(1.0) in ahead)
-
-
-def _misses_features(stat: Stat) -> bool:
-    if not isinstance(stat.axes, tuple) or stat.axes == (-1,):
-        return False
-    if len(stat.axes) == 1:
-        return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
-    return True
 
 
 def _beside_argument(norm: Norm) -> Iterator[Problem]:
@@ -274,7 +248,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
 
 def _over_tokens(norm: Norm) -> Iterator[Problem]:
     """Without a gain of known shape: it normalizes by its name, and layers or names say that the features are last."""
-    named = norm.owner.intent in ("rms", "layer", "l2") or "normali" in norm.qualname.lower()
+    named = norm.owner.intent in ("rms", "layer", "l2") or normalises(norm.qualname)
     for c in norm.computations if named else ():
         single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
@@ -333,28 +307,13 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
             return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-dim]
     ```
 
-    ```py
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return F.normalize(x, dim=-1) * self.scale * self.gamma
-    ```
-
     On a matrix (N, D) dim 1 is the last axis, and a gain of shape (D, 1, 1) says that dim 1 holds the channels.
 
     Fix safety: safe.
     """
     for c in norm.computations:
         stat = c.statistic
-        last = c.placing.over_tokens if not c.gains else all(_along_features(c, i) for i in range(len(c.gains)))
+        last = c.placing.over_tokens if not c.gains else all(along_features(c, i) for i in range(len(c.gains)))
         last = last or (bool(c.gains) and any(n.of_features is False for n in c.counts))  # √D of another axis
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
             message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"

@@ -22,7 +22,7 @@ FP16: Final = ("fp16",)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a rule yields: where, what happens to the user's tensor, and how the text may be mended."""
+    """What a rule yields: where, what happens to the user's tensor, and how the text may be fixed."""
 
     span: Span
     message: str
@@ -56,7 +56,7 @@ class Fixes:
         return function(*args)
 
 
-Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it can't be mended with certainty
+Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it cannot be fixed with certainty
 Check = Callable[["Norm"], Iterable[Problem]]
 RuntimeCheck = Callable[["Outcome"], str]
 
@@ -68,7 +68,7 @@ class Rule:
     `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
     `about` names the quantities it judges: it sees only paths on which all that can change them was read.
     `dtypes`: those of the input in which what it finds shows; empty for all.
-    A rule about what running a norm showed has `told` instead of `check`: its message, empty for none.
+    A rule about what running a norm showed has `check_run` instead of `check`: its message, empty for none.
     """
 
     code: str
@@ -77,14 +77,14 @@ class Rule:
     fix: Applicability | None
     unless: tuple[str, ...]
     check: Check | None
-    told: RuntimeCheck | None = None
+    check_run: RuntimeCheck | None = None
     about: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
 
     @property
     def doc(self) -> str:
         """The rule's page, in Markdown."""
-        return inspect.cleandoc((self.check or self.told).__doc__ or "")
+        return inspect.cleandoc((self.check or self.check_run).__doc__ or "")
 
     @property
     def summary(self) -> str:
@@ -120,10 +120,10 @@ def rule(
 
 
 def runtime_rule(code: str, *, name: str, default: bool = True) -> Callable[[RuntimeCheck], RuntimeCheck]:
-    """Register the decorated function as the rule `code`, which speaks only where norms are run."""
+    """Register the decorated function as the rule `code`, which reports only where norms are run."""
 
-    def register(told: RuntimeCheck) -> RuntimeCheck:
-        RULES[code] = Rule(code, name, default, None, (), None, told)
-        return told
+    def register(check: RuntimeCheck) -> RuntimeCheck:
+        RULES[code] = Rule(code, name, default, None, (), None, check)
+        return check
 
     return register

@@ -13,13 +13,11 @@ from typing import Any, Final
 
 import torch
 
-from normlint.engine.fix import fix_bytes
-from normlint.engine.linter import Demand
-from normlint.engine.selection import Safety, Selection
-from normlint.engine.wish import Fixed, Wish
+from normlint.engine.fix import Fixed, FixRequest, fix_bytes
+from normlint.engine.selection import Demand, Safety, Selection
 
 D: Final = 8
-WISH: Final = Wish(Demand(Selection(("ALL",), ("NRM602",)), safety=Safety(unsafe=True)))
+WISH: Final = FixRequest(Demand(Selection(("ALL",), ("NRM602",)), safety=Safety(unsafe=True)))
 LIMITS: Final = {torch.float64: 1e-3, torch.float32: 1e-3, torch.bfloat16: 4e-2, torch.float16: 6e-3}
 SLOPE: Final = 0.1 * torch.arange(D, dtype=torch.float64)
 

@@ -3,6 +3,99 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a weight and its low-rank update, whose columns are brought to learned lengths": """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class AdaptedLinear(nn.Module):
+    def __init__(self, in_features, out_features, r, alpha):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty((out_features, in_features)))
+        self.down = nn.Parameter(torch.empty(r, in_features))
+        self.up = nn.Parameter(torch.empty(out_features, r))
+        self.scaling = alpha / r
+        self.magnitude = nn.Parameter(self.weight.norm(p=2, dim=0, keepdim=True))
+
+    def forward(self, x):
+        combined = self.weight + self.scaling * (self.up @ self.down)
+        length = combined.norm(dim=0, keepdim=True) + 1e-6
+        return F.linear(x, (self.magnitude * combined) / length.detach())
+""",
+    "a unit sphere behind a block whose docstring names an RMSNorm among its parts": """
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class RotatedBlock(nn.Module):
+    \"\"\"Rotation (no residual) + RMSNorm + MLP (with residual), back to the sphere.\"\"\"
+
+    def __init__(self, dim):
+        super().__init__()
+        self.attn = nn.Linear(dim, dim)
+        self.mlp = nn.Linear(dim, dim)
+
+    def forward(self, x, state):
+        x = self.attn(x)
+        return F.normalize(x + self.mlp(x), dim=-1, eps=1e-6), state
+""",
+    "the inverse of a quaternion": """
+import torch
+
+
+def quaternion_inverse(q: torch.Tensor) -> torch.Tensor:
+    conjugate = q * torch.tensor([1.0, -1.0, -1.0, -1.0], device=q.device, dtype=q.dtype)
+    norm_squared = torch.sum(q * q, dim=-1, keepdim=True)
+    return conjugate / (norm_squared + 1e-8)
+""",
+    "a scale that is handed on beside what it is for": """
+import torch
+from torch import nn
+
+
+class KeyRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, shared, raw):
+        inverse = torch.rsqrt(raw.float().square().mean(-1) + self.eps).to(raw.dtype)
+        return shared, shared * self.weight, inverse
+""",
+    "one row that was summed out of a table": """
+import torch
+
+
+def reference(raw, scores, head_dim, rms_weight, rms_eps):
+    kv = raw[:, :head_dim].float()
+    row = (kv * torch.softmax(scores, dim=0)).sum(dim=0)
+    return row * torch.rsqrt((row * row).mean() + rms_eps) * rms_weight.float()
+""",
+    "a gain that a function applies which the class is given as its forward": """
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x):
+        y = x.float()
+        return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+
+
+def with_gain(self, x):
+    y = x.float()
+    return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+
+
+RMSNorm.forward = with_gain
+""",
     "a window with a learned scale that the first item of its deviation undoes": """
 class Forecast(nn.Module):
     def __init__(self, n, horizon):

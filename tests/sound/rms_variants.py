@@ -212,4 +212,178 @@ class RMSNorm(nn.Module):
         rms = torch.sqrt(torch.add(torch.mean(torch.mul(f, f), dim=-1, keepdim=True), self.eps))
         return torch.mul(torch.div(f, rms), self.gain).to(x.dtype)
 """,
+    "crms norm": """
+class CRMSNorm(nn.Module):
+    '''x has D - 1 features; the last is minus the sum of the others.'''
+
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim - 1))
+
+    def forward(self, x):
+        h = x.float()
+        last = h.sum(-1, keepdim=True)
+        ms = (h.square().sum(-1, keepdim=True) + last.square()) / self.dim
+        return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+""",
+    "layer norm lstm cell": """
+class LNCell(nn.Module):
+    def __init__(self, i, h):
+        super().__init__()
+        self.ih, self.hh = nn.Linear(i, 4 * h, bias=False), nn.Linear(h, 4 * h, bias=False)
+        self.g = nn.Parameter(torch.ones(2, 4 * h))
+        self.b = nn.Parameter(torch.zeros(4 * h))
+
+    @staticmethod
+    def ln(x):
+        x = x.float()
+        mu = x.mean(-1, keepdim=True)
+        d = x - mu
+        return d * torch.rsqrt(d.square().mean(-1, keepdim=True) + 1e-5)
+
+    def forward(self, x, state):
+        h, c = state
+        z = self.ln(self.ih(x)) * self.g[0] + self.ln(self.hh(h)) * self.g[1] + self.b
+        i, f, g, o = z.to(x.dtype).chunk(4, -1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+""",
+    "bitlinear with its own norm": """
+class BitLinear(nn.Linear):
+    def forward(self, x):
+        x32 = x.float()
+        x_norm = (x32 * torch.rsqrt(x32.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+        s = 127.0 / x_norm.abs().max(dim=-1, keepdim=True).values.clamp_(min=1e-5)
+        xq = x_norm + ((x_norm * s).round().clamp_(-128, 127) / s - x_norm).detach()
+        ws = 1.0 / self.weight.abs().mean().clamp_(min=1e-5)
+        wq = self.weight + ((self.weight * ws).round().clamp_(-1, 1) / ws - self.weight).detach()
+        return F.linear(xq, wq, self.bias)
+""",
+    "a norm on complex numbers": """
+class ComplexRMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, z):
+        ms = (z.real.square() + z.imag.square()).mean(-1, keepdim=True)
+        return z * torch.rsqrt(ms + self.eps) * self.w
+""",
+    "an rms norm whose name says layer and whose bias is a plain addition": """
+class LayerNormNoCenter(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(d))
+        self.offset = nn.Parameter(torch.zeros(d))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        h = h / (h.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+        return h.type_as(x) * self.scale + self.offset
+""",
+    "layer norm with no bias and fp32 gain": """
+class FP32LN(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        with torch.autocast("cuda", enabled=False):
+            y = F.layer_norm(x.float(), (x.shape[-1],), self.weight.float(), None, 1e-5)
+        return y.to(x)
+""",
+    "rms norm with the gain stored as log": """
+class LogGain(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.log_gain = nn.Parameter(torch.zeros(d))
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6) * self.log_gain.exp()).type_as(x)
+""",
+    "rms norm with softplus gain": """
+class SoftplusGain(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.raw = nn.Parameter(torch.full((d,), math.log(math.e - 1)))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6)
+        return h.type_as(x) * F.softplus(self.raw)
+""",
+    "rms norm that subtracts a learned running centre": """
+class OffsetRMS(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.mu = nn.Parameter(torch.zeros(d))
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x):
+        h = (x - self.mu).float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "rms norm in two passes over halves of the features": """
+def rms_two(x, w, eps=1e-6):
+    a, b = x.float().chunk(2, -1)
+    ss = a.square().sum(-1, keepdim=True) + b.square().sum(-1, keepdim=True)
+    r = torch.rsqrt(ss / x.shape[-1] + eps)
+    return (torch.cat([a * r, b * r], -1)).type_as(x) * w
+""",
+    "rms norm with an input scaled against overflow": """
+def safe_rms(x, w, eps=1e-6):
+    m = x.abs().amax(-1, keepdim=True).clamp(min=1e-4)
+    s = x / m
+    return s * torch.rsqrt(s.pow(2).mean(-1, keepdim=True) + eps) * w
+""",
+    "normalise for fp8 with amax history": """
+class FP8Scale(nn.Module):
+    def __init__(self, n=16):
+        super().__init__()
+        self.register_buffer("amax", torch.zeros(n))
+
+    def forward(self, x):
+        self.amax = torch.roll(self.amax, 1)
+        self.amax[0] = x.abs().max()
+        s = 448.0 / self.amax.max().clamp(min=1e-12)
+        return (x * s).clamp(-448, 448), s
+""",
+    "per-token group scaled by rms for kv cache": """
+def kv_scale(k, g):
+    b, h, n, d = k.shape
+    kk = k.view(b, h, n, d // g, g).float()
+    s = kk.abs().amax(-1, keepdim=True) / 7
+    return (kk / s.clamp(min=1e-6)).round(), s
+""",
+    "gated rms in a linear attention head": """
+class FusedGate(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, o, g):
+        o32 = o.float()
+        o32 = o32 * torch.rsqrt(o32.square().mean(-1, keepdim=True) + self.eps) * self.weight.float()
+        return (o32 * F.silu(g.float())).to(o.dtype)
+""",
+    "sub-ln with groups of heads": """
+class HeadsNorm(nn.Module):
+    def __init__(self, h, d, eps=1e-5):
+        super().__init__()
+        self.h, self.eps = h, eps
+        self.weight = nn.Parameter(torch.ones(h * d))
+
+    def forward(self, x):
+        b, n, c = x.shape
+        y = x.view(b, n, self.h, -1).float()
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (y.view(b, n, c) * self.weight).to(x.dtype)
+""",
 }

@@ -1,25 +1,26 @@
-"""A report as text: one module a format, each with `render(report, context) -> str`."""
+"""A report as text: one module a format, each with `render(report, display) -> str`; and the style that they share."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Final
 
 from normlint.engine.report import Report
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Display:
     """How a report is to be shown: with colour, and with which paths as they were given."""
 
     colour: bool = False
     paths: tuple[str, ...] = ()
 
 
-def render(report: Report, output_format: str, view: View) -> str:
+def render(report: Report, output_format: str, display: Display) -> str:
     """The report in this format, with its final line end; empty where the format has nothing to say."""
-    text: str = import_module(f"normlint.faces.render.{output_format}").render(report, view)
+    text: str = import_module(f"normlint.faces.render.{output_format}").render(report, display)
     return text
 
 
@@ -32,3 +33,54 @@ def from_here(path: str) -> str:
     except ValueError:  # it is on another drive
         return path
     return path if relative.split(os.sep, 1)[0] == os.pardir else relative
+
+
+_CONTROL: Final = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
+_CONTROL_TOO: Final = dict.fromkeys(
+    [*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "�"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Wraps text in ANSI colours where `colour` is set."""
+
+    colour: bool = False
+
+    def bold(self, text: str) -> str:
+        """Paths."""
+        return self._wrap("1", text)
+
+    def alarm(self, text: str) -> str:
+        """Codes and carets."""
+        return self._wrap("1;31", text)
+
+    def dim(self, text: str) -> str:
+        """Frames and places."""
+        return self._wrap("36", text)
+
+    def gone(self, text: str) -> str:
+        """Lines that a fix takes away."""
+        return self._wrap("31", text)
+
+    def new(self, text: str) -> str:
+        """Lines that it puts there."""
+        return self._wrap("32", text)
+
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def counted(number: int, what: str) -> str:
+    """1 norm, 2 norms."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def in_one_line(path: str) -> str:
+    """The name of a file, which may hold anything, as one harmless line."""
+    return harmless(path).replace("\n", "\u240a")
+
+
+def harmless(text: str) -> str:
+    """The text with control characters, and those that turn the direction of writing, made visible."""
+    return text.translate(_CONTROL).translate(_CONTROL_TOO)

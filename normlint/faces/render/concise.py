@@ -6,22 +6,21 @@ from collections import Counter
 from collections.abc import Sequence
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.ending import PASSED
-from normlint.faces.render import View, verdicts
-from normlint.faces.render.style import Style, harmless, in_one_line
+from normlint.faces.render import Display, Style, counted, harmless, in_one_line, verdicts
+from normlint.faces.terminal import PASSED
 from normlint.text.finding import Applicability
 
 
-def render(report: Report, view: View) -> str:
+def render(report: Report, display: Display) -> str:
     """`path:line:column: CODE message`, as every editor reads it."""
-    style = Style(view.colour)
+    style = Style(display.colour)
     lines = [header(finding, style) for finding in report.findings]
     lines += verdicts.lines(report, style, lambda finding: finding.code.startswith(verdicts.RUNTIME))
     return "".join(f"{line}\n" for line in (*lines, *closing(report)))
 
 
 def header(finding: Diagnostic, style: Style) -> str:
-    """Where it is and what it says; `[*]` if `--fix` mends it."""
+    """Where it is and what it says; `[*]` if `--fix` fixes it."""
     where = style.bold(in_one_line(finding.path)) + style.dim(":" + place(finding) + ":")
     mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
     return f"{where} {style.alarm(finding.code)}{mark} {harmless(finding.message)}"
@@ -29,13 +28,13 @@ def header(finding: Diagnostic, style: Style) -> str:
 
 def closing(report: Report) -> list[str]:
     """The last lines: what was found or fixed, what can be; files that failed are told apart on standard error."""
-    return [_counted(report) if report.fixed is None else mended(report.fixed, report), *verdicts.closing(report)]
+    return [_counted(report) if report.fixed is None else fixed_line(report.fixed, report), *verdicts.closing(report)]
 
 
 def _counted(report: Report) -> str:
     count = len(report.findings)
     if count:
-        return f"Found {count} error{'s' if count > 1 else ''}.{_fixable(report)}"
+        return f"Found {counted(count, 'error')}.{_fixable(report)}"
     if report.errors:
         return "Found nothing in the files that could be read."
     return PASSED
@@ -48,7 +47,7 @@ def _fixable(report: Report) -> str:
     return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
 
 
-def mended(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) -> str:
+def fixed_line(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) -> str:
     """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
     left, more = len(report.findings), _more(report)
     if not fixed and not left:
@@ -56,7 +55,7 @@ def mended(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) 
     by_code = sorted(Counter(one.code for one in fixed).items())
     codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
     files = len({one.path for one in fixed})
-    what = f"{_several(len(fixed), 'finding')} in {_several(files, 'file')} ({codes})" if fixed else "nothing"
+    what = f"{counted(len(fixed), 'finding')} in {counted(files, 'file')} ({codes})" if fixed else "nothing"
     verb, remain = ("Would fix", "would remain") if would else ("Fixed", f"remain{'s' if left == 1 else ''}")
     rest = f"; {more} can be fixed with --unsafe-fixes" if more else ""
     return f"{verb} {what}; {left or 'none'} {remain}{rest}."
@@ -67,13 +66,9 @@ def _made(report: Report) -> int:
 
 
 def _more(report: Report) -> int:
-    """Findings that only unsafe fixes mend, where these weren't asked for."""
+    """Findings that only unsafe fixes fix, where these weren't asked for."""
     unsafe = (one.fix for one in report.findings if one.fix is not None and not one.fix.made)
     return sum(fix.applicability is Applicability.UNSAFE for fix in unsafe)
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def place(finding: Diagnostic) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from normlint.engine.report import Diagnostic, PlacedFix, Report
-from normlint.faces.render import View, verdicts
+from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.render.style import Style, harmless
 from normlint.faces.rules import summary_of
 from normlint.text.finding import Applicability
 
@@ -19,9 +18,9 @@ _BEFORE: Final = 60
 _MOST_LINES: Final = 6
 
 
-def render(report: Report, view: View) -> str:
+def render(report: Report, display: Display) -> str:
     """Each finding with its frame, a blank line between them, then the count."""
-    style = Style(view.colour)
+    style = Style(display.colour)
     blocks = [f"{header(finding, style)}\n{frame(finding, style)}\n" for finding in report.findings]
     rest = list(verdicts.lines(report, style, lambda _: True))
     rest += [""] if rest else []

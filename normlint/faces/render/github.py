@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import View
+from normlint.faces.render import Display, harmless
 from normlint.faces.render.concise import place
-from normlint.faces.render.style import harmless
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.verdicts import full_message
 
 
-def render(report: Report, _: View) -> str:
+def render(report: Report, _: Display) -> str:
     """One `::error` a finding, and one a file that could not be linted."""
     findings = (_finding(finding) for finding in report.findings)
     errors = (_command(error.message, title="normlint", file=error.path, line=error.line) for error in report.errors)
@@ -17,7 +16,7 @@ def render(report: Report, _: View) -> str:
 
 
 def _finding(finding: Diagnostic) -> str:
-    message = f"{finding.path}:{place(finding)}: {finding.code} {said(finding)}"
+    message = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
     title = f"normlint ({finding.code} {finding.name})"
     if finding.start.cell is not None:  # a line in a cell is no line of the file
         return _command(message, title=title, file=finding.path)

@@ -7,13 +7,13 @@ import os
 from typing import Any
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import View, from_here
+from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
-from normlint.faces.render.fingerprint import fingerprints
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.json import fingerprints
+from normlint.faces.render.verdicts import full_message
 
 
-def render(report: Report, _: View) -> str:
+def render(report: Report, _: Display) -> str:
     """A list of issues; files that could not be linted are none."""
     names = fingerprints(report.findings)
     issues = [_issue(finding, name) for finding, name in zip(report.findings, names, strict=True)]
@@ -22,7 +22,7 @@ def render(report: Report, _: View) -> str:
 
 def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
-        "description": f"{finding.code}: {_in_cell(finding)}{said(finding)}",
+        "description": f"{finding.code}: {_in_cell(finding)}{full_message(finding)}",
         "check_name": finding.code,
         "fingerprint": fingerprint,
         "severity": "major",

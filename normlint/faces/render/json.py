@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
-from normlint.faces.render import View
+from normlint.faces.render import Display, from_here
 from normlint.faces.rules import url_of
 from normlint.text.verdict import Probe, Verdict
 
 
-def render(report: Report, _: View) -> str:
+def render(report: Report, _: Display) -> str:
     """Lines and columns count from 1, columns in characters."""
     return json.dumps(as_dict(report), indent=2) + "\n"
 
@@ -105,3 +108,14 @@ def _number(value: float | None) -> float | None:
 
 def _error(error: Failure) -> dict[str, Any]:
     return {"path": error.path, "line": error.line, "message": error.message}
+
+
+def fingerprints(findings: Iterable[Diagnostic]) -> list[str]:
+    """A name for each finding that stays when lines move, each different: of equal ones the later ones are counted."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    names = []
+    for finding in findings:
+        key = (from_here(finding.path), str(finding.start.cell), finding.code, finding.norm, finding.line_text)
+        seen[key] += 1
+        names.append(hashlib.sha256("\0".join((*key, str(seen[key]))).encode("utf-8", "surrogatepass")).hexdigest())
+    return names

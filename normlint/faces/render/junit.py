@@ -9,17 +9,16 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.faces.render import View, from_here
+from normlint.faces.render import Display, from_here, harmless
 from normlint.faces.render.concise import place
-from normlint.faces.render.style import harmless
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.verdicts import full_message
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(report: Report, view: View) -> str:
+def render(report: Report, display: Display) -> str:
     """All files in their order, those that failed among them."""
-    cases: dict[str, list[str]] = {path: [] for path in view.paths}
+    cases: dict[str, list[str]] = {path: [] for path in display.paths}
     failures: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     for error in report.errors:
@@ -55,11 +54,11 @@ def _suite(path: str, cases: list[str], failures: int, errors: int) -> Iterator[
 
 
 def _failure(finding: Diagnostic, name: str) -> str:
-    text = f"{finding.path}:{place(finding)}: {finding.code} {said(finding)}"
+    text = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
     line = f' line="{finding.start.line}"' if finding.start.cell is None else ""
     return (
         f"    <testcase name={_attribute(name)} {_home(finding.path)}{line}>"
-        f"<failure message={_attribute(said(finding))} type={_attribute(finding.name)}>"
+        f"<failure message={_attribute(full_message(finding))} type={_attribute(finding.name)}>"
         f"{_text(text)}</failure></testcase>"
     )
 

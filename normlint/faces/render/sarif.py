@@ -10,11 +10,10 @@ from urllib.parse import quote
 
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, PlacedEdit, PlacedFix, Report
-from normlint.faces.render import View, from_here
+from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
-from normlint.faces.render.fingerprint import fingerprints
-from normlint.faces.render.json import verdict_as_dict
-from normlint.faces.render.verdicts import said
+from normlint.faces.render.json import fingerprints, verdict_as_dict
+from normlint.faces.render.verdicts import full_message
 from normlint.faces.rules import all_rules
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _MARK: Final = re.compile(r" *# error: \[[\w-]+\]$", re.MULTILINE)
 _DRIVE: Final = re.compile("/[A-Za-z]:/")
 
 
-def render(report: Report, _: View) -> str:
+def render(report: Report, _: Display) -> str:
     """One run."""
     rules = all_rules()
     index = {rule.code: at for at, rule in enumerate(rules)}
@@ -67,7 +66,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _page(doc: str) -> str:
-    """The rule's page as other renderers of Markdown show it: the fix below the code that it mends."""
+    """The rule's page as other renderers of Markdown show it: the fix below the code that it changes."""
     return _FENCE.sub(_example, doc)
 
 
@@ -96,7 +95,7 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
 
 def _message(finding: Diagnostic) -> str:
     where = f"{place(finding)}: " if finding.start.cell is not None else ""
-    return where + said(finding)
+    return where + full_message(finding)
 
 
 def _location(finding: Diagnostic) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
-from normlint.faces.render.style import Style, harmless, in_one_line
+from normlint.faces.render import Style, counted, harmless, in_one_line
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason
 
 
-def told(verdict: Verdict) -> str:
+def verdict_text(verdict: Verdict) -> str:
     """`wrong on cpu: the reason`."""
     where = f" on {verdict.device}" if verdict.device else ""
     return verdict.status + where + (f": {verdict.reason}" if verdict.reason else "")
 
 
-def eps_told(verdict: Verdict) -> str:
+def eps_text(verdict: Verdict) -> str:
     """The eps that was measured, and the one that was given if it is another."""
     if verdict.effective_eps is None:
         return ""
@@ -29,18 +29,20 @@ def eps_told(verdict: Verdict) -> str:
     return f"effective eps {acts}{form}" + (f", given {given}" if given and given != acts else "")
 
 
-def said(finding: Diagnostic) -> str:
+def full_message(finding: Diagnostic) -> str:
     """The message, and the verdict on the norm where there is one that the message doesn't tell."""
     if finding.verdict is None or finding.code.startswith(RUNTIME):
         return finding.message
-    return f"{finding.message} (verify: {told(finding.verdict)})"
+    return f"{finding.message} (verify: {verdict_text(finding.verdict)})"
 
 
 def brief(finding: Diagnostic) -> str:
     """The verdict beside the message, which isn't said twice."""
     if finding.verdict is None:
         return ""
-    return told(replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict)
+    return verdict_text(
+        replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict
+    )
 
 
 def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> Iterator[str]:
@@ -48,7 +50,7 @@ def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> 
     shown = {(one.path, number) for one in report.findings if one.verdict and shows(one) for number in one.norms}
     for norm in report.norms:
         if norm.verdict is not None and norm.verdict.status != MATCH and (norm.path, norm.number) not in shown:
-            yield f"{place(norm, style)} verify: {harmless(told(norm.verdict))} ({norm.qualname})"
+            yield f"{place(norm, style)} verify: {harmless(verdict_text(norm.verdict))} ({norm.qualname})"
 
 
 def place(norm: ListedNorm | Unread, style: Style) -> str:
@@ -66,6 +68,5 @@ def closing(report: Report) -> list[str]:
     told = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
     devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
     where = f" on {devices}" if devices else ""
-    norms = f"{len(verdicts)} norm{'' if len(verdicts) == 1 else 's'}"
     torch = f" (torch {report.torch})" if report.torch else ""
-    return [f"Verified {norms}{where}{torch}{': ' if told else ''}{told}."]
+    return [f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if told else ''}{told}."]

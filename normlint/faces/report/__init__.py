@@ -1,49 +1,53 @@
-"""`--report`: one HTML page with everything, for people to look at."""
+"""HTML that is made of elements: text is escaped wherever it is put, so that no file's name or code becomes markup."""
 
 from __future__ import annotations
 
-from normlint.engine.report import ListedNorm, Report
-from normlint.engine.settings import ConfigError
-from normlint.faces.report.extent import Runs, definitions, runs
-from normlint.faces.report.page import page, parts
-from normlint.faces.targets import Targets
-from normlint.text.raw import BadSourceError, read_bytes, reason
-from normlint.text.read import decode, units_of
-from normlint.text.source import Source
+from collections.abc import Iterable
+from html import escape
+from typing import Final
+
+from normlint.faces.render import harmless
+
+_VOID: Final = frozenset("br col hr img input link meta".split())
 
 
-def write_report(file: str, report: Report, chosen: Targets) -> None:
-    """The page on the findings and norms of the files that were chosen."""
-    text = html(report, chosen)
-    try:
-        with open(file, "wb") as out:
-            out.write(text.encode("utf-8", "backslashreplace"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"--report {file}: {reason(error)}") from None
+class Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
 
 
-def html(report: Report, chosen: Targets) -> str:
-    """The page as text."""
-    shown: dict[tuple[str, int], Runs] = {}
-    for part in parts(report):
-        source = _source(part.path, chosen.data)
-        if source is None:
-            continue
-        known = [definitions(source, unit) for unit in units_of(source)]
-        for norm, found in part.norms:
-            if norm.unit < len(known) and _is_there(source, norm):
-                shown[part.path, norm.number] = runs(source, norm, found, known[norm.unit])
-    return page(report, shown, len(chosen.paths))
+Content = str | Iterable[str] | None
 
 
-def _source(path: str, data: bytes | None) -> Source | None:
-    """What was linted, as far as it can be read once more."""
-    try:
-        return decode(path, read_bytes(path) if data is None else data)
-    except BadSourceError:
-        return None
+def element(name: str, /, *content: Content, **attributes: str | bool | None) -> Html:
+    """`<name …>content</name>`. Of attributes, `class_` is class, `data_x` is data-x; None and False leave one out."""
+    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in _VOID:
+        return Html(f"<{name}{given}>")
+    return Html(f"<{name}{given}>{join(*content)}</{name}>")
 
 
-def _is_there(source: Source, norm: ListedNorm) -> bool:
-    """The file may have been changed in the meantime."""
-    return norm.place.cell is None or norm.place.cell in dict(source.cells)
+def join(*content: Content) -> Html:
+    """Pieces of content one after the other."""
+    return Html("".join(_piece(one) for one in content))
+
+
+def text(value: str) -> Html:
+    """Text as it is shown: escaped, with control characters made visible."""
+    return Html(escape(harmless(value)))
+
+
+def _piece(one: Content) -> str:
+    if one is None:
+        return ""
+    if isinstance(one, Html):
+        return one
+    return text(one) if isinstance(one, str) else join(*one)
+
+
+def _attribute(key: str, value: str | bool | None) -> str:
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{text(value)}"'

@@ -1,17 +1,19 @@
-"""The pictures, as SVG that takes its colours and its font from the page: drawn by matplotlib, without a display."""
+"""The pictures of one norm with legend, captions and numbers: SVG that takes its colours and font from the page."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.faces.report.html import Html, text
-from normlint.text.sweep import Points
+from normlint.engine.report import ListedNorm
+from normlint.faces.report import Html, element, join, text
+from normlint.text.sweep import NORM, TORCH, Points, Sweep
+from normlint.text.verdict import SKIPPED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 # Stand-ins, each for one of the page's colours: matplotlib knows no variables.
-INK, LINE, LIMIT, NORM, MENDED, TORCH = (f"#0{n}0b0c" for n in range(1, 7))
-_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", NORM: "norm", MENDED: "mended", TORCH: "ink"}
+INK, LINE, LIMIT, OWN, FIXED, REFERENCE = (f"#0{n}0b0c" for n in range(1, 7))
+_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", OWN: "norm", FIXED: "mended", REFERENCE: "ink"}
 _RC: Final = {"svg.fonttype": "none", "svg.hashsalt": "normlint", "font.size": 9, "text.color": INK}
 _LOWEST: Final = 1e-8
 _HIGHEST: Final = 10.0
@@ -39,9 +41,9 @@ class Line:
 
 
 _LOOKS: Final[dict[str, dict[str, Any]]] = {
-    "norm": {"color": NORM, "linewidth": 2.4, "marker": "o", "markersize": 3.4},
-    "mended": {"color": MENDED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
-    "torch": {"color": TORCH, "linewidth": 1.1, "linestyle": (0, (3, 2))},
+    "norm": {"color": OWN, "linewidth": 2.4, "marker": "o", "markersize": 3.4},
+    "mended": {"color": FIXED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
+    "torch": {"color": REFERENCE, "linewidth": 1.1, "linestyle": (0, (3, 2))},
 }
 
 
@@ -92,7 +94,7 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     for i, row in enumerate(change):
         for j, value in enumerate(row):
             if value:
-                looks.setdefault((MENDED if i == j else LIMIT, _weight(value)), []).append((i, j))
+                looks.setdefault((FIXED if i == j else LIMIT, _weight(value)), []).append((i, j))
     filled = [
         _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0) for (colour, weight), alike in looks.items()
     ]
@@ -104,7 +106,7 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
 
 @lru_cache(maxsize=8)
 def _grid(count: int) -> tuple[Figure, Axes]:
-    """The empty squares."""
+    """The figure with empty squares that all pictures of changes share."""
     figure, axes = _empty((2.3, 2.3), (0.17, 0.17, 0.81, 0.81))
     _squares(axes, [(i, j) for i in range(count) for j in range(count)], fill=False, edgecolor=LINE, linewidth=0.6)
     axes.set(xlim=(0.4, count + 0.6), ylim=(count + 0.6, 0.4), aspect="equal")
@@ -211,3 +213,123 @@ def _svg(figure: Figure, told: str, key: str) -> Html:
     for stand_in, variable in _VARIABLES.items():
         svg = svg.replace(stand_in, f"var(--{variable})")
     return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(told)}" ', 1))
+
+
+DTYPES: Final = ("fp32", "fp16", "bf16")
+_WHOSE: Final = {"norm": "as it is", "mended": "repaired", "torch": "torch's own"}
+
+
+def figures(norm: ListedNorm, key: str) -> Html | None:
+    """All pictures of a norm that was run; None where nothing was measured."""
+    sweep = norm.verdict and norm.verdict.sweep
+    if not sweep:
+        return None
+    fixed = norm.fixed_verdict.sweep if norm.fixed_verdict and norm.fixed_verdict.status != SKIPPED else None
+    errors = [one for dtype in DTYPES if (one := _error(sweep, fixed, dtype, f"{key}-{dtype}"))]
+    changes = _changes(sweep, fixed, key)
+    if not errors and not changes:
+        return None
+    return element(
+        "div",
+        element("h4", "Error against the scale of the input"),
+        _legend(sweep, fixed),
+        element("div", errors, class_="plots"),
+        _numbers(sweep, fixed),
+        element("h4", "What a change of one row changes") if changes else None,
+        _MAPS if changes else None,
+        element("div", changes, class_="plots maps") if changes else None,
+        class_="figures",
+    )
+
+
+def _lines(sweep: Sweep, fixed: Sweep | None, dtype: str) -> Iterator[Line]:
+    for name, source, of in (("norm", sweep, NORM), ("mended", fixed, NORM), ("torch", sweep, TORCH)):
+        curve = source.curve(of, dtype) if source else None
+        if curve:
+            yield Line(name, _WHOSE[name], curve.points)
+
+
+def _error(sweep: Sweep, fixed: Sweep | None, dtype: str, key: str) -> Html | None:
+    curve = sweep.curve(NORM, dtype)
+    if curve is None:
+        return None
+    lines = list(_lines(sweep, fixed, dtype))
+    ranges = "; ".join(f"{line.told}: {_range(line)}" for line in lines)
+    svg = of_error(lines, curve.limit, f"{dtype}, error against input scale. {ranges}.", key)
+    caption = element("figcaption", element("strong", dtype), f" limit {curve.limit:.1e}")
+    return element("figure", caption, svg)
+
+
+def _range(line: Line) -> str:
+    values = [value for _, value in line.points]
+    finite = [value for value in values if math.isfinite(value)]
+    lost = f", no finite output at {len(values) - len(finite)} scales" if len(finite) < len(values) else ""
+    return (f"from {min(finite):.2g} to {max(finite):.2g}" if finite else "nothing finite") + lost
+
+
+def _legend(sweep: Sweep, fixed: Sweep | None) -> Html:
+    names = dict.fromkeys(line.name for dtype in DTYPES for line in _lines(sweep, fixed, dtype))
+    shown = [_key(name, _WHOSE[name]) for name in names]
+    values = [value for dtype in DTYPES for line in _lines(sweep, fixed, dtype) for _, value in line.points]
+    lost = [_key("lost", "no finite output")] if any(map(math.isinf, values)) else []
+    return element("ul", *shown, _key("limit", "limit of the verdict"), *lost, class_="legend")
+
+
+def _key(name: str, told: str) -> Html:
+    return element("li", element("span", "✖" if name == "lost" else None, class_=f"swatch {name}"), told)
+
+
+_MAPS: Final = element(
+    "ul",
+    _key("itself", "the row itself"),
+    _key("other", "another row: the fuller, the more it moves"),
+    class_="legend",
+)
+
+
+def _changes(sweep: Sweep, fixed: Sweep | None, key: str) -> list[Html]:
+    shown = (("norm", sweep), ("mended", fixed))
+    return [_change(name, one, f"{key}-{name}-rows") for name, one in shown if one and one.change]
+
+
+def _change(name: str, sweep: Sweep, key: str) -> Html:
+    told = f"{_WHOSE[name]}: {_reach(sweep.change)}"
+    caption = element("figcaption", element("strong", _WHOSE[name]), f" {_reach(sweep.change)}")
+    return element("figure", caption, of_change(sweep.change, told, key))
+
+
+def _reach(change: tuple[tuple[float, ...], ...]) -> str:
+    """In words how many other rows move, and by how much."""
+    others = [value for i, row in enumerate(change) for j, value in enumerate(row) if i != j]
+    moved = [value for value in others if value]
+    if not moved:
+        return "moves each row alone"
+    worst = max(moved)
+    by = f"up to {worst * 100:.2g} %" if math.isfinite(worst) and worst < 10 else "beyond measure"
+    return f"moves {len(moved)} of {len(others)} others, {by}"
+
+
+def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:
+    """The same as a table, for those who don't see it or want the figures."""
+    columns = [(dtype, line) for dtype in DTYPES for line in _lines(sweep, fixed, dtype)]
+    scales = sorted({scale for _, line in columns for scale, _ in line.points})
+    head = element("tr", element("th", "scale", scope="col"), [_column(dtype, line.told) for dtype, line in columns])
+    at = [dict(line.points) for _, line in columns]
+    rows = [
+        element("tr", element("th", f"{scale:.2e}", scope="row"), [_cell(one.get(scale)) for one in at])
+        for scale in scales
+    ]
+    table = element("table", element("thead", head), element("tbody", rows), class_="numbers")
+    scroll = element("div", table, class_="scroll", tabindex="0", role="region", aria_label="errors in numbers")
+    return element("details", element("summary", "The numbers"), scroll, class_="more")
+
+
+def _column(dtype: str, told: str) -> Html:
+    return element("th", join(dtype, element("br"), told), scope="col")
+
+
+def _cell(value: float | None) -> Html:
+    if value is None:
+        return element("td", "")
+    told = f"{value:.2e}" if math.isfinite(value) else "not finite"
+    return element("td", element("data", told, value=repr(value)))

@@ -2,18 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Final
 
 from lsprotocol import types
 
-from normlint.engine.report import Diagnostic
-from normlint.faces.server.analysis import Checked, mended
-from normlint.faces.server.diagnostics import diagnostic
-from normlint.faces.server.edits import all_edits, fix_edits, noqa_edits, workspace_edit
-from normlint.faces.server.lenses import verify_command
+from normlint.engine.fix import Fixed
+from normlint.engine.report import Diagnostic, PlacedFix
+from normlint.engine.write import with_noqa
+from normlint.faces.server.documents import Checked, Document, with_all_fixes
+from normlint.faces.server.texts import diagnostic, verify_command
 from normlint.text.finding import Applicability
+from normlint.text.source import Source, split_lines
+
+Edits = dict[str, list[types.TextEdit]]
+
+
+def fix_edits(document: Document, fix: PlacedFix) -> Edits:
+    """One finding's fix."""
+    edits: Edits = {}
+    for one in fix.edits:
+        made = types.TextEdit(document.range(one.start, one.end), one.text)
+        edits.setdefault(document.home(one.start.cell), []).append(made)
+    return edits
+
+
+def all_edits(document: Document, fixed: Fixed) -> Edits:
+    """Everything that was fixed, line by line."""
+    if not document.cells:
+        return _named(document.uri, _changes(document, None, fixed.after.text))
+    after = dict(fixed.after.cells)
+    named = (_named(uri, _changes(document, cell, after[cell])) for cell, uri in document.cells if cell in after)
+    return {uri: edits for one in named for uri, edits in one.items()}
+
+
+def noqa_edits(document: Document, finding: Diagnostic) -> Edits:
+    """A comment that silences the finding in its line."""
+    cell = finding.start.cell
+    home = Source(document.source.path, document.source.home(cell))
+    text, _ = with_noqa(home, {finding.start.line: {finding.code}})
+    return _named(document.home(cell), _changes(document, cell, text))
+
+
+def workspace_edit(document: Document, edits: Edits, *, versioned: bool) -> types.WorkspaceEdit:
+    """`versioned`: the editor can refuse it where the text has changed in the meantime."""
+    if not versioned:
+        return types.WorkspaceEdit(changes=dict(edits))
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.TextDocumentEdit(
+                types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=document.version(uri)), list(own)
+            )
+            for uri, own in edits.items()
+        ]
+    )
+
+
+def _named(uri: str, edits: Iterable[types.TextEdit]) -> Edits:
+    found = list(edits)
+    return {uri: found} if found else {}
+
+
+def _changes(document: Document, cell: int | None, after: str) -> Iterator[types.TextEdit]:
+    source = document.source
+    old, new = split_lines(source.home(cell)), split_lines(after)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    for what, first, last, new_first, new_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what != "equal":
+            where = document.range(source.place(cell, starts[first]), source.place(cell, starts[last]))
+            yield types.TextEdit(where, "".join(new[new_first:new_last]))
+
 
 FIX_ALL: Final = "normlint.applyFixAll"
 FIX_ALL_KIND: Final = "source.fixAll.normlint"
@@ -52,7 +114,7 @@ def actions_of(checked: Checked, asked: Asked) -> list[types.CodeAction]:
 
 def fix_all_edit(checked: Checked, *, versioned: bool) -> types.WorkspaceEdit | None:
     """All that the settings trust; None if that is nothing."""
-    fixed = mended(checked) if any(one.fix and one.fix.made for one in checked.report.findings) else None
+    fixed = with_all_fixes(checked) if any(one.fix and one.fix.made for one in checked.report.findings) else None
     edits = all_edits(checked.document, fixed) if fixed is not None and fixed.changed else {}
     return workspace_edit(checked.document, edits, versioned=versioned) if edits else None
 

@@ -1,11 +1,11 @@
-"""An editor's documents as sources: what is open there, not what lies on the disk."""
+"""An editor's documents as sources, and what is found in them: what is open there, not what lies on the disk."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import unquote
 
@@ -13,8 +13,15 @@ from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import PositionCodec, TextDocument, Workspace
 
+from normlint.engine.discovery import Configs
+from normlint.engine.fix import Fixed, FixRequest, fix
+from normlint.engine.linter import attempt, report_of, views_of
+from normlint.engine.report import Failure, Report
+from normlint.engine.selection import Demand, demand_of
+from normlint.engine.settings import Settings
 from normlint.text.notebooks import code_cells
-from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES
+from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES, BadSourceError
+from normlint.text.read import refuse_huge
 from normlint.text.source import Place, Source, split_lines
 
 _LANGUAGES: Final = {"python": PYTHON, "markdown": MARKDOWN}
@@ -89,7 +96,7 @@ def text_document(document: TextDocument, path: str, generation: int) -> Documen
     return Document(document.uri, source, generation, document.position_codec, versions=versions)
 
 
-def notebook(
+def notebook_document(
     notebook: types.NotebookDocument, texts: Mapping[str, TextDocument], path: str, generation: int
 ) -> Document:
     """All cells as the editor has them; those in other languages count, but hold no code."""
@@ -125,3 +132,65 @@ def _kind(document: TextDocument) -> str | None:
 
 def _is_code(cell: types.NotebookCell, text: TextDocument) -> bool:
     return cell.kind == types.NotebookCellKind.Code and (text.language_id or "python") == "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A document and what was found in it. `told`: what the user should hear of once, not in the text."""
+
+    document: Document
+    demand: Demand
+    report: Report = field(default_factory=Report)
+    told: tuple[str, ...] = ()
+
+
+def check(document: Document, configs: Configs, folders: Sequence[str]) -> Checked:
+    """The findings with their fixes, and the norms; nothing for what is excluded or doesn't parse just now."""
+    path = document.source.path
+    settings = configs.of(path)
+    broken = tuple(str(error) for error in configs.errors.values())
+    demand = demand_of(settings, path)
+    if is_excluded(path, settings, folders):
+        return Checked(document, demand, told=broken)
+    report = look(document, demand)
+    bugs = tuple(f"{path}: {error.message}" for error in report.errors if error.internal)
+    return Checked(document, demand, report, broken + bugs)
+
+
+def look(document: Document, demand: Demand) -> Report:
+    """A report, whatever happens: where fixes can't be made there are findings without."""
+    path = document.source.path
+    done = attempt(path, lambda: _report(document, demand))
+    if isinstance(done, Report):
+        return done
+    if not done.internal:
+        return Report(errors=(done,))
+    plain = attempt(path, lambda: _report(document, demand.plain))
+    return replace(plain if isinstance(plain, Report) else Report(), errors=(done,))
+
+
+def with_all_fixes(checked: Checked) -> Fixed | None:
+    """The document with all fixes made that the settings trust; None where they can't be."""
+    source = checked.document.source
+    done = attempt(source.path, lambda: fix(source, FixRequest(checked.demand)))
+    return None if isinstance(done, Failure) else done
+
+
+def is_excluded(path: str, settings: Settings, folders: Sequence[str]) -> bool:
+    """Do the project's patterns keep it out, or does it belong to an installed package?"""
+    path = os.path.abspath(path)
+    tops = {os.path.abspath(top) for top in (settings.root, *folders)}
+    chain = [path]
+    while (above := os.path.dirname(chain[-1])) not in {*tops, chain[-1]}:
+        chain.append(above)
+    if above not in tops:
+        return "site-packages" in path.split(os.sep)
+    return any(settings.excludes(step) for step in chain)
+
+
+def _report(document: Document, demand: Demand) -> Report:
+    source = document.source
+    if "\0" in source.text:
+        raise BadSourceError("binary file: it holds NUL bytes")
+    refuse_huge(source.text)
+    return report_of(views_of(source, demand))

@@ -14,10 +14,8 @@ from lsprotocol import types
 from normlint import __version__
 from normlint.faces.server import runs
 from normlint.faces.server.actions import FIX_ALL, KINDS, Asked, actions_of, fix_all_edit
-from normlint.faces.server.diagnostics import diagnostics_of
-from normlint.faces.server.hover import hover_of, norm_text
-from normlint.faces.server.lenses import EXPLAIN, VERIFY, lenses_of
 from normlint.faces.server.server import NormlintServer
+from normlint.faces.server.texts import EXPLAIN, VERIFY, diagnostics_of, hover_of, lenses_of, norm_text
 
 DEBUG: Final = "normlint.showDebugInformation"
 server: Final = NormlintServer()
@@ -43,7 +41,7 @@ async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
 @server.feature(types.SHUTDOWN)
 async def shutdown(ls: NormlintServer, _: Any) -> None:
     """Leave nothing behind. What is still under way is answered first: pygls stumbles over it."""
-    ls.desk.stop()
+    ls.documents.stop()
     for future in ls.waiting:
         if not future.done():
             future.set_result(None)
@@ -56,14 +54,14 @@ async def shutdown(ls: NormlintServer, _: Any) -> None:
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 def did_open(ls: NormlintServer, params: types.DidOpenTextDocumentParams) -> None:
-    """Look through it at once."""
-    ls.desk.open(params.text_document.uri)
+    """Analyse it at once."""
+    ls.documents.open(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def did_change(ls: NormlintServer, params: types.DidChangeTextDocumentParams) -> None:
-    """Look through it when its author pauses."""
-    ls.desk.touch(params.text_document.uri)
+    """Analyse it when its author pauses."""
+    ls.documents.touch(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
@@ -75,15 +73,15 @@ def did_save(ls: NormlintServer, params: types.DidSaveTextDocumentParams) -> Non
 
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
 def did_close(ls: NormlintServer, params: types.DidCloseTextDocumentParams) -> None:
-    """Forget it."""
-    ls.desk.close(params.text_document.uri)
+    """Forget the document, and clear what is shown of it."""
+    ls.documents.close(params.text_document.uri)
     ls.clear(params.text_document.uri)
 
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
 def notebook_did_open(ls: NormlintServer, params: types.DidOpenNotebookDocumentParams) -> None:
-    """All its cells are one piece of Python."""
-    ls.desk.open(params.notebook_document.uri)
+    """Analyse all its cells as one piece of Python."""
+    ls.documents.open(params.notebook_document.uri)
 
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
@@ -92,13 +90,13 @@ def notebook_did_change(ls: NormlintServer, params: types.DidChangeNotebookDocum
     cells = params.change.cells
     gone = (cells.structure.did_close if cells and cells.structure else None) or ()
     ls.clear(*(cell.uri for cell in gone))
-    ls.desk.touch(params.notebook_document.uri)
+    ls.documents.touch(params.notebook_document.uri)
 
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
 def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumentParams) -> None:
-    """Forget it."""
-    ls.desk.close(params.notebook_document.uri)
+    """Forget the document, and clear what is shown of it."""
+    ls.documents.close(params.notebook_document.uri)
     ls.clear(*(cell.uri for cell in params.cell_text_documents))
 
 
@@ -130,7 +128,7 @@ async def did_change_workspace_folders(ls: NormlintServer, _: types.DidChangeWor
 
 async def pull(ls: NormlintServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
     """What is known of one text; cells are sent, since not every editor asks for them."""
-    found = await ls.desk.current(params.text_document.uri)
+    found = await ls.documents.current(params.text_document.uri)
     if found is None or found[1].document.cells:
         return types.RelatedFullDocumentDiagnosticReport([])
     ls.warn(*found[1].told)
@@ -141,28 +139,28 @@ async def pull(ls: NormlintServer, params: types.DocumentDiagnosticParams) -> ty
 async def code_action(ls: NormlintServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Fixes, a comment that silences, a run."""
     uri = params.text_document.uri
-    found = await ls.desk.current(uri)
+    found = await ls.documents.current(uri)
     if found is None:
         return []
     only = tuple(getattr(kind, "value", kind) for kind in params.context.only or ())
     asked = Asked(uri, params.range, only, ls.versioned)
-    return await ls.desk.beside(partial(actions_of, found[1], asked))
+    return await ls.documents.in_worker(partial(actions_of, found[1], asked))
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | None:
     """A rule's page, and how a norm reads."""
     uri = params.text_document.uri
-    found = await ls.desk.current(uri)
+    found = await ls.documents.current(uri)
     return hover_of(found[1], uri, params.position) if found else None
 
 
 @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
 async def code_lens(ls: NormlintServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """Over each norm."""
+    """The lines above each norm."""
     uri = params.text_document.uri
-    found = await ls.desk.current(uri)
-    return lenses_of(found[1], uri) if found and ls.desk.options(found[0].uri).code_lens else []
+    found = await ls.documents.current(uri)
+    return lenses_of(found[1], uri) if found and ls.documents.options(found[0].uri).code_lens else []
 
 
 # --- commands --------------------------------------------------------------------------------------------------------
@@ -171,21 +169,21 @@ async def code_lens(ls: NormlintServer, params: types.CodeLensParams) -> list[ty
 @server.command(VERIFY)
 async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | None:
     """Run one norm of a document: its number, or `{"line": N}`. It is interpreted."""
-    found = await ls.desk.current(uri)
+    found = await ls.documents.current(uri)
     norm = runs.norm_at(found[1], uri, where) if found else None
     if found is None or norm is None:
         ls.say("normlint: there is no norm here", types.MessageType.Warning)
         return None
     opened, checked = found
-    ready = await ls.desk.beside(partial(runs.prepared, checked, norm))
+    ready = await ls.documents.in_worker(partial(runs.prepared, checked, norm))
     if isinstance(ready, str):
         ran = runs.Ran(ready)
     else:
         async with _progress(ls, f"Verifying {norm.qualname}"):
-            work = partial(runs.run, ready, ls.desk.options(opened.uri))
-            ran = await runs.aside(work, ls.waiting) or runs.Ran("the server was ended")
+            work = partial(runs.run, ready, ls.documents.options(opened.uri))
+            ran = await runs.in_thread(work, ls.waiting) or runs.Ran("the server was ended")
     if opened.current is not None and opened.current.document is checked.document:
-        opened.checked = runs.laid_in(opened.current, ran)
+        opened.checked = runs.with_verdict(opened.current, ran)
         ls.renew(opened.checked)
     ls.say(f"normlint: {ran.message}", types.MessageType.Warning if ran.wrong else types.MessageType.Info)
     verdict = ran.report.norms[0].verdict if ran.report else None
@@ -195,8 +193,8 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
 @server.command(FIX_ALL)
 async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
     """Make all fixes that the settings trust, in one edit."""
-    found = await ls.desk.current(uri)
-    edit = await ls.desk.beside(partial(fix_all_edit, found[1], versioned=ls.versioned)) if found else None
+    found = await ls.documents.current(uri)
+    edit = await ls.documents.in_worker(partial(fix_all_edit, found[1], versioned=ls.versioned)) if found else None
     if edit is None:
         return False
     done = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label="Fixes of normlint"))
@@ -206,7 +204,7 @@ async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
 @server.command(EXPLAIN)
 async def show_norm(ls: NormlintServer, uri: str, where: Any) -> str | None:
     """How a norm reads, as a message, and in Markdown."""
-    found = await ls.desk.current(uri)
+    found = await ls.documents.current(uri)
     norm = runs.norm_at(found[1], uri, where) if found else None
     if norm is None:
         return None
@@ -219,15 +217,15 @@ def show_debug_information(ls: NormlintServer) -> dict[str, Any]:
     """What the server holds, for a report of what goes wrong."""
     return {
         "version": __version__,
-        "documents": sorted(ls.desk.uris),
+        "documents": sorted(ls.documents.uris),
         "texts": sorted(ls.workspace.text_documents),
-        "folders": list(ls.desk.folders),
+        "folders": list(ls.documents.folders),
     }
 
 
 @asynccontextmanager
 async def _progress(ls: NormlintServer, title: str) -> AsyncIterator[None]:
-    """Shown while it lasts, where the editor shows such things."""
+    """Show progress in the editor while the block runs, if the editor can."""
     if not ls.can("window.work_done_progress"):
         yield
         return

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from normlint.engine.config import flag, strings
 from normlint.engine.selection import checked_codes
 from normlint.engine.settings import ConfigError, Settings
+from normlint.faces.options import is_device
 from normlint.faces.verifying import TIMEOUT
 
 
@@ -28,12 +29,12 @@ class Options:
 
     def over(self, settings: Settings) -> Settings:
         """The project's settings with these laid over them, as the command line's would be."""
-        return settings.but(
-            select=settings.select if self.select is None else self.select,
-            ignore=settings.ignore if self.ignore is None else self.ignore,
-            extend_select=settings.extend_select + self.extend_select,
-            extend_exclude=settings.extend_exclude + self.extend_exclude,
-            unsafe_fixes=settings.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,
+        return settings.over(
+            select=self.select,
+            ignore=self.ignore,
+            extend_select=self.extend_select,
+            extend_exclude=self.extend_exclude,
+            unsafe_fixes=self.unsafe_fixes,
         )
 
 
@@ -62,20 +63,8 @@ def _table(given: Any) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None and key not in _EDITORS}
 
 
-def _strings(value: Any, key: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ConfigError(f"{key} must be a list of strings")
-    return tuple(value)
-
-
 def _codes(value: Any, key: str) -> tuple[str, ...]:
-    return checked_codes(_strings(value, key), key)
-
-
-def _flag(value: Any, key: str) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{key} must be true or false")
-    return value
+    return checked_codes(strings(value, key), key)
 
 
 def _seconds(value: Any, key: str) -> float:
@@ -85,7 +74,7 @@ def _seconds(value: Any, key: str) -> float:
 
 
 def _device(value: Any, key: str) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", value, re.ASCII):
+    if not isinstance(value, str) or not is_device(value):
         raise ConfigError(f"{key} must be one of auto, cpu, cuda, cuda:N, mps")
     return value
 
@@ -94,9 +83,9 @@ _KEYS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "select": ("select", _codes),
     "ignore": ("ignore", _codes),
     "extendSelect": ("extend_select", _codes),
-    "extendExclude": ("extend_exclude", _strings),
-    "unsafeFixes": ("unsafe_fixes", _flag),
-    "codeLens": ("code_lens", _flag),
+    "extendExclude": ("extend_exclude", strings),
+    "unsafeFixes": ("unsafe_fixes", flag),
+    "codeLens": ("code_lens", flag),
     "verifyTimeout": ("verify_timeout", _seconds),
     "device": ("device", _device),
 }

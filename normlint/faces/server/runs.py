@@ -11,10 +11,10 @@ from typing import Any, Final, TypeVar
 
 from normlint.engine.linter import attempt
 from normlint.engine.report import Failure, ListedNorm, Report
-from normlint.faces.render.verdicts import RUNTIME, told
-from normlint.faces.server.analysis import Checked, look
+from normlint.faces.render.verdicts import RUNTIME, verdict_text
+from normlint.faces.server.documents import Checked, look
 from normlint.faces.server.options import Options
-from normlint.faces.verifying import Bench, preparing
+from normlint.faces.verifying import CachedVerifier, preparing
 from normlint.text.verdict import MATCH, WRONG
 from normlint.verify.guard.run import TorchMissingError, Verifier, VerifierError
 
@@ -76,7 +76,7 @@ def end_all() -> None:
         verifier.close()
 
 
-def laid_in(checked: Checked, ran: Ran) -> Checked:
+def with_verdict(checked: Checked, ran: Ran) -> Checked:
     """What is known of the document, and what the run showed."""
     if ran.report is None:
         return checked
@@ -87,7 +87,7 @@ def laid_in(checked: Checked, ran: Ran) -> Checked:
     return replace(checked, report=replace(checked.report, findings=tuple(findings), norms=tuple(norms)))
 
 
-async def aside(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]]) -> Answer | None:
+async def in_thread(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]]) -> Answer | None:
     """Work of many seconds that must not keep the server from ending: a daemon does it.
 
     While it lasts, its future is among those `waiting`: to end them is to give them None.
@@ -116,7 +116,7 @@ def _run(report: Report, options: Options) -> Ran:
     try:
         verifier = Verifier(options.device, options.verify_timeout, 1)
         with _known(verifier), verifier:  # known until it is closed, so that a server that ends waits for that
-            verified = Bench(verifier).verified(report)
+            verified = CachedVerifier(verifier).verified(report)
     except TorchMissingError:
         return Ran(NO_TORCH)
     except VerifierError as error:
@@ -124,7 +124,7 @@ def _run(report: Report, options: Options) -> Ran:
     norm = verified.norms[0]
     assert norm.verdict is not None
     sure = " (on these inputs; that is evidence, no proof)" if norm.verdict.status == MATCH else ""
-    return Ran(f"{norm.qualname}: {told(norm.verdict)}{sure}", verified)
+    return Ran(f"{norm.qualname}: {verdict_text(norm.verdict)}{sure}", verified)
 
 
 @contextlib.contextmanager

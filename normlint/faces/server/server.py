@@ -1,23 +1,186 @@
-"""The server itself: what it tells the editor, and what it asks it."""
+"""The server: the documents that are open with what is known of each, and what it tells the editor and asks it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from typing import Any, Final
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
+from pygls.workspace import Workspace
 
 from normlint import __version__
-from normlint.faces.server.analysis import Checked
-from normlint.faces.server.desk import Desk
-from normlint.faces.server.diagnostics import diagnostics_of
-from normlint.faces.server.documents import ExactWorkspace
+from normlint.engine.discovery import Configs
+from normlint.faces.server.documents import (
+    Checked,
+    Document,
+    ExactWorkspace,
+    check,
+    notebook_document,
+    path_of,
+    text_document,
+)
+from normlint.faces.server.options import Options, options_of
+from normlint.faces.server.texts import diagnostics_of
+
+Answer = TypeVar("Answer")
+TYPING: Final = 0.15  # seconds without a change after which a document is analysed
+
+
+@dataclass(slots=True, eq=False)
+class Opened:
+    """An open document or notebook. `generation` counts its changes; what is `checked` may be of an older one."""
+
+    uri: str
+    generation: int = 0
+    checked: Checked | None = None
+    waiting: asyncio.Task[None] | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def current(self) -> Checked | None:
+        """What is known of it as it stands."""
+        checked = self.checked
+        return checked if checked is not None and checked.document.generation == self.generation else None
+
+
+class OpenDocuments:
+    """Everything here happens in the event loop; only `check` runs beside it, for one document at a time."""
+
+    def __init__(self, show: Callable[[Checked], None]) -> None:
+        self._show = show
+        self._opened: dict[str, Opened] = {}
+        self._pool = ThreadPoolExecutor(1, "normlint")
+        self._options: dict[str, Options] = {"": Options()}
+        self._configs: dict[str, Configs] = {}
+        self.workspace = Workspace(None)
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The documents and notebooks that are open."""
+        return tuple(self._opened)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The directories of the workspace, the deepest first."""
+        paths = (to_fs_path(folder.uri) for folder in self.workspace.folders.values())
+        return tuple(sorted((path for path in paths if path), key=len, reverse=True))
+
+    def configure(self, given: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
+        """Take the editor's settings by folder, "" for all others; what is wrong with them."""
+        read = {folder: options_of(*values) for folder, values in given.items()}
+        self._options = {"": Options(), **{folder: options for folder, (options, _) in read.items()}}
+        return tuple(dict.fromkeys(message for _, wrong in read.values() for message in wrong))
+
+    def options(self, uri: str) -> Options:
+        """The editor's settings for a document."""
+        return self._options.get(self._folder(self._path(uri)), self._options[""])
+
+    def open(self, uri: str) -> None:
+        """Something was opened; settings are read anew."""
+        self._configs.clear()
+        self._opened[uri] = Opened(uri)
+        self.touch(uri, 0.0)
+
+    def close(self, uri: str) -> None:
+        """Forget a document that was closed."""
+        opened = self._opened.pop(uri, None)
+        if opened is not None and opened.waiting is not None:
+            opened.waiting.cancel()
+
+    def touch(self, uri: str, delay: float = TYPING) -> None:
+        """It has changed: analyse it when nothing more has come for a while."""
+        opened = self._opened.get(uri)
+        if opened is None:
+            return
+        opened.generation += 1
+        if opened.waiting is not None:
+            opened.waiting.cancel()
+        opened.waiting = asyncio.get_running_loop().create_task(self._later(opened, delay))
+
+    def reload(self) -> None:
+        """Analyse all open documents anew, since settings have changed."""
+        self._configs.clear()
+        for uri in self.uris:
+            self.touch(uri, 0.0)
+
+    def stop(self) -> None:
+        """Cancel all work, since the editor leaves."""
+        for uri in self.uris:
+            self.close(uri)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def current(self, uri: str) -> tuple[Opened, Checked] | None:
+        """What is known of a document, or of the notebook of a cell, as it stands now; None for what isn't open."""
+        opened = self._opened.get(self.home(uri))
+        while opened is not None and self._opened.get(opened.uri) is opened:
+            checked = opened.current or await self._checked(opened)
+            if checked is None:
+                return None
+            if checked is opened.current:
+                return opened, checked
+        return None
+
+    async def in_worker(self, work: Callable[[], Answer]) -> Answer:
+        """Work with a document's text, which goes where all of it is done."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def home(self, uri: str) -> str:
+        """The notebook of a cell; else the address itself."""
+        notebook = self.workspace.get_notebook_document(cell_uri=uri)
+        return notebook.uri if notebook is not None else uri
+
+    async def _later(self, opened: Opened, delay: float) -> None:
+        await asyncio.sleep(delay)
+        found = await self.current(opened.uri)
+        if found is not None:
+            self._show(found[1])
+
+    async def _checked(self, opened: Opened) -> Checked | None:
+        """What comes of a text that has changed in the meantime is dropped; None for a language that isn't ours."""
+        async with opened.lock:
+            if opened.current is not None:
+                return opened.current
+            document = self._document(opened)
+            if document is None:
+                return None
+            configs, folders = self._configs_for(document.source.path), self.folders
+            checked = await self.in_worker(lambda: check(document, configs, folders))
+            if document.generation == opened.generation:
+                opened.checked = checked
+            return checked
+
+    def _document(self, opened: Opened) -> Document | None:
+        path = self._path(opened.uri)
+        notebook = self.workspace.get_notebook_document(notebook_uri=opened.uri)
+        if notebook is not None:
+            texts = self.workspace.text_documents
+            return notebook_document(notebook, texts, path, opened.generation)
+        return text_document(self.workspace.get_text_document(opened.uri), path, opened.generation)
+
+    def _path(self, uri: str) -> str:
+        return path_of(uri, next(iter(self.folders), os.getcwd()))
+
+    def _folder(self, path: str) -> str:
+        inside = (folder for folder in self.folders if path == folder or path.startswith(os.path.join(folder, "")))
+        return next(inside, "")
+
+    def _configs_for(self, path: str) -> Configs:
+        folder = self._folder(path)
+        if folder not in self._configs:
+            options = self._options.get(folder, self._options[""])
+            self._configs[folder] = Configs(options.over)
+        return self._configs[folder]
+
 
 LOG: Final = logging.getLogger("normlint.server")
 SECTION: Final = "normlint"
@@ -31,7 +194,7 @@ class NormlintServer(LanguageServer):
 
     def __init__(self) -> None:
         super().__init__("normlint", __version__, notebook_document_sync=_NOTEBOOKS)
-        self.desk = Desk(self.show)
+        self.documents = OpenDocuments(self.show)
         self.given: Any = None
         self.waiting: set[asyncio.Future[Any]] = set()
         self._told: set[str] = set()
@@ -59,16 +222,16 @@ class NormlintServer(LanguageServer):
         if not folders and first.root_uri:
             exact.add_folder(types.WorkspaceFolder(first.root_uri, "root"))
         self.protocol._workspace = exact  # noqa: SLF001 - pygls has no other way in
-        self.desk.workspace = exact
+        self.documents.workspace = exact
         self.given = options
-        self.warn(*self.desk.configure({"": [options]}))
+        self.warn(*self.documents.configure({"": [options]}))
 
     async def configure(self, told: Any = None) -> None:
         """Ask for the settings of each folder, or take what is told; what was given at the start holds below them."""
-        folders = self.desk.folders
+        folders = self.documents.folders
         answers = [told] * (len(folders) + 1)
         if self.can("workspace.configuration"):
-            uris = [None, *(folder.uri for folder in self.desk.workspace.folders.values())]
+            uris = [None, *(folder.uri for folder in self.documents.workspace.folders.values())]
             paths = [to_fs_path(uri) if uri else None for uri in uris]
             items = [types.ConfigurationItem(scope_uri=uri, section=SECTION) for uri in uris]
             try:
@@ -79,12 +242,12 @@ class NormlintServer(LanguageServer):
             by_path = dict(zip(paths, found, strict=False))
             answers = [by_path.get(path) for path in (None, *folders)]
         given = {folder: [self.given, answer] for folder, answer in zip(("", *folders), answers, strict=True)}
-        self.warn(*self.desk.configure(given))
+        self.warn(*self.documents.configure(given))
         self.reload()
 
     def reload(self) -> None:
-        """Settings have changed: all is looked through anew."""
-        self.desk.reload()
+        """Analyse all open documents anew, since settings have changed."""
+        self.documents.reload()
         if self.pulls:
             self.workspace_diagnostic_refresh(None)
 
@@ -122,12 +285,12 @@ class NormlintServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def clear(self, *uris: str) -> None:
-        """Nothing is said of these texts any more."""
+        """Clear the diagnostics of these texts."""
         for uri in uris:
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def warn(self, *messages: str) -> None:
-        """Each once."""
+        """Show each message once."""
         for message in messages:
             if message not in self._told:
                 self._told.add(message)
@@ -138,5 +301,5 @@ class NormlintServer(LanguageServer):
         self._told.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """To the user."""
+        """Show a message to the user."""
         self.window_show_message(types.ShowMessageParams(kind, message))

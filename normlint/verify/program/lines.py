@@ -64,6 +64,9 @@ def _job(found: Found, around: Surroundings, norm: Norm, meant: Meaning) -> Job:
         raise CannotCutError("the expression that is normalised")
     lines = _Lines(around, found, held, meant)
     lines.take(steps)
+    centre = norm.main.centre
+    if centre is not None and not lines.hold(centre.span):
+        raise CannotCutError("the lines that subtract the mean")
     program = lines.written()
     if missing := around.missing(names := sorted(free(lower(program)))):
         raise CannotCutError(missing)
@@ -183,6 +186,10 @@ class _Lines:
             if isinstance(step, s.Assign):
                 needed -= _changed(step)
             needed |= self._read(step, swapped=swapped) - {held.name if early else ""}
+
+    def hold(self, span: Span) -> bool:
+        """Whether one of the lines is there."""
+        return any(holds(node.span, span) for node, _ in self._taken)
 
     def _read(self, node: s.Node, *, swapped: bool) -> set[str]:
         """What it takes from elsewhere: nothing of what the input is made of."""

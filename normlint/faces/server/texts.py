@@ -1,0 +1,150 @@
+"""What an editor shows in a text: findings, a line above each norm, and what is said of the place under the cursor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from lsprotocol import types
+
+from normlint.engine.linter import STYLE
+from normlint.engine.report import Diagnostic, ListedNorm
+from normlint.faces.render.verdicts import eps_text, full_message, verdict_text
+from normlint.faces.rules import explanation, url_of
+from normlint.faces.server.documents import Checked
+from normlint.text.source import Place
+from normlint.text.verdict import MATCH
+
+SOURCE: Final = "normlint"
+
+
+def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
+    """By the address of each text of the document, also those that there is nothing to say of."""
+    found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.document.homes}
+    for finding in checked.report.findings:
+        found[checked.document.home(finding.start.cell)].append(diagnostic(checked, finding))
+    for norm in _unsaid(checked):
+        found[checked.document.home(norm.place.cell)].append(_verdict(checked, norm))
+    return found
+
+
+def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
+    """One finding, with the verdict on its norm if there is one."""
+    style = finding.code.startswith(STYLE)
+    return types.Diagnostic(
+        range=checked.document.range(finding.start, finding.end),
+        message=full_message(finding),
+        severity=types.DiagnosticSeverity.Information if style else types.DiagnosticSeverity.Warning,
+        code=finding.code,
+        code_description=types.CodeDescription(url_of(finding.code)),
+        source=SOURCE,
+    )
+
+
+def _unsaid(checked: Checked) -> Iterator[ListedNorm]:
+    """Norms with a verdict other than a match that no finding tells."""
+    shown = {number for one in checked.report.findings if one.verdict for number in one.norms}
+    for norm in checked.report.norms:
+        if norm.verdict is not None and norm.verdict.status != MATCH and norm.number not in shown:
+            yield norm
+
+
+def _verdict(checked: Checked, norm: ListedNorm) -> types.Diagnostic:
+    assert norm.verdict is not None
+    line = next(iter(checked.document.source.lines(norm.place.cell, norm.place.line, norm.place.line)), "")
+    end = Place(norm.place.cell, norm.place.line, max(len(line.rstrip()), norm.place.column) + 1)
+    return types.Diagnostic(
+        range=checked.document.range(norm.place, end),
+        message=f"verify: {verdict_text(norm.verdict)}",
+        severity=types.DiagnosticSeverity.Information,
+        source=SOURCE,
+    )
+
+
+VERIFY: Final = "normlint.verify"
+EXPLAIN: Final = "normlint.showNorm"
+
+
+def lenses_of(checked: Checked, uri: str) -> list[types.CodeLens]:
+    """Two over each norm that stands in this text."""
+    return [lens for norm in checked.report.norms if _home(checked, norm) == uri for lens in _lenses(checked, norm)]
+
+
+def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Command:
+    """The command that runs this norm."""
+    return types.Command(title, VERIFY, arguments=[checked.document.uri, norm.number])
+
+
+def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
+    at = checked.document.position(norm.place)
+    where = types.Range(at, at)
+    yield types.CodeLens(
+        where, types.Command(f"{norm.kind}: {norm.spine}", EXPLAIN, arguments=[checked.document.uri, norm.number])
+    )
+    title = verdict_text(norm.verdict) if norm.verdict is not None else "Verify this norm"
+    yield types.CodeLens(where, verify_command(title, checked, norm))
+
+
+def _home(checked: Checked, norm: ListedNorm) -> str:
+    return checked.document.home(norm.place.cell)
+
+
+_DEFINES: Final = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
+_FENCE: Final = re.compile(r"^```fix$", re.MULTILINE)
+
+
+def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | None:
+    """None where there is nothing to say."""
+    findings = [one for one in checked.report.findings if _covers(checked, one, uri, at)]
+    norms = _norms_at(checked, uri, at)
+    numbers = {number for one in findings for number in one.norms}
+    norms += [one for one in checked.report.norms if one.number in numbers and one not in norms]
+    parts = [*map(norm_text, norms), *map(_page, findings)]
+    if not parts:
+        return None
+    where = checked.document.range(findings[0].start, findings[0].end) if findings else None
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), where)
+
+
+def norm_text(norm: ListedNorm) -> str:
+    """How a norm reads, and what running it has shown."""
+    return "\n\n".join(_norm_lines(norm))
+
+
+def _norm_lines(norm: ListedNorm) -> Iterator[str]:
+    yield f"**{norm.qualname}** ({norm.kind})"
+    yield f"```text\n{norm.spine}\n```"
+    if norm.verdict is not None:
+        yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
+
+
+def _page(finding: Diagnostic) -> str:
+    """The rule's page; its examples of what is wrong and right are Python to an editor."""
+    page = _FENCE.sub("```py", explanation(finding.code)).strip()
+    return f"{finding.message}\n\n{page}\n\n[{finding.name}]({url_of(finding.code)})"
+
+
+def _covers(checked: Checked, finding: Diagnostic, uri: str, at: types.Position) -> bool:
+    where = checked.document.range(finding.start, finding.end)
+    return checked.document.home(finding.start.cell) == uri and where.start <= at <= where.end
+
+
+def _norms_at(checked: Checked, uri: str, at: types.Position) -> list[ListedNorm]:
+    """Those in this line, or else the next one where the class or function around it is named."""
+    cell, line = checked.document.cell(uri), at.line + 1
+    norms = [one for one in checked.report.norms if one.place.cell == cell]
+    name = _defined(checked, cell, at)
+    below = [one for one in norms if one.place.line > line and name in one.qualname.split(".")]
+    here = [one for one in norms if one.place.line == line]
+    return here or [one for one in below if one.qualname == below[0].qualname][:1]
+
+
+def _defined(checked: Checked, cell: int | None, at: types.Position) -> str | None:
+    """The name under the cursor, where it is that of a definition."""
+    text = next(iter(checked.document.source.lines(cell, at.line + 1, at.line + 1)), "")
+    named = _DEFINES.match(text)
+    if named is None:
+        return None
+    first, last = (checked.document.codec.client_num_units(text[:end]) for end in named.span(1))
+    return named[1] if first <= at.character <= last else None

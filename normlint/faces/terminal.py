@@ -1,0 +1,99 @@
+"""How a run ends, and what a terminal gets: exit status, streams, colour, a progress bar. Imported at each start."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from normlint.engine.settings import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import IO, Final, TypeVar
+
+    from normlint.engine.cache import Cache
+    from normlint.engine.discovery import Configs, Found
+
+    Item = TypeVar("Item")
+
+CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
+PASSED: Final = "All checks passed!"
+PATIENCE: Final = 1.0  # seconds without a progress bar
+
+
+class Started:
+    """What a run has found out, for the same arguments, before the whole command is imported."""
+
+    __slots__ = ("cache", "configs", "found")
+
+    def __init__(self, configs: Configs, found: Found, cache: Cache | None) -> None:
+        self.configs = configs
+        self.found = found
+        self.cache = cache
+
+
+def ended(run: Callable[[], int]) -> int:
+    """The exit status of a run, whatever becomes of it."""
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status
+    except ConfigError as error:
+        return _complain(str(error))
+    except BrokenPipeError:
+        # The reader has gone (`| head`): nothing is left to say, and nothing may be said at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return TROUBLE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        return _complain(f"output: {error.strerror or error}")
+
+
+def prepare_streams() -> None:
+    """What a terminal's encoding doesn't hold is shown escaped: it must not end the run."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _complain(message: str) -> int:
+    sys.stderr.write(f"normlint: {' '.join(message.split())}\n")
+    return TROUBLE
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """NO_COLOR says no, FORCE_COLOR says yes, else a terminal that isn't dumb decides."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def watched(items: Iterator[Item], count: int, doing: str = "Linting") -> Iterator[Item]:
+    """The same items; on a terminal a bar appears once a second has gone by, and goes when they end."""
+    return _watched(items, count, doing) if sys.stderr.isatty() else items
+
+
+def _watched(items: Iterator[Item], count: int, doing: str) -> Iterator[Item]:
+    started = time.monotonic()
+    done = 0
+    for item in items:
+        yield item
+        done += 1
+        if time.monotonic() - started > PATIENCE:
+            break
+    else:
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(doing, total=count, completed=done)
+        for item in items:
+            yield item
+            progress.advance(task)

@@ -1,0 +1,81 @@
+"""A unit analysed block by block: the findings and norms of `analyse`, without fixes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from normlint.evaluate.module import Module, Uses
+from normlint.norm.blocks import Block, blocks
+from normlint.norm.candidates import Callers, Candidates
+from normlint.norm.uses import asking, uses_of
+from normlint.rules import analysed
+from normlint.text.depth import too_deep
+from normlint.text.finding import Finding, Span
+from normlint.text.frozen import dataclass
+from normlint.text.pieces import with_line_feeds
+
+
+@dataclass(frozen=True, slots=True)
+class LightNorm:
+    """A norm as it is listed: what it is called, how it reads, and where it is."""
+
+    kind: str
+    qualname: str
+    span: Span
+    spine: str
+    helper: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LightAnalysis:
+    """Findings and norms of one unit, each in the order of the text. A norm's number is its place in `norms`."""
+
+    findings: tuple[Finding, ...]
+    norms: tuple[LightNorm, ...]
+    unread: tuple[tuple[str, Span], ...] = ()
+    asks: frozenset[str] = frozenset()  # classes whose callers would tell more
+
+
+def analyse_blocks(text: str, *, snippet: bool = False) -> LightAnalysis:
+    """The findings of all rules, and the norms. SyntaxError: a statement that may hold a norm can't be read."""
+    norms: list[LightNorm] = []
+    findings: list[Finding] = []
+    unread: dict[str, Span] = {}
+    text = with_line_feeds(text)
+    looked = [(block, _analysed(block, snippet)) for block in blocks(text)]
+    asked = frozenset().union(*(seen.asks for _, seen in looked))
+    uses = uses_of(text, asked) if asked else ()
+    for block, first in looked:
+        told = tuple(use for use in uses if use[0] in first.asks)
+        seen = _analysed(block, snippet, told) if told else first
+        findings += (
+            replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
+            for one in seen.findings
+        )
+        unread |= {name: block.home(span) for name, span in seen.unread}
+        norms += (replace(one, span=block.home(one.span)) for one in seen.norms)
+    order = sorted(range(len(norms)), key=lambda number: (norms[number].span, norms[number].qualname))
+    place = {number: at for at, number in enumerate(order)}
+    placed = (replace(one, norms=tuple(sorted(place[number] for number in one.norms))) for one in findings)
+    found = tuple(sorted(placed, key=lambda one: (one.span, one.code)))
+    return LightAnalysis(found, tuple(norms[number] for number in order), tuple(unread.items()))
+
+
+def _analysed(block: Block, snippet: bool, uses: Uses = ()) -> LightAnalysis:
+    return _of_block(block.text, snippet, block.reinitialised, block.begin, block.callers, uses)
+
+
+@lru_cache(maxsize=128)
+def _of_block(
+    text: str, snippet: bool, reinitialised: frozenset[str] | None, begin: Candidates, callers: Callers, uses: Uses
+) -> LightAnalysis:
+    """One block's: the same wherever it stands."""
+    if too_deep(text):
+        raise RecursionError
+    module = Module(text, snippet, reinitialised, begin, dict(callers), uses=uses)
+    analysis = analysed(module)
+    if module.broken is not None:
+        raise module.broken
+    seen = (LightNorm(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper) for norm in analysis.norms)
+    return LightAnalysis(analysis.findings, tuple(seen), analysis.unread, asking(analysis.norms))

@@ -1,0 +1,1 @@
+"""Tests of the command, the plugin, the server and the reports."""

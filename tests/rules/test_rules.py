@@ -1,0 +1,136 @@
+"""Every rule's docstring is run: each `# error:` is reported, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from normlint.fixes import analyse
+from normlint.rules.registry import RULES, Rule
+from normlint.text.edit import apply, overlap
+from normlint.text.finding import Applicability, Edit, Finding
+
+FENCE = re.compile(r"^```py\n(.*?)^```$(?:\n^```fix\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+FIX_FENCE = re.compile(r"^```fix$", re.MULTILINE)
+ERROR = re.compile(r"# error: \[([\w, -]+)\]")
+
+
+@dataclass(frozen=True)
+class Example:
+    rule: Rule
+    number: int
+    text: str
+    fixed: str | None = None
+
+    @property
+    def expected(self) -> list[tuple[int, str]]:
+        """(line, rule name) for each marker."""
+        lines = enumerate(self.text.splitlines(), 1)
+        return [(n, name) for n, line in lines for m in ERROR.finditer(line) for name in m[1].split(", ")]
+
+
+READ = [rule for rule in RULES.values() if rule.check]
+RUN = [rule for rule in RULES.values() if rule.check_run]
+
+
+def examples(rules: list[Rule]) -> Iterator[Example]:
+    for rule in rules:
+        for number, match in enumerate(FENCE.finditer(rule.doc), 1):
+            yield Example(rule, number, match[1], match[2])
+
+
+def reported(example: Example) -> list[tuple[int, str]]:
+    """(line, rule name) for each finding of the rules that are on, and of the example's own."""
+    text = example.text
+    return [
+        (text.count("\n", 0, f.span.start) + 1, f.name)
+        for f in analyse(text).findings
+        if RULES[f.code].default or f.code == example.rule.code
+    ]
+
+
+def named(example: Example) -> str:
+    return f"{example.rule.name} example {example.number}"
+
+
+def of_rule(text: str, rule: Rule) -> list[Finding]:
+    return [f for f in analyse(text).findings if f.code == rule.code]
+
+
+def fixed_once(text: str, rule: Rule) -> str:
+    """The text after a round of the rule's fixes; what overlaps waits for another round."""
+    edits: list[Edit] = []
+    for finding in of_rule(text, rule):
+        if finding.fix is not None and not overlap(edits, finding.fix.edits):
+            edits += finding.fix.edits
+    return apply(text, edits)
+
+
+WITH_FIX = [example for example in examples(READ) if example.fixed is not None]
+BEST_FIRST = [Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
+
+
+@pytest.mark.parametrize("example", list(examples(READ)), ids=named)
+def test_an_example_gets_the_findings_it_announces(example: Example) -> None:
+    assert reported(example) == example.expected
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
+def test_a_rule_shows_what_it_finds_and_what_is_fine(rule: Rule) -> None:
+    own = list(examples([rule]))
+    assert any(name == rule.name for e in own for _, name in e.expected)
+    assert any(not e.expected for e in own) or any(e.fixed and reported(replace(e, text=e.fixed)) == [] for e in own)
+
+
+@pytest.mark.parametrize("example", WITH_FIX, ids=named)
+def test_the_fix_of_an_example_is_the_block_below_it_and_a_second_run_changes_nothing(example: Example) -> None:
+    assert fixed_once(example.text, example.rule) == example.fixed
+    assert of_rule(example.fixed, example.rule) == []
+
+
+@pytest.mark.parametrize("example", list(examples(READ)), ids=named)
+def test_no_fix_claims_to_be_safer_than_its_rule_says(example: Example) -> None:
+    for finding in analyse(example.text).findings:
+        if finding.fix is not None:
+            best = RULES[finding.code].fix
+            assert best is not None, f"{finding.code} has a fix"
+            assert BEST_FIRST.index(finding.fix.applicability) >= BEST_FIRST.index(best)
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
+def test_a_rule_with_a_fix_shows_it_and_says_how_far_it_may_be_trusted(rule: Rule) -> None:
+    shown = [example for example in examples([rule]) if example.fixed is not None]
+    assert len(shown) == len(FIX_FENCE.findall(rule.doc)), "a fix block stands directly below what it changes"
+    assert bool(shown) == (rule.fix is not None) == ("Fix safety: " in rule.doc)
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
+def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule) -> None:
+    assert re.fullmatch(r"NRM[1-9]\d\d", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
+    assert not rule.name.startswith(("no-", "avoid-", "use-"))
+    assert set(rule.unless) <= set(RULES)
+
+
+@pytest.mark.parametrize("example", list(examples(RUN)), ids=named)
+def test_reading_finds_nothing_where_only_running_does(example: Example) -> None:
+    assert [f.code for f in analyse(example.text).findings if RULES[f.code].default] == []
+
+
+def test_what_running_shows_is_found_by_running(tmp_path: Path) -> None:
+    """The examples are files that are linted together: one verifier runs them all."""
+    pytest.importorskip("torch")
+    files = {f"{example.rule.code}-{example.number}.py": example for example in examples(RUN)}
+    for name, example in files.items():
+        (tmp_path / name).write_text(example.text, encoding="utf-8")
+    command = [sys.executable, "-m", "normlint", "--verify", "--extend-select", "NRM9", "--output-format", "json", "."]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = [(one["path"], one["line"], one["name"]) for one in json.loads(ran.stdout)["findings"]]
+    assert found == [(name, *expected) for name, example in files.items() for expected in example.expected]

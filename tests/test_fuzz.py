@@ -30,6 +30,7 @@ def test_random_texts_are_analysed_without_a_word(seed: int) -> None:
         ("an infinite number of a length", "x = torch.linalg.vector_norm(x, huge, huge)"),
         ("an infinite axis", "x = x.mean(huge)"),
         ("an axis beyond counting behind one that was dropped", "y = x.mean(0).mean(10**30)"),
+        ("a shape cut beyond counting", "y = x.view(*x.shape[: -(10**30)], 1)"),
         ("a range that gets nowhere", "x = x.mean(range(1, 2, 0))"),
         ("a range of four", "x = x.mean(range(1, 2, 3, 4))"),
         ("the variance of a mean", "x = (x.mean(-1, keepdim=True) + 1e-6).var(-1, keepdim=True)"),

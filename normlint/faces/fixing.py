@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_bytes, prepared
 from normlint.engine.report import Failure, Report, merged
@@ -22,12 +22,13 @@ from normlint.faces.options import Targets
 from normlint.faces.render.verdicts import verdict_text
 from normlint.faces.terminal import watched
 from normlint.text.raw import NOTEBOOK, BadSourceError, reason
-from normlint.text.source import Source, split_lines
+from normlint.text.source import Source, Unit, split_lines
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 if TYPE_CHECKING:
     from normlint.engine.baseline import Acceptance
     from normlint.faces.verifying import CachedVerifier
+    from normlint.norm.norm import Norm
     from normlint.verify.job import Job
 
 Result: TypeAlias = "Fixed | Failure"
@@ -138,14 +139,14 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
         return results
     from normlint.faces.verifying import verifying
 
-    proved_by = {one.before.path: _of_touched(one, requests[one.before.path]) for one in changed.values()}
+    proved_by = {one.before.path: _proving_touched(one, requests[one.before.path]) for one in changed.values()}
     with verifying("cpu", None) as verifier:
         ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
         done = dict(zip(changed, kept_on_numbers(ready, proved_by, verifier, all_run=True), strict=True))
     return [_unprepared(done[at]) if at in done else one for at, one in enumerate(results)]
 
 
-def _of_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
+def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
     """The request with what makes the norms ready to be run that a fix has touched, and no others."""
     from normlint.faces.verifying import proving
 
@@ -154,9 +155,11 @@ def _of_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
     prepare = full.demand.prepare
     if prepare is None:
         return full
-    return replace(
-        full, demand=replace(full.demand, prepare=lambda s, u, n: prepare(s, u, n) if n.qualname in names else None)
-    )
+
+    def touched(source: Source, unit: Unit, norm: Norm) -> Any:
+        return prepare(source, unit, norm) if norm.qualname in names else None
+
+    return replace(full, demand=replace(full.demand, prepare=touched))
 
 
 def _unprepared(result: Result) -> Result:
@@ -183,7 +186,7 @@ def kept_on_numbers(
     }
     waiting = [case for case in cases.values() if case.fixed.changed]
     while waiting:
-        verifier.verdicts([job for case in waiting for job in case.jobs(1)])  # all at once; from here on they are known
+        verifier.verdicts([job for case in waiting for job in case.jobs(1)])  # all at once; then they are known
         verifier.verdicts([job for case in waiting for job in case.jobs(0, verifier)])
         waiting = [case for case in waiting if case.goes_on(verifier)]
     return [cases[at].result if at in cases else one for at, one in enumerate(results)]

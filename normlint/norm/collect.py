@@ -156,8 +156,9 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
 
 
 def _is_wide(context: Context, result: Value | None) -> bool:
-    half = context.possible.get(DType.INPUT, FLOATS) & HALVES
-    return bool(half) and isinstance(result, Product) and result.dtype.wide
+    """Where the input and the gain may both be halves."""
+    halves = all(context.possible.get(of, FLOATS) & HALVES for of in (DType.INPUT, DType.PARAM))
+    return halves and isinstance(result, Product) and result.dtype.wide
 
 
 def _is_input(result: Value | None) -> bool:

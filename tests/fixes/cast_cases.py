@@ -568,7 +568,19 @@ ONE_PASS: Final = [
     ),
 ]
 
+T5: Final = (
+    "h = x * torch.rsqrt(ms + self.eps)",
+    "if self.weight.dtype in (torch.float16, torch.bfloat16):",
+    "    h = h.to(self.weight.dtype)",
+    "return self.weight * h",
+)
 NARROWED: Final = [
+    Case(
+        "where a gain is fp32, it may promote what is given back",
+        "NRM205",
+        forward(WIDE.replace("keepdim=True)", "keepdim=True).half()"), *T5),
+        forward(WIDE, *T5),
+    ),
     Case(
         "the cast of the scale moves to the product",
         "NRM205",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import ONE_LONG, SCALAR, Changed, Dims, Exact, with_new, without
+from normlint.evaluate.dims import MOST_AXES, ONE_LONG, SCALAR, Changed, Dims, Exact, with_new, without
 from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Size
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Product, Shape, Tup, Value
@@ -42,6 +42,8 @@ def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
 def _head(ctx: Context, shape: Shape) -> Dims | None:
     """x.shape, x.shape[:2], x.shape[:-1] as the shape of a tensor."""
     dims, start, stop = ctx.dims(shape.of), shape.start or 0, shape.stop
+    if max(abs(start), abs(stop or 0)) > MOST_AXES:
+        return None
     if stop is not None and stop >= 0 and start >= 0:
         return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, stop)))
     if start < 0 and stop is None:

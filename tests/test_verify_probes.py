@@ -103,6 +103,7 @@ MISTAKES = {
     "an unbiased variance": cls(
         "return ((h - h.mean(-1, True)) / torch.sqrt(h.var(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight",
         name="LayerNorm"),
+    "a detached gain": cls(END.replace("self.weight", "self.weight.detach()")),
     "a detached statistic": cls(over(MS + ".detach()")),
 }  # fmt: skip
 
@@ -186,6 +187,13 @@ def rms_norm(x, weight, eps=1e-6):
     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype) * weight
 """,
         "rms_norm",
+    ),
+    "a function that takes no gradient of its weights": (
+        """
+def layer_norm(x, weight, bias):
+    return F.layer_norm(x, (x.shape[-1],), weight=weight.data, bias=bias.data)
+""",
+        "layer_norm",
     ),
     "the words of a base about itself": (
         """

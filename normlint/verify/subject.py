@@ -22,7 +22,8 @@ class Made:
 
     `run` takes and gives the tensor with the features last; `axis` and other layouts are its business. `gain` and
     `shift` are the module's own tensors (leaves that may be filled and differentiated), None for none: the effective
-    gain is `offset + gain`. `eps` is the one it was given, None where none is known.
+    gain is `offset + gain`. `eps` is the one it was given, None where none is known. `trained`: the gain is to get a
+    gradient; a function may leave that out, as `weight.data` does where nothing is trained.
     """
 
     run: Callable[[Tensor], Tensor]
@@ -32,6 +33,7 @@ class Made:
     module: nn.Module | None
     offset: float = 0.0
     born: torch.dtype | None = None  # the gain's, as the constructor makes it
+    trained: bool = True
 
 
 class Subject(Protocol):

@@ -107,7 +107,8 @@ class Built:
 
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.born)
+        trained = live.module is not None or self.job.cut
+        return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.born, trained)
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:

@@ -36,7 +36,7 @@ def test_what_has_no_meaning_is_silent(body: str) -> None:
         ("getattr by two names", "getattr(weight)", " → times(getattr)"),
         ("a module is unknown", "nn.Linear(4, 4)", " → times(module torch.nn.Linear)"),
         ("a matrix of a module is unknown", "nn.Linear(4, 4).weight", " → times(module torch.nn.Linear.weight)"),
-        ("a comparison is a mask", "(x > 0)", " → times(compare)"),
+        ("a comparison is a mask", "(x > 0)", " → times(compare >)"),
         ("a random number in a list", "[weight][0]", " → scale(weight)"),
         ("a length of a list", "weight * len((1, 2))", " → scale(weight) → count(a number^1)"),
         ("the product of one length", "weight * math.prod((2,))", " → scale(weight) → count(a number^1)"),

@@ -28,6 +28,7 @@ from normlint.evaluate.monomial import (
     bears_stat,
     positive,
     raised,
+    without_sum,
 )
 from normlint.evaluate.value import Constant, Method, Opaque, Product, Value, number, of_atom
 from normlint.text.finding import Span
@@ -283,6 +284,9 @@ def _difference(value: Product) -> tuple[Mono, Mono] | None:
 def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
     if a.number is not None and b.number is not None:
         return number(a.number + b.number, span)
+    undone = without_sum(a.mono, b.mono)
+    if undone is not None:
+        return replace(a, mono=undone, dtype=promoted((a, b)), alias="", span=span)
     if not a.tensor and not b.tensor:
         return None
     if _is_zero(b) and (b.tensor or not _is_bare(a)):
@@ -366,11 +370,8 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)
-    if (
-        left.mono == right.mono
-        and left.mono.has_data
-        and not any(s.op == "detach" for f in right.mono.factors for s in f.steps)
-    ):
+    detached = any(s.op == "detach" for f in right.mono.factors for s in f.steps)
+    if left.mono == right.mono and left.mono.has_data and not detached:
         return replace(left, mono=Mono(0.0), alias="", span=span)
     if is_statistic(left) and (mirrored := _centred(right, left, span)) is not None:
         return negate(mirrored, span)
@@ -436,12 +437,8 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
 
 def _common(left: Mono, right: Mono) -> Mono:
     """The statistics that are factors of both."""
-    both = (
-        f
-        for f in left.factors
-        if bears_stat(f.atom) and any(f.atom == g.atom and f.power == g.power for g in right.factors)
-    )
-    return Mono(1.0, tuple(both))
+    theirs = {(g.atom, g.power) for g in right.factors}
+    return Mono(1.0, tuple(f for f in left.factors if bears_stat(f.atom) and (f.atom, f.power) in theirs))
 
 
 def _without(mono: Mono, common: Mono) -> Mono:

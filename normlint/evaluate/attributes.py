@@ -11,7 +11,7 @@ from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
 from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
-from normlint.evaluate.ops import shapes
+from normlint.evaluate.ops import measured, shapes
 from normlint.evaluate.ops.casts import detach
 from normlint.evaluate.ops.table import OPS, Bound, Given, row
 from normlint.evaluate.ops.tensors import guessed
@@ -107,14 +107,14 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("T", "mT"):
         m.flow(x, span)  # as it lies where it meets its statistic
-        return shapes.transposed(m.ctx, x, name)
+        return measured.note(m.ctx, name, {"input": x}, shapes.transposed(m.ctx, x, name))
     if name == "data":
         return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]
     sole = x.sole
     if sole and isinstance(sole.atom, Input) and not _is_operation(name) and (told := _of_norm(x, name)):
         return told
     if x.dtype is DType.UNKNOWN and sole and isinstance(sole.atom, Apply) and not _is_operation(name):
-        return algebra.opaque(f".{name}", (x.mono,), span)
+        return measured.note(m.ctx, f".{name}", {"input": x}, algebra.opaque(f".{name}", (x.mono,), span))
     return Method(x, name)
 
 

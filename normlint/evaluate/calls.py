@@ -8,7 +8,7 @@ from normlint.evaluate import algebra, builtins, containers, functional, modules
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
-from normlint.evaluate.ops import OPS, shaping
+from normlint.evaluate.ops import OPS, measured, shaping, worlds
 from normlint.evaluate.ops.table import Arguments, Given, bind, key_of, method_key, op_name, row
 from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
@@ -61,7 +61,7 @@ def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
         if arg.star == "**":
             more = more or not isinstance(value, Dict) or value.more
         elif not arg.name:
-            items = functional.items_of(m, value) if arg.star else None
+            items = (functional.items_of(m, value) or worlds.parts(m.ctx, value)) if arg.star else None
             rest = rest or (arg.star == "*" and items is None)
             parts = (value,) if items is None else items
             (loose if rest else positional).extend(Given(part, arg.value.span) for part in parts)
@@ -104,7 +104,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if row(name) in OPS:
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
-            return shaping.outside(m.ctx, name, method_key(name), args, span, value)
+            return _outside(m, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
             return _of_path(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
@@ -130,7 +130,15 @@ def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
     if combined is None and (operation := op_name(dotted)):
         return _operate(m, operation, key_of(dotted) or "", args, span)
     value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-    return shaping.outside(m.ctx, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
+    return _outside(m, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
+
+
+def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
+    """The result of an operation that has no row."""
+    if key is None:
+        return value
+    bound = bind(name, key, span, args)
+    return measured.of_call(m.ctx, bound, shaping.outside(m.ctx, bound, value))
 
 
 def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
@@ -158,9 +166,11 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
     if value is None:
         passed = (v for g in args.positional for v in (g.value.items if isinstance(g.value, Tup) else (g.value,)))
         products = tuple(v for v in passed if isinstance(v, Product))
-        unread = algebra.opaque(bound.name, (), span, pure=False)
+        data = any(isinstance(p, Product) and p.mono.has_data for g in args.values for p in worlds.inside(g.value))
+        unread = algebra.opaque(bound.name, (), span, pure=False, data=data)
         value = algebra.apply(bound.name, products, span) if products else unread
-    return shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)
+    shaped = shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)
+    return measured.of_call(m.ctx, bound, shaped)
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:

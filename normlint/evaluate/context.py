@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from typing import Any
 
 from normlint.evaluate.dims import SCALAR, Dims, Shapes
 from normlint.evaluate.dtypes import FLOATS, DType
@@ -85,6 +86,10 @@ class Context:
     handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, and what they were given
 
     together: list[Tup] = field(default_factory=list)  # what a function gave back at once
+    shown: dict[Any, Product] = field(default_factory=dict)  # what a value that isn't followed is by its numbers
+    # Of all paths: how such a value was made, and whose numbers show nothing.
+    recipes: dict[Any, Any] = field(default_factory=dict)
+    vain: set[Any] = field(default_factory=set)
 
     @property
     def gathered(self) -> int:
@@ -99,7 +104,8 @@ class Context:
             self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
             self.quiet, None, self.wish, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
-            self.handed.copy(), self.together.copy(),
+            self.handed.copy(), self.together.copy(), self.shown.copy(), self.recipes,
+            self.vain,
         )
         # fmt: on
 

@@ -12,7 +12,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Input, Scalar, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
-from normlint.evaluate.ops import contractions, pieces
+from normlint.evaluate.ops import contractions, measured, pieces
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.shaping import together
 from normlint.evaluate.ops.table import Bound
@@ -118,9 +118,11 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     m.flow(a, a.span)
     m.flow(b, b.span)
     if op == "@":
-        return together(m.ctx, op, a, b, contractions.at_sign(m.ctx, a, b, span))
-    result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
-    return together(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
+        result: Value | None = contractions.at_sign(m.ctx, a, b, span)
+    else:
+        result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
+    whole = together(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
+    return measured.note(m.ctx, op, {"input": a, "other": b}, whole)
 
 
 def _power(a: Product, b: Product, span: Span) -> Product | None:
@@ -164,7 +166,11 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
             "ne", (*tensors, *(v for v in values if isinstance(v, Product) and not v.tensor)), node.span
         )
     if tensors and not ops & {"is", "is not", "in", "not in"}:
-        return replace(algebra.apply("eq" if ops == {"=="} else "compare", tensors, node.span), dtype=DType.INT)
+        operands = tensors if ops == {"=="} else tuple(v for v in values if isinstance(v, Product))
+        name = "eq" if ops == {"=="} else f"compare {' '.join(op for op, _ in node.rights)}"
+        found = replace(algebra.apply(name, operands, node.span), dtype=DType.INT)
+        given = dict(zip(("input", "other"), values, strict=False))
+        return measured.note(m.ctx, next(iter(ops)), given, found) if len(values) == 2 else found
     return Constant(m.truth(env, node, _wished(m)))
 
 
@@ -225,6 +231,10 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     iterable = m.eval(env, node.clauses[0].iterable)
     if isinstance(iterable, AxesOf) and iterable.of is None and len(node.clauses) == 1:
         return iterable
+    first = node.clauses[0]
+    plain = len(node.clauses) == len(node.elements) == 1 and not first.conditions and isinstance(first.target, s.Name)
+    if plain and isinstance(iterable, Shape) and getattr(node.elements[0], "id", "") == getattr(first.target, "id", ""):
+        return iterable  # its items, one by one
     scopes, parts = _scopes(m, env, node, iterable)
     known = bool(scopes) and node.kind != "async"
     rows = [

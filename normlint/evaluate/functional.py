@@ -13,7 +13,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.monomial import NOWHERE, Apply, Mono
 from normlint.evaluate.objects import Partial
-from normlint.evaluate.ops import pieces
+from normlint.evaluate.ops import measured, pieces, worlds
 from normlint.evaluate.ops.table import Arguments, Given
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
@@ -86,6 +86,19 @@ def _by_python(
         result = run(*given, **{name: _out(m, g.value, span) for name, g in args.keywords.items()})
         return _back(result)
     except (TypeError, ValueError, IndexError, StopIteration, AttributeError):
+        return _of_lengths(m, run, values, span)
+
+
+def _of_lengths(m: Machine, run: Callable[..., Any], values: Sequence[Value], span: Span) -> Value | None:
+    """The same of a shape whose rank isn't known: what it makes of the lengths of tensors of several sizes."""
+    shape = next((v for v in values if isinstance(v, Shape)), None)
+    if shape is None:
+        return None
+    try:
+        seen = worlds.worlds(m.ctx)
+        given = [[w.value(v) if isinstance(v, Shape) else _out(m, v, span) for v in values] for w in seen]
+        return worlds.as_length(m.ctx, seen, shape.of, [_back(run(*one)) for one in given])
+    except (*worlds.FAILS, StopIteration):
         return None
 
 
@@ -152,7 +165,10 @@ def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value 
     start = [*values[1:], *(g.value for name, g in args.keywords.items() if name == "start")]
     items = items_of(m, values[0])
     if isinstance(one, Product):
-        total = pieces.summed(m.ctx, one, span)
+        total: Value | None = pieces.summed(m.ctx, one, span)
+        if total is None:
+            made = replace(algebra.opaque("sum of parts", (), span, pure=False, data=True), dtype=one.dtype)
+            total = measured.note(m.ctx, "builtins.sum", {"input": values[0]}, made)
         items = None if total is None else (total,)
     products = [item for item in (*start, *(items or ())) if isinstance(item, Product)]
     if not items or len(products) < len(items) + len(start):
@@ -251,7 +267,11 @@ def _mapped(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
     if not isinstance(out, Product) or out.number != 0 or None in parts or (whole and dims != number(0.0)):
         return None
     one = m.call(function, Args(tuple(Given(v, span) for v in parts if v is not None)), span)
-    return pieces.stacked_again(one)
+    again = pieces.stacked_again(one)
+    if again is not None or not isinstance(one, Product):
+        return again
+    made = replace(algebra.opaque("vmap", (one.mono,), span, pure=False, data=True), dtype=one.dtype)
+    return measured.note(m.ctx, "stack", {"tensors": Pieces(one)}, made)
 
 
 def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:

@@ -15,6 +15,7 @@ from normlint.evaluate.origins import (
     FOREIGN,
     FUSED_NORMS,
     KEEPING,
+    LAYERS,
     LENGTH_OPS,
     LIBRARIES,
     MOST_OPERANDS,
@@ -242,7 +243,12 @@ class Expressions:
                 and inner.value.attr == "aten"
             )
             name = inner.attr if overload and isinstance(inner, ast.Attribute) else func.attr
-            return self.out(node, self.op(OPERATORS.get(name) or name.rstrip("_"), node, args, named))
+            layer = LAYERS.get(name.lower()) if name[:1].isupper() else None
+            return (
+                Value(made=(layer,))
+                if layer
+                else self.out(node, self.op(OPERATORS.get(name) or name.rstrip("_"), node, args, named))
+            )
         if isinstance(func, ast.Name) and func.id == "getattr" and len(node.args) > 1:
             key = node.args[1]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):

@@ -337,6 +337,18 @@ def positive(atom: Atom) -> bool:
     return False
 
 
+def without_sum(mono: Mono, added: Mono) -> Mono | None:
+    """(s + 1) − 1 as s, and x·(r − 1) + x as x·r; None for any other sum."""
+    sums = [f for f in mono.factors if isinstance(f.atom, Plus | Offset) and f.power == 1]
+    atom = sums[0].atom if len(sums) == 1 else None
+    before = Mono(atom.constant) if isinstance(atom, Offset) else getattr(atom, "eps", None)
+    if not isinstance(atom, Plus | Offset) or before is None or before.factors or getattr(atom, "how", "add") != "add":
+        return None
+    rest = Mono(mono.coef, tuple(f for f in mono.factors if f is not sums[0]))
+    same = Mono(-added.coef, added.factors) == Mono(rest.coef * before.coef, rest.factors)
+    return rest.times(atom.inner) if same else None
+
+
 def raised(mono: Mono, power: Fraction, steps: Iterable[Step]) -> Mono | None:
     """Mono ** power; None where the coefficient has no such power."""
     try:

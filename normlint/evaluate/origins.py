@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS, PATTERNED
+from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS, PATTERNED, SUMMING
 
 Labels: TypeAlias = "frozenset[str]"
 NONE: Final[Labels] = frozenset()
@@ -23,7 +23,7 @@ def _words(*classes: str) -> frozenset[str]:
 
 
 FUSED_NORMS: Final = frozenset(FUSED.split())
-REDUCING: Final = _words("statistic", "distance", "reduction") | {"cumsum"}
+REDUCING: Final = _words("statistic", "distance", "reduction") | set(SUMMING.split())
 LENGTH_OPS: Final = frozenset(LENGTHS.split()) | _words("distance")
 SQUARING: Final = LENGTH_OPS | {"var", "var_mean"}
 CONTRACTING: Final = _words("contraction")
@@ -43,8 +43,10 @@ OPERATORS: Final = {
 _KNOWN: Final = _words(*CLASSES)
 _NEAR: Final = sorted(_words("statistic", "power"))
 PASSING: Final = frozenset(
-    "next iter list tuple dict zip map filter enumerate reversed sorted chain accumulate".split()
+    "next iter list tuple dict zip map filter enumerate reversed sorted chain accumulate pop get popleft copy".split()
 )
+# A layer without parameters of its own, by the name of its class: torch's function of the same name.
+LAYERS: Final = {word.replace("_", ""): word for word in _words("layout", "reduction")}
 PARTIAL: Final = frozenset(("partial", "compile", "vmap", "wraps", "jit", "script", "checkpoint"))
 
 

@@ -13,7 +13,7 @@ from normlint.evaluate.dims import is_symbol
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env
-from normlint.evaluate.ops import contractions, shapes, shaping
+from normlint.evaluate.ops import contractions, measured, shapes, shaping
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     AxesOf,
@@ -133,7 +133,23 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
         return part
     places = node.index if len(node.index) == len(index) else node.index * len(index)
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, places, strict=True))
-    return replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims)
+    found = replace(
+        algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims
+    )
+    return measured.note(m.ctx, "index", {"input": base, "index": _written(m, env, index)}, found)
+
+
+def _written(m: Machine, env: Env, index: Sequence[object]) -> Value:
+    """The index as a tuple of values, each slice as a marked one."""
+    none = Constant(None)
+
+    def of(item: object) -> Value:
+        if not isinstance(item, s.Slice):
+            return item  # type: ignore[return-value]
+        ends = (m.eval(env, p) if p is not None else none for p in (item.lower, item.upper, item.step))
+        return Tup((Constant("slice"), *ends))
+
+    return Tup(tuple(map(of, index)))
 
 
 def _meant(item: object) -> str:

@@ -67,7 +67,8 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
 def of_module(m: Machine, module: Value) -> Value | None:
     """The function that one of torch's norms computes, in a class that owns no other layer: its norm is the class's."""
     base = module.text.removeprefix("module ") if isinstance(module, Opaque) else ""
-    maker = m.frame.receiver.ref if isinstance(m.frame.receiver, Defined) else None
+    receiver = m.frames[-1].receiver if m.frames else None
+    maker = receiver.ref if isinstance(receiver, Defined) else None
     if not isinstance(module, Opaque) or base not in _FUNCTIONS or not isinstance(maker, Instance):
         return None
     layers = {name: v for name, v in maker.attrs.items() if isinstance(v, Opaque) and v.text.startswith("module ")}

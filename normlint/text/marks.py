@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from functools import cached_property, lru_cache
 
-from normlint.text.operations import CONSTANTS, CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS
+from normlint.text.operations import CONSTANTS, CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS, SUMMING
 
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from normlint.text.finding import Span
 
-REDUCING: Final = (*MEANS.split(), *LENGTHS.split(), *FUSED.split())
+REDUCING: Final = (*MEANS.split(), *SUMMING.split(), *LENGTHS.split(), *FUSED.split())
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 
 

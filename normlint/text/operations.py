@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 # The sieve takes a text for one with a norm if it calls one of these,
 PATTERNED: Final = "einsum vecdot"  # sums of products of their operands
 MEANS: Final = f"mean sum nansum sum_to_size nanmean var var_mean reduce average {PATTERNED}"
+# sums and means by another name, of all that there is along an axis or of a window,
+SUMMING: Final = (
+    "cumsum trapezoid trapz index_add scatter_add avg_pool1d adaptive_avg_pool1d AvgPool1d AdaptiveAvgPool1d"
+)
 LENGTHS: Final = "std std_mean norm vector_norm frobenius_norm normalize"  # with their root
 # or one of torch's own norms,
 FUSED: Final = "rms_norm layer_norm native_layer_norm"

@@ -180,7 +180,7 @@ def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or cut.gone is not stacked or one.layout != cut.layout or (axis != cut.axis and not stacked):
         return None
-    stats = [atom.inner for atom in _atoms(one.mono) if isinstance(atom, Stat)]
+    stats = [atom.inner for atom in atoms_of(one.mono) if isinstance(atom, Stat)]
     if not algebra.is_statistic(one) and any(set(_cuts(inner)) for inner in stats):
         return None  # a norm of each part, and read as such
     mono = _healed(one.mono, _of_piece, cut)
@@ -224,21 +224,21 @@ def _cut(atom: Atom | None) -> Cut | None:
     return last if isinstance(last, Cut) else None
 
 
-def _atoms(mono: Mono) -> Iterator[Atom]:
+def atoms_of(mono: Mono) -> Iterator[Atom]:
     """The atoms of a product, and the atoms inside of these."""
     for f in mono.factors:
         yield f.atom
         for field in fields(f.atom):
             inner = getattr(f.atom, field.name)
             if isinstance(inner, Mono):
-                yield from _atoms(inner)
+                yield from atoms_of(inner)
         for arg in f.atom.args if isinstance(f.atom, Apply) and _of_piece(f.atom) is None else ():
             if isinstance(arg, Mono):
-                yield from _atoms(arg)
+                yield from atoms_of(arg)
 
 
 def _cuts(mono: Mono) -> Iterator[Cut]:
-    return (cut for atom in _atoms(mono) if _of_piece(atom) is not None and (cut := _cut(atom)) is not None)
+    return (cut for atom in atoms_of(mono) if _of_piece(atom) is not None and (cut := _cut(atom)) is not None)
 
 
 def _healed(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
@@ -265,7 +265,7 @@ def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
         inner = getattr(f.atom, field.name)
         if isinstance(inner, Mono):
             changes[field.name] = _healed(inner, whole, cut)
-    held = [a for a in _atoms(Mono(1.0, (f,))) if whole(a) is not None]
+    held = [a for a in atoms_of(Mono(1.0, (f,))) if whole(a) is not None]
     if None in changes.values() or (held and (isinstance(f.atom, Apply) or not _apart(f.atom, cut))):
         return None
     return Mono(1.0, (replace(f, atom=replace(f.atom, **changes)),)) if changes else Mono(1.0, (f,))
@@ -286,7 +286,7 @@ def _whole_of(items: Sequence[Product], axis: int, *, stacked: bool) -> Product 
     """`cat((x[..., :n] * r, x[..., n:] * r), -1)`: slices that follow each other, or parts that were unpacked."""
     cut, end, found = Cut(axis, stacked), None, set()
     for at, item in enumerate(items):
-        places = {place for atom in _atoms(item.mono) if (place := _place(atom, at)) is not None}
+        places = {place for atom in atoms_of(item.mono) if (place := _place(atom, at)) is not None}
         if len(places) != 1 or next(iter(places))[:3] != (axis, stacked, end):
             return None
         end = next(iter(places))[3]

@@ -11,9 +11,8 @@ from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.lettered import einsum_dims, rearranged
 from normlint.evaluate.ops.reductions import axes_of, with_dim
-from normlint.evaluate.ops.table import Arguments, Bound, Given, bind
+from normlint.evaluate.ops.table import Bound, Given
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
-from normlint.text.finding import Span
 from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
@@ -64,10 +63,9 @@ def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
     return _pointwise(ctx, call) if call.name in POINTWISE else None
 
 
-def outside(ctx: Context, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
+def outside(ctx: Context, call: Bound, value: Value) -> Value:
     """The result of an operation that has no row."""
-    known = key and (name in SHAPERS or name in POINTWISE)
-    return shaped(ctx, bind(name, key or "", span, args), value) if known else value
+    return shaped(ctx, call, value) if call.name in SHAPERS or call.name in POINTWISE else value
 
 
 def _pointwise(ctx: Context, call: Bound) -> Dims | None:

@@ -1,0 +1,264 @@
+"""What isn't followed, worked out on small numbers: where these show what comes out, that stands in its place.
+
+Whatever has no law of its own keeps how it was made. Made once more of numbers, in two sizes, it is compared with
+powers, products, sums and means of what went in. What fits in every number, in both sizes, is what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any, Final, NamedTuple
+
+from normlint.evaluate import algebra
+from normlint.evaluate.context import Context
+from normlint.evaluate.dtypes import DType
+from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat
+from normlint.evaluate.ops.arrays import Array, pointwise, reduced
+from normlint.evaluate.ops.executed import TABLE
+from normlint.evaluate.ops.powers import raise_to
+from normlint.evaluate.ops.reductions import reduce
+from normlint.evaluate.ops.table import OPS, Bound, Given
+from normlint.evaluate.ops.worlds import FAILS, MOST, Recipe, World, is_unclear, leaves, numbers_in, worlds
+from normlint.evaluate.value import Constant, Opaque, Product, Tup, Value, number, of_atom
+from normlint.text.finding import Span
+
+_NEAR: Final = 1e-7
+_MOST_LEAVES: Final = 4
+_HALF: Final = Fraction(1, 2)
+_POWERS: Final = (ONCE, -ONCE, _HALF, -_HALF, Fraction(2))
+
+# --- how it was made -------------------------------------------------------------------------------------------------
+
+
+def note(ctx: Context, name: str, given: dict[str, Value], value: Value) -> Value:
+    """The result of an operation, or what the numbers show that it is."""
+    run = TABLE.get(name)
+    if isinstance(value, Tup):
+        for at, item in enumerate(value.items):
+            _keep(ctx, run, given, item, at)
+        return value
+    kept = _keep(ctx, run, given, value, None)
+    return known(ctx, value) if kept and isinstance(value, Product) else value
+
+
+def of_call(ctx: Context, call: Bound, value: Value) -> Value:
+    """The same of a call that was bound to torch's parameters."""
+    given = {name: g.value for name, g in call.values.items() if not (call.rest and isinstance(g.value, Opaque))}
+    if call.rest:
+        given["rest"] = Tup(tuple(g.value for g in call.rest))
+    return note(ctx, call.name, given, value)
+
+
+def _keep(ctx: Context, run: Callable[..., Any] | None, given: dict[str, Value], value: Value, at: int | None) -> bool:
+    made = _made(value)
+    if not isinstance(value, Product) or not (made or is_unclear(value)):
+        return False
+    key = made or (value.mono, value.layout)
+    if any(isinstance(v, Product) and (v.mono, v.layout) == key for v in given.values()):
+        return False  # as it was
+    same = tuple((name, _plain(v)) for name, v in given.items())
+    recipe = None if run is None else Recipe(run, same, tuple(given.items()), at)
+    if ctx.recipes.setdefault(key, recipe) != recipe:
+        ctx.recipes[key] = None  # two that look the same
+    return recipe is not None and value.tensor and value.mono.has_data
+
+
+def _plain(value: Value) -> object:
+    """What tells a value from others, wherever it is written."""
+    if isinstance(value, Product):
+        return value.mono, value.layout
+    return tuple(map(_plain, value.items)) if isinstance(value, Tup) else value
+
+
+def _made(value: Value) -> Span | None:
+    """Where a tensor was made that holds constants."""
+    atom = value.sole.atom if isinstance(value, Product) and value.sole else None
+    return atom.span if isinstance(atom, Param) and not atom.name else None
+
+
+# --- what it is ------------------------------------------------------------------------------------------------------
+
+
+def known(ctx: Context, value: Product) -> Product:
+    """What the numbers show that a value is; itself where they show nothing."""
+    key: tuple[Mono, Layout] = value.mono, value.layout
+    found = ctx.shown.get(key)
+    if found is None:
+        if key in ctx.vain or len(ctx.vain) + len(ctx.shown) >= MOST:
+            return value
+        ctx.vain.add(key)
+        found = _looked_at(ctx, value)
+        if found is None:
+            return value
+        ctx.vain.discard(key)
+        ctx.shown[key] = found
+    dtype = found.dtype if value.dtype is DType.UNKNOWN else value.dtype
+    return replace(found, span=value.span, dtype=dtype)
+
+
+def _looked_at(ctx: Context, value: Product) -> Product | None:
+    try:
+        given = leaves(ctx, value)
+        reduced_again = any(isinstance(f.atom, Stat) for f in value.mono.factors)
+        if not 0 < len(given) <= _MOST_LEAVES or (reduced_again and any(map(algebra.is_statistic, given))):
+            return None  # x − 2·mean(x) is as long as x, and yet an input of its own
+        seen = worlds(ctx)
+        targets = [w.made(value.mono, value.layout) for w in seen]
+        if not all(isinstance(t, Array) and len(t.data) > 1 for t in targets):
+            return None
+        numbers = [tuple(w.of_mono(u.mono, ()) for w in seen) for u in given]
+        return _Look(ctx, value, targets, list(zip(given, numbers, strict=True)), seen).found()
+    except FAILS:
+        return None
+
+
+class Base(NamedTuple):
+    """Something that a value may be, up to a factor: its numbers in each world, and how it is said."""
+
+    numbers: tuple[Array, ...]
+    said: Callable[[], Value | None]
+
+
+class _Look:
+    """A value beside the tensors that it was made of."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        value: Product,
+        targets: list[Array],
+        given: list[tuple[Product, tuple[Array, ...]]],
+        seen: list[World],
+    ) -> None:
+        self.ctx, self.value, self.targets, self.given, self.seen = ctx, value, targets, given, seen
+
+    def found(self) -> Product | None:
+        """What fits first."""
+        for base, power in product(self._bases(), _POWERS):
+            factor = _same([_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True)])
+            if factor is not None:
+                return self._raised(base.said(), power, factor)
+        ways = (self._as_statistic, self._as_sum)
+        return next((found for way in ways for u, n in self.given if (found := way(u, n)) is not None), None)
+
+    def _bases(self) -> Iterator[Base]:
+        """Each tensor, its size without its sign, two of them multiplied, one divided by another."""
+        for u, numbers in self.given:
+            yield Base(numbers, lambda u=u: u)  # type: ignore[misc]
+            yield Base(tuple(pointwise(abs, n) for n in numbers), lambda u=u: self._ran("abs", u))  # type: ignore[misc]
+        for (u, one), (v, two) in combinations(self.given, 2):
+            for sign, said in ((1, algebra.multiply), (-1, algebra.divide)):
+                try:
+                    both = [pointwise(lambda x, y, s=sign: x * y**s, *pair) for pair in zip(one, two, strict=True)]
+                except FAILS:
+                    continue
+                yield Base(tuple(both), lambda u=u, v=v, said=said: said(u, v, self.value.span))  # type: ignore[misc]
+
+    def _ran(self, name: str, x: Product) -> Value | None:
+        span = self.value.span
+        return OPS[name](self.ctx, Bound(name, span, {"input": Given(x, span)}))
+
+    def _raised(self, base: Value | None, power: Fraction, factor: float = 1) -> Product | None:
+        if not isinstance(base, Product):
+            return None
+        span = self.value.span
+        found = base if power == 1 else raise_to(base, number(float(power)), Bound("pow", span, {}))
+        if factor == 1 or not isinstance(found, Product):
+            return found if isinstance(found, Product) else None
+        return algebra.multiply(found, number(factor), span)
+
+    def _as_statistic(self, u: Product, numbers: tuple[Array, ...]) -> Product | None:
+        """A sum, mean or length of the tensor, of its square or of its size, over some of its axes."""
+        shape, left = numbers[0].shape, self.targets[0].shape
+        rank = len(shape)
+        kept = len(left) == rank
+        for axes in _axes(rank):
+            if left != tuple(1 if i in axes else n for i, n in enumerate(shape) if kept or i not in axes):
+                continue
+            counts = [math.prod(n.shape[i] for i in axes) for n in numbers]
+            for (name, f), power in product(_SUMMED.items(), _POWERS[:4]):
+                sums = [reduced(lambda row, f=f: sum(map(f, row)), n, list(axes), kept) for n in numbers]  # type: ignore[misc]
+                ratios = [_ratio(t, s, power) for t, s in zip(self.targets, sums, strict=True)]
+                for of_count in (Fraction(0), -ONCE, -_HALF, _HALF, ONCE):
+                    factor = _same([r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True)])
+                    base = u if not name or factor is None else self._ran(name, u)
+                    if factor is not None and isinstance(base, Product):
+                        return self._said(base, axes, rank, kept, (power, of_count, factor))
+        return None
+
+    def _said(
+        self, base: Product, axes: tuple[int, ...], rank: int, kept: bool, powers: tuple[Fraction, Fraction, float]
+    ) -> Product | None:
+        """The statistic as the operation that says it plainly makes it."""
+        (power, of_count, factor), span = powers, self.value.span
+        sure = self.ctx.rank(base) is not None
+        named = tuple(i - rank if sure or i == rank - 1 else i for i in axes)
+        if not sure and (len(named) > 1 or 0 in named):
+            return None
+        mean = of_count == -power
+        dim = Tup(tuple(number(float(i)) for i in named))
+        given = {"dim": Given(dim, span), "keepdim": Given(Constant(kept), span)}
+        kind = "mean" if mean else "sum"
+        found = self._raised(reduce(self.ctx, Bound(kind, span, given), base, kind), power, factor)
+        for i in named if of_count and not mean else ():
+            size = of_atom(Size(Mono(1.0, base.mono.factors), i, base.layout), DType.WEAK, tensor=False)
+            part = self._raised(size, of_count)
+            found = algebra.multiply(found, part, span) if found is not None and part is not None else None
+        return found
+
+    def _as_sum(self, u: Product, numbers: tuple[Array, ...]) -> Product | None:
+        """A power of a statistic with something small added, which went in, too, perhaps as its root."""
+        if not algebra.is_statistic(u):
+            return None
+        for outer, inner in product(_POWERS, _POWERS[:3]):
+            pairs = zip(self.targets, numbers, strict=True)
+            added = [
+                pointwise(lambda t, s, p=1 / outer, q=inner: t ** float(p) - s ** float(q), *pair) for pair in pairs
+            ]
+            first = [a.data[0] for a in added]
+            if any(abs(x - one) > _NEAR for a, one in zip(added, first, strict=True) for x in a.data) or not first[0]:
+                continue
+            eps = self._small(first)
+            bearing = self._raised(u, inner)
+            if eps is not None and bearing is not None:
+                return self._raised(algebra.add(bearing, eps, self.value.span), outer)
+        return None
+
+    def _small(self, wanted: list[float]) -> Product | None:
+        """The number that went in, or its square, or a root of it."""
+        for one in numbers_in(self.ctx, self.value):
+            held = [w.of_mono(one.mono, ()).data[0] for w in self.seen]
+            for power in (ONCE, Fraction(2), _HALF):
+                if all(h > 0 and abs(h ** float(power) - x) < _NEAR for h, x in zip(held, wanted, strict=True)):
+                    return self._raised(one, power)
+        return None
+
+
+_SUMMED: Final[dict[str, Callable[[float], float]]] = {"": lambda x: x, "square": lambda x: x * x, "abs": abs}
+
+
+def _axes(rank: int) -> Iterator[tuple[int, ...]]:
+    """One, several at the end, all."""
+    yield from ((i,) for i in reversed(range(rank)))
+    yield from (tuple(range(i, rank)) for i in reversed(range(rank - 1)))
+
+
+def _same(ratios: Sequence[float | None]) -> float | None:
+    """The number by which one is larger than the other in all worlds; None where it isn't the same."""
+    first = ratios[0]
+    if not first or any(r is None or abs(r - first) > _NEAR * abs(first) for r in ratios):
+        return None
+    return round(first) if abs(first - round(first)) < _NEAR else first
+
+
+def _ratio(target: Array, base: Array, power: Fraction) -> float | None:
+    """By how much the one is larger than a power of the other, everywhere."""
+    if target.shape != base.shape or (power.denominator > 1 and min(base.data) < 0) or 0 in base.data:
+        return None
+    ratios = [x / y ** float(power) for x, y in zip(target.data, base.data, strict=True)]
+    near = all(abs(r - ratios[0]) <= _NEAR * abs(ratios[0]) for r in ratios)
+    return ratios[0] if near and ratios[0] else None

@@ -64,7 +64,7 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
         return rules.Analysis(tuple(findings), (norm,))
 
     def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> LightAnalysis:
-        return light(analyse(text, snippet=snippet))
+        return light(analyse(text, snippet=snippet), whole=whole)
 
     monkeypatch.setattr(rules, "analyse", analyse)
     monkeypatch.setattr("normlint.rules.blocks.analyse_blocks", analyse_blocks)

@@ -73,15 +73,16 @@ def fake_analyse(text: str, *, snippet: bool = False, offer: object = None) -> r
     return rules.Analysis(findings, norms)
 
 
-def light(analysis: rules.Analysis) -> LightAnalysis:
+def light(analysis: rules.Analysis, *, whole: bool = False) -> LightAnalysis:
     """What `analyse_blocks` says of it: everything but the fixes, and what only the verifier asks of a norm."""
-    norms = (LightNorm(one.kind, one.qualname, one.span, one.spine, one.helper) for one in analysis.norms)
+    listed = (LightNorm(one.kind, one.qualname, one.span, one.spine, one.helper) for one in analysis.norms)
+    norms = analysis.norms if whole else listed
     return LightAnalysis(tuple(replace(one, fix=None) for one in analysis.findings), tuple(norms))
 
 
 def fake_analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> LightAnalysis:
     """The same without fixes."""
-    return light(fake_analyse(text, snippet=snippet))
+    return light(fake_analyse(text, snippet=snippet), whole=whole)
 
 
 def _fix(code: str, found: re.Match[str]) -> Fix | None:

@@ -147,7 +147,7 @@ def test_only_the_norm_that_does_not_gain_is_put_back(prove) -> None:
 def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, MENDS)
     request = FixRequest(DEMAND)
-    results = [fix_bytes(name, text, request) for name, text in (("a.py", b"x\n"), ("b.py", b"f(:\n"))]
+    results = [fix_bytes(name, text, request) for name, text in (("a.py", b"x\n"), ("b.py", b"wide :(\n"))]
     assert [type(one) for one in results] == [Fixed, Failure]
     bench = FakeBench({})
     assert kept_on_numbers(list(results), {"a.py": request, "b.py": request}, bench) == results  # type: ignore[arg-type]

@@ -79,7 +79,7 @@ def light(analysis: rules.Analysis) -> LightAnalysis:
     return LightAnalysis(tuple(replace(one, fix=None) for one in analysis.findings), tuple(norms))
 
 
-def fake_analyse_blocks(text: str, *, snippet: bool = False) -> LightAnalysis:
+def fake_analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> LightAnalysis:
     """The same without fixes."""
     return light(fake_analyse(text, snippet=snippet))
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from normlint.engine.config import FORMATS
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.run import check_all
@@ -25,7 +26,6 @@ from tests.helpers import BAD
 
 pytestmark = pytest.mark.usefixtures("faked")
 
-FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
 ODD_PATH = "a b/%,:<&>\"'变.py"
 
 

@@ -316,7 +316,10 @@ class Expressions:
     def local(self, called: Called, args: list[Value], named: dict[str, Value]) -> Value | None:
         called = called._replace(given=may_meet((*args, *named.values())))
         self.seen.called.add(called)
-        return self.text.call(called, args, named, self.depth + 1) if self.depth < DEEPEST else None
+        if self.depth < DEEPEST:
+            return self.text.call(called, args, named, self.depth + 1)
+        self.seen.met |= called.given
+        return None
 
     def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
         name = OPERATORS.get(name, name)

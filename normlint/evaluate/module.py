@@ -39,8 +39,6 @@ class Module:
     snippet: bool = False
     reinitialised: frozenset[str] | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
-    callers: dict[str, frozenset[str]] = field(default_factory=dict)  # with no norm but those of functions they name
-    met: set[str] = field(default_factory=set)  # entries in which a statistic met its input, or that were cut short
     exact: bool = False  # cut by the parser, not by the lines
     uses: Uses = ()  # how the file that the text was cut from calls classes
     spent: int = 0  # expressions evaluated so far

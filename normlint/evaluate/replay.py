@@ -26,7 +26,6 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
             return
         if module.spent > (2 if number == 0 else 1) * MAX_SPENT:
             module.unread.setdefault(entry.qualname, entry.span)
-            module.met.add(entry.qualname)
             return
         run = Run(module, entry, *branch)
         path = run.path()
@@ -38,8 +37,6 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
                 module.unread.setdefault(entry.qualname, entry.span)
             yield path
         branches.met |= any(map(meets, context.flows))
-        if branches.met or (path is not None and path.cut):
-            module.met.add(entry.qualname)
         decided = context.decisions.keys()
         hopeful = prospects(module, context, met=branches.met) if decided and path is not None else decided
         urgent = pressing(module, context) if decided else decided

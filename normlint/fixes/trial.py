@@ -145,8 +145,7 @@ class _Part:
         text = apply(self.text, own)
         for block in blocks(text):
             took(len(block.text))
-            begin, callers = block.begin, dict(block.callers)
-            module = Module(block.text, tree.snippet, self.reinitialised, begin, callers, uses=tree.uses)
+            module = Module(block.text, tree.snippet, self.reinitialised, block.begin, uses=tree.uses)
             yield from ((self.home(block.home(norm.span)), norm) for norm in norms(module))
             took(module.spent * STEP)
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any, Final, TypeVar
 
 from normlint.evaluate.monomial import NOWHERE
-from normlint.norm.candidates import Callers, Candidates, Found, candidates
+from normlint.norm.candidates import Candidates, Found, candidates
 from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -43,7 +43,6 @@ class Block:
     text: str
     reinitialised: frozenset[str] | None
     begin: Candidates  # by where they start in the block
-    callers: Callers
     _starts: tuple[int, ...]  # of the statements in the block
     origins: tuple[int, ...]  # and in the unit
 
@@ -107,12 +106,12 @@ def blocks(text: str) -> Iterator[Block]:
     """The blocks of a unit that may hold norms, in the order of the text."""
     foreign = all(used[1] in STORING for used in _TORCHS.finditer(text)) and "from torch" not in text
     if foreign and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
-        yield Block(text, reinitialises(text), None, frozenset(), (0,), (0,))
+        yield Block(text, reinitialises(text), None, (0,), (0,))
         return
     found = pieces(text)
     marks = Marks(text)
     begin = candidates(text, found, marks)
-    if begin.pieces:
+    if begin:
         cutter = _Cutter(text, found, marks, begin)
         reinitialised = reinitialises(text)
         for group in cutter.groups():
@@ -122,7 +121,7 @@ def blocks(text: str) -> Iterator[Block]:
 class _Cutter:
     def __init__(self, text: str, found: Sequence[Piece], marks: Marks, begin: Found) -> None:
         self._text = text
-        self._begin, self._callers = begin
+        self._begin = begin
         self._marks = marks
         self._importing = [piece for piece in found if piece.kind in ("import", "compound")]
         self._words: dict[Piece, frozenset[str]] = {}
@@ -198,9 +197,7 @@ class _Cutter:
         starts = tuple(accumulate((len(part) for part in parts), initial=0))[:-1]
         begin = {at: self._begin[one] for at, (one, _) in zip(starts, kept, strict=True) if one in self._begin}
         origins = tuple(piece.span.start for piece, _ in kept)
-        names = {name for piece in group for name in piece.names}
-        callers = frozenset(one for one in self._callers if one[0].partition(".")[0] in names)
-        return Block("".join(parts), reinitialised, tuple(begin.items()), callers, starts, origins)
+        return Block("".join(parts), reinitialised, tuple(begin.items()), starts, origins)
 
     def _kept(self, piece: Piece, group: set[Piece], words: frozenset[str]) -> str:
         """What a block has of a statement: of a class that is only made, that it is one."""

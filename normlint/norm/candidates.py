@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from normlint.evaluate import light, origins
 from normlint.evaluate.ops import OPS
@@ -22,8 +22,8 @@ from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, methods
 
 Functions = frozenset[str] | None  # by name; None: any
+Found = dict[Piece, Functions]  # pieces that may hold a norm, in the order of the text, and where in them
 Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts; None: not looked for yet
-Callers = frozenset[tuple[str, frozenset[str]]]
 _MOST_CALLS: Final = 200  # followed in one text
 _MOST_READ: Final = 500_000  # characters read in one text, one over and over among them
 _MOST_CALLED: Final = 40  # by one function, with what these call
@@ -37,19 +37,9 @@ _ROOT: Final = re.compile(r"sqrt|pow|norm|std|recip|exp|log|\*\*|/|\b(?:self|cls
 _SUPER: Final = re.compile(r"\bsuper\([^()]*\)\.$")
 
 
-class Found(NamedTuple):
-    """Pieces that may hold a norm, in the order of the text, and where in them.
-
-    `callers`: functions, by their qualified names, in which no norm comes about but those of the ones they name.
-    """
-
-    pieces: dict[Piece, Functions]
-    callers: Callers = frozenset()
-
-
 def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> Found:
     """What of the text is worth evaluating."""
-    return _Reading(text, pieces, marks).candidates() if marks.seeds or marks.wrapped else Found({})
+    return _Reading(text, pieces, marks).candidates() if marks.seeds or marks.wrapped else {}
 
 
 class _Reading:
@@ -375,16 +365,13 @@ class _Reading:
 
     def _found(self) -> Found:
         reached_, waiting = set(self._arrived), list(self._arrived)
-        causes: dict[str, set[str]] = {}
         while waiting:
             unit = waiting.pop()
             names = self._made if not unit.name else self._aliases(unit)
             naming = {*self._naming(unit), *(u for name in names for u in self._using(name))}
-            for other in naming:
-                causes.setdefault(other.qualname, set()).add(unit.qualname)
             waiting += naming - reached_
             reached_ |= naming
-        found: dict[Piece, Functions] = dict.fromkeys(self._whole)
+        found: Found = dict.fromkeys(self._whole)
         loose = any(p.kind in _LOOSE for p in found)
         for unit in reached_:
             loose |= unit.piece.kind in _LOOSE
@@ -396,9 +383,7 @@ class _Reading:
             found.update((p, None) for p in self.pieces if p.kind in _LOOSE)
         if any(p.kind == "class" for p in found):
             self._inherit(found)
-        callers = causes.keys() - {u.qualname for u in self._arrived} if not loose and not self._whole else ()
-        ordered = {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
-        return Found(ordered, frozenset((name, frozenset(causes[name])) for name in callers))
+        return {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
 
     def _aliases(self, unit: Unit) -> set[str]:
         """Names that loose statements give to a function, and to what they make of it."""
@@ -413,7 +398,7 @@ class _Reading:
                     names.update(piece.names)
         return names
 
-    def _inherit(self, found: dict[Piece, Functions]) -> None:
+    def _inherit(self, found: Found) -> None:
         """What a class has from above may come about in it."""
         own = dict(found)
         for piece in self.pieces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from normlint.evaluate import syntax as s
@@ -34,34 +34,16 @@ def norms(module: Module) -> tuple[Norm, ...]:
         return ()
     ran: set[Span] = set()
     begun = [_used(module, entry) for entry in entries(module)]
-    place = {id(entry): number for number, entry in enumerate(sorted(begun, key=lambda e: e.spare))}
     found: list[tuple[int, Norm]] = []
-    for entry in _in_turn(module, begun):
+    for number, entry in enumerate(sorted(begun, key=lambda e: e.spare)):
         if not entry.spare or _unseen(module, entry, ran):
             try:
-                found += ((place[id(entry)], norm) for norm in _norms_of(module, entry, ran))
+                found += ((number, norm) for norm in _norms_of(module, entry, ran))
             except RecursionError:  # calls in calls, and each of them nested
                 module.unread.setdefault(entry.qualname, entry.span)
-                module.met.add(entry.qualname)
     for span in module.deep:
         _tell_unread(module, begun, span)
     return tuple(n for _, n in sorted(found, key=lambda one: (one[1].span, one[1].qualname, one[0])))
-
-
-def _in_turn(module: Module, begun: Sequence[Entry]) -> Iterator[Entry]:
-    """What calls others only if a norm came about in one of them; last what others call."""
-    yield from (one for one in begun if not one.spare and one.qualname not in module.callers)
-    waiting = [one for one in begun if not one.spare and one.qualname in module.callers]
-    names = {one.qualname for one in begun if not one.spare and not _takes_any(one)}
-    while ready := [one for one in waiting if not module.callers[one.qualname] <= names - module.met]:
-        yield from ready
-        waiting = [one for one in waiting if one not in ready]
-    yield from (one for one in begun if one.spare)
-
-
-def _takes_any(entry: Entry) -> bool:
-    """What comes in isn't told by the names of parameters alone."""
-    return entry.function is not None and any(p.star or p.places for p in entry.function.node.params)
 
 
 def _used(module: Module, entry: Entry) -> Entry:

@@ -37,8 +37,7 @@ SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "r
 def entries(module: Module) -> Iterator[Entry]:
     """The methods and functions that reach a reduction, and the statements of the unit itself."""
     marks = Marks(module.text)
-    found, callers = _candidates(module, marks)
-    module.callers = dict(callers)
+    found = _candidates(module, marks)
     if not found:
         return
     machine = Machine(module, Context({}))
@@ -56,10 +55,9 @@ def entries(module: Module) -> Iterator[Entry]:
 def _candidates(module: Module, marks: Marks) -> Found:
     if module.begin is not None:
         known = dict(module.begin)
-        begun = {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
-        return Found(begun, frozenset(module.callers.items()))
+        return {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
     found = candidates(module.text, pieces(module.text), marks)
-    if not set(found.pieces) <= set(module.pieces):  # the lines misled
+    if not found.keys() <= set(module.pieces):  # the lines misled
         found = candidates(module.text, module.pieces, marks)
     return found
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from normlint.evaluate.module import Module, Uses
 from normlint.norm.blocks import Block, blocks, homed
-from normlint.norm.candidates import Callers, Candidates
+from normlint.norm.candidates import Candidates
 from normlint.norm.norm import Norm
 from normlint.norm.uses import asking, uses_of
 from normlint.rules import analysed
@@ -67,7 +67,7 @@ def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> 
 
 
 def _analysed(block: Block, snippet: bool, whole: bool, uses: Uses = ()) -> LightAnalysis:
-    return _of_block(block.text, snippet, whole, block.reinitialised, block.begin, block.callers, uses)
+    return _of_block(block.text, snippet, whole, block.reinitialised, block.begin, uses)
 
 
 @lru_cache(maxsize=128)
@@ -77,13 +77,12 @@ def _of_block(
     whole: bool,
     reinitialised: frozenset[str] | None,
     begin: Candidates,
-    callers: Callers,
     uses: Uses,
 ) -> LightAnalysis:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError
-    module = Module(text, snippet, reinitialised, begin, dict(callers), uses=uses)
+    module = Module(text, snippet, reinitialised, begin, uses=uses)
     analysis = analysed(module)
     if module.broken is not None:
         raise module.broken

@@ -62,9 +62,10 @@ RENAMED: Final = re.compile(rf" as (?:{'|'.join(rf'(?<=[ ,(]{word} as )' for wor
 _DERIVED: Final = re.compile(r"nn\.(?:Layer|RMS)Norm\s*[,)]")
 _ABOVE: Final = re.compile(r"super\([^()]*\)\.forward\(")
 # A class that owns one of torch's norms, perhaps in place of another, and no other layer, and calls it.
-_CLASSES: Final = re.compile(r"^class\b[^\n]*\n(?:(?!\w)[^\n]*\n?)*", re.MULTILINE)
+_CLASS: Final = re.compile(r"class\b[^\n]*\n(?:(?!\w)[^\n]*\n?)*")
 _OWNED: Final = re.compile(r"self\.(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*(?:\w+\.)*([A-Z]\w*)\(")
 _NORMS: Final = ("LayerNorm", "RMSNorm")
+_MADE: Final = re.compile(r"Norm\(")
 _WEIGHTLESS: Final = ("Dropout", "Identity", "Parameter")
 _UNCALLED: Final = rf"\.(?:{_WORDS})\b(?![ \t]*\()"
 _LIBRARY: Final = re.compile(r"\b(?:torch|aten|linalg|functional|F|np|numpy)\.\w+$")
@@ -101,7 +102,11 @@ def _handed_on(text: str) -> Iterator[int]:
 
 def _wrapped(text: str) -> Iterator[int]:
     """Where a class calls the norm of torch that is its only layer."""
-    for match in _CLASSES.finditer(text) if any(f"nn.{norm}(" in text for norm in _NORMS) else ():
+    made = _MADE.finditer(text) if any(f"nn.{norm}(" in text for norm in _NORMS) else ()
+    for start in sorted({text.rfind("\nclass", 0, one.start()) + 1 for one in made}):
+        match = _CLASS.match(text, start)
+        if match is None:
+            continue
         owned = [(name, of) for name, of in _OWNED.findall(match.group()) if of not in _WEIGHTLESS]
         names, kinds = {name for name, _ in owned}, {of for _, of in owned}
         if len(names) == 1 and not kinds.isdisjoint(_NORMS):

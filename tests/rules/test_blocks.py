@@ -260,6 +260,14 @@ def test_a_unit_is_seen_as_a_whole(unit: str) -> None:
     assert_same(f"{TORCH}{unit}{USED}")
 
 
+@pytest.mark.parametrize("functions", range(1, 7))
+def test_a_product_that_is_made_in_a_function_below_is_found(functions: int) -> None:
+    chain = "".join(f"def f{n}(x, r):\n    return f{n - 1}(x, r)\n\n\n" for n in range(1, functions))
+    norm = f"def rms_norm(x):\n    return f{functions - 1}(x, torch.rsqrt({MS} + 1e-6))\n"
+    found = analyse_blocks(f"{HEAD}def f0(x, r):\n    return x * r\n\n\n{chain}{norm}")
+    assert [one.qualname for one in found.norms] == ["rms_norm"]
+
+
 def test_imports_under_a_try_belong_to_the_block() -> None:
     imports = "try:\n    import torch\n    from torch import rsqrt\nexcept ImportError:\n    pass\n"
     assert_same(f"{imports}\n\ndef rms_norm(x):\n    return x * rsqrt({MS})\n")

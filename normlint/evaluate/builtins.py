@@ -276,7 +276,9 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("numel", "nelement"):
         return Product(_elements(x.mono, x.layout), span=span)
-    if name in ("is_floating_point", "is_contiguous"):
+    if name == "is_floating_point":
+        return Constant(True)  # what is normalised
+    if name == "is_contiguous":
         return Opaque(f"{describe(x)}.{name}")
     return None
 

@@ -148,12 +148,19 @@ def _known(left: Value, op: str, right: Value) -> bool | None:
     b = right.number if isinstance(right, Product) else None
     if a is not None and b is not None:
         return {"==": a == b, "<": a < b, "<=": a <= b}.get(op)
+    if isinstance(left, Product) and b is not None and b <= 0 and op in ("<", "<=") and _is_length(left):
+        return False
     if isinstance(left, Constant) and isinstance(right, Constant) and op in ("==", "is"):
         return left.value == right.value
     if isinstance(left, Constant) and isinstance(right, Tup) and op == "in":
         items = [i.value for i in right.items if isinstance(i, Constant)]
         return left.value in items if len(items) == len(right.items) else None
     return None
+
+
+def _is_length(value: Product) -> bool:
+    factors = value.mono.factors
+    return bool(factors) and value.mono.coef > 0 and all(isinstance(f.atom, Size) for f in factors)
 
 
 def _is_none(m: Machine, value: Value) -> bool:

@@ -88,9 +88,11 @@ def _spread_of_all(c: Computation, owner: Owner) -> bool:
 
 
 def _of_weights(c: Computation) -> bool:
-    """What is normalized is a parameter itself, or is made of parameters alone."""
-    params = [a for a in _leaves(c.input) if isinstance(a, Param)]
-    return bool(params) and not c.input.has_data and all(p.role != "tensor" for p in params)
+    """What is normalized is a parameter itself, or what is brought to a length is made of parameters alone."""
+    atoms = [f.atom for f in c.input.factors] if c.kind != "l2" else list(_leaves(c.input))
+    params = [a for a in atoms if isinstance(a, Param)]
+    whole = c.kind == "l2" or len(params) == len(atoms)
+    return bool(params) and whole and not c.input.has_data and all(p.role != "tensor" for p in params)
 
 
 def _leaves(mono: Mono) -> Iterator[Atom]:

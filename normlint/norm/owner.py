@@ -33,7 +33,7 @@ def owner_of(
     module = bool(cls and cls.is_module())
     read = _attributes_read(cls) if cls and (params or not _open(cls)) else set()
     used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
-    known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read))
+    known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read) or read & _ALL_AT_ONCE)
     unused = tuple(p for p in params if known and p.role == "parameter" and (p.span, p.init) not in used)
     alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
     return Owner(
@@ -149,6 +149,9 @@ def undoes(mono: Mono) -> bool:
     itself = {f.atom for stat in deviations for f in stat.inner.factors}
     made = [f.atom for f in mono.factors if isinstance(f.atom, Apply) and f.atom.data and f.power > 0]
     return bool(deviations) and bool(made) and itself.isdisjoint(f.atom for f in mono.factors)
+
+
+_ALL_AT_ONCE: Final = {"parameters", "named_parameters", "_parameters", "state_dict", "__dict__"}  # by none of its name
 
 
 def _open(cls: ClassRef) -> bool:

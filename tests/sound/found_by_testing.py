@@ -3,6 +3,42 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a gain that comes as the first of all parameters": """
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h.type_as(x) * next(self.parameters())
+""",
+    "an eps for numbers with a point, which a mean always has": """
+import torch
+
+
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    ms = h.pow(2).mean(-1, keepdim=True)
+    return (h * torch.rsqrt(ms + (eps if ms.is_floating_point() else 0))).type_as(x) * weight
+""",
+    "a root of a length where there is one": """
+import math
+
+import torch.nn.functional as F
+
+
+def rms_norm(x, weight, eps=1e-6):
+    n = x.shape[-1]
+    scale = math.sqrt(n) if n > 0 else 1.0
+    return F.normalize(x.float(), dim=-1, eps=eps).type_as(x) * scale * weight
+""",
     "as many axes as the gain has": """
 def rms_norm(x, weight, eps=1e-5):
     h = x.float()

@@ -208,7 +208,7 @@ class World:
         return int(found)
 
     def _number(self, atom: Scalar) -> float:
-        """Of what is as long as an axis, its length; else some number."""
+        """Of what is as long as an axis, its length; else some number, another one in each size."""
         shapes, alone = self.ctx.shapes, Mono(1.0, (Factor(replace(atom, less=False), ONCE),))
         for one, lengths in self.inputs.items():
             dims = shapes.held.get((Mono(1.0, (Factor(one, ONCE),)), ()))
@@ -217,7 +217,7 @@ class World:
                     return lengths[i]
         if atom.name.rstrip("]").endswith(tuple("0123456789")):
             raise Unmeasured
-        return 0.1 + zlib.crc32(atom.name.encode()) % 1009 / 5000
+        return 0.1 + zlib.crc32(f"{atom.name} {self.sizes[1]}".encode()) % 1009 / 5000
 
     def _stat(self, stat: Stat) -> Array:
         inner = self.made(stat.inner, stat.layout)

@@ -90,6 +90,7 @@ class Context:
     # Of all paths: how such a value was made, and whose numbers show nothing.
     recipes: dict[Any, Any] = field(default_factory=dict)
     vain: set[Any] = field(default_factory=set)
+    numbers: list[int] = field(default_factory=lambda: [0])  # how many were worked out for that
 
     @property
     def gathered(self) -> int:
@@ -105,7 +106,7 @@ class Context:
             self.quiet, None, self.wish, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
             self.handed.copy(), self.together.copy(), self.shown.copy(), self.recipes,
-            self.vain,
+            self.vain, self.numbers,
         )
         # fmt: on
 

@@ -103,6 +103,11 @@ class Mono:
         """Some factor depends on the values of a tensor from outside, not only on its shape."""
         return any(bears_data(f.atom) for f in self.factors)
 
+    @kept
+    def is_clear(self) -> bool:
+        """Every factor was followed all the way to what went in."""
+        return all(is_clear(f.atom) for f in self.factors)
+
     def described(self, describe: Callable[[Mono], str]) -> str:
         """What it is described in, made once."""
         if "words" not in self.__dict__:
@@ -316,6 +321,14 @@ def bears_data(atom: Atom) -> bool:
         case Apply(data=data):
             return data
     return False
+
+
+def is_clear(atom: Atom) -> bool:
+    """Followed all the way to what went in."""
+    if isinstance(atom, Apply | Through) or (isinstance(atom, Stat) and atom.layout):
+        return False
+    inner = atom.base if isinstance(atom, Centred) else getattr(atom, "inner", None)
+    return inner is None or inner.is_clear
 
 
 def stats_of(mono: Mono) -> Iterator[Stat]:

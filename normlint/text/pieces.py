@@ -85,13 +85,17 @@ def quoted(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _quoted(text: str) -> Iterator[tuple[int, int]]:
-    quote, opened, closed = "", 0, 0
+    quote, opened, closed, commented = "", 0, 0, -1
     for match in (_EITHER if "'''" in text else _DOUBLE).finditer(text):
         mark = match.group()
         if quote == mark:
             yield opened, match.start()
             quote, closed = "", match.end()
-        elif not quote and not _in_comment(text, closed, match.start()) and not _is_quoted(text, match):
+        elif quote or match.start() < commented:
+            continue
+        elif _in_comment(text, closed, match.start()):
+            commented = text.find("\n", match.start()) % (len(text) + 1)  # no line feed: to the end
+        elif not _is_quoted(text, match):
             quote, opened = mark, match.start()
     if quote:
         yield opened, len(text)

@@ -30,8 +30,8 @@ from normlint.evaluate.monomial import (
     Shifted,
     Size,
     Stat,
-    Through,
     bears_stat,
+    is_clear,
     stats_of,
 )
 from normlint.evaluate.ops import arrays
@@ -43,13 +43,14 @@ from normlint.text.frozen import dataclass
 
 _NAMES: Final = {"min": "low", "max": "high"}
 Key: TypeAlias = tuple[Mono, Layout]
-FAILS: Final = (Unmeasured, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
+FAILS: Final = (Unmeasured, RecursionError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
 _SIZES: Final = (
     {0: (), 1: (8,), 2: (3, 8), 3: (2, 3, 8), 4: (2, 4, 3, 8)},
     {0: (), 1: (12,), 2: (2, 12), 3: (3, 2, 12), 4: (2, 6, 2, 4)},
 )
 SUPPOSED: Final = 3  # axes of what may have any number of them
-MOST: Final = 48  # values that are worked out in one entry
+MOST: Final = 48  # values that are worked out in one entry,
+_MOST_NUMBERS: Final = 60_000  # and numbers in them
 # What doesn't change a number.
 _IDLE: Final = frozenset(
     "dtype device out memory_format layout requires_grad pin_memory implicit sparse_grad stable sorted inplace training"
@@ -86,9 +87,9 @@ class World:
                 return self.made(value.mono, value.layout)
             case Product():
                 (found,) = self.of_mono(value.mono, ()).data
-                return int(found) if float(found).is_integer() and value.dtype is DType.WEAK else found
+                return _small(int(found)) if float(found).is_integer() and value.dtype is DType.WEAK else found
             case Constant(value=held):
-                return held
+                return _small(held) if isinstance(held, int) else held
             case Tup(items=items):
                 return [part for one in items for part in self._spread(one)]
             case Shape(of=of, start=start, stop=stop):
@@ -124,8 +125,12 @@ class World:
     def _follow(self, recipe: Recipe) -> Any:
         given = {name: self.value(v) for name, v in recipe.given if name not in _IDLE and not isinstance(v, Dtype)}
         first = "input" if "input" in given else "tensor"
+        if self.ctx.numbers[0] > _MOST_NUMBERS:
+            raise Unmeasured
         found = recipe.run(**{"x" if name == first else _NAMES.get(name, name): v for name, v in given.items()})
-        return found if recipe.item is None else found[recipe.item]
+        found = found if recipe.item is None else found[recipe.item]
+        self.ctx.numbers[0] += len(found.data) if isinstance(found, Array) else 1
+        return found
 
     def of_mono(self, mono: Mono, layout: Layout) -> Array:
         whole = Array((), [mono.coef])
@@ -227,6 +232,13 @@ class World:
         less = 0 if stat.biased else 1
         f: Callable[[arrays.Row], float] = sum if stat.reduce == "sum" else lambda row: sum(row) / (len(row) - less)
         return reduced(f, inner, axes, stat.keepdim)
+
+
+def _small(whole: int) -> int:
+    """What may be a length or a count of something that is made."""
+    if abs(whole) > arrays.MOST:
+        raise Unmeasured
+    return whole
 
 
 # --- what went in ----------------------------------------------------------------------------------------------------
@@ -393,12 +405,4 @@ def _wholes(item: Value) -> set[Key]:
 
 
 def is_unclear(value: Product) -> bool:
-    return bool(value.layout) or not all(is_clear(f.atom) for f in value.mono.factors)
-
-
-def is_clear(atom: Atom) -> bool:
-    """Followed all the way to what went in."""
-    if isinstance(atom, Apply | Through) or (isinstance(atom, Stat) and atom.layout):
-        return False
-    inner = atom.base if isinstance(atom, Centred) else getattr(atom, "inner", None)
-    return inner is None or all(is_clear(f.atom) for f in inner.factors)
+    return bool(value.layout) or not value.mono.is_clear

@@ -20,7 +20,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     spare = owner.unused_eps is not None or bool(owner.unused_params)
     whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _features_told(c, owner)
-    signs = bool(c.gains) and all(_stands_in_text(g.param) for g in c.gains)  # of a conjugate, say
+    written = bool(c.gains) and all(_stands_in_text(g.param) for g in c.gains)
+    signs = written and c.power != -HALF  # the inverse of a quaternion, say
     gain = (c.scaled and not signs) or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False

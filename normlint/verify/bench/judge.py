@@ -55,7 +55,7 @@ def judge(
     """
     more = more or More()
     bench = Bench(subject, device, seed, more.shape)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
         try:
             settled = _settled(bench)

@@ -93,7 +93,7 @@ def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_told() -> None:
     assert isinstance(done, Fixed)
     assert not done.changed
     assert [one.message for one in done.report.errors] == [
-        f"not fixed: too large to be fixed at once: {MOST_NORMS + 1} norms, where {MOST_NORMS} may be"
+        f"not fixed: {MOST_NORMS + 1} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
     ]
 
 

@@ -42,10 +42,12 @@ def seen(mean: str) -> tuple[list[str], list[str]]:
         ("other elements are added", "torch.cat((sq, sq.amax(-1, True)), -1).mean(-1, keepdim=True)"),
         ("a trapezoid leaves out half of the ends", "torch.trapezoid(sq, dim=-1).unsqueeze(-1) / sq.size(-1)"),
         ("every other element counts", "sq[..., ::2].sum(-1, keepdim=True) / sq.size(-1) + sq.var()"),
+        ("a ceiling for each element", "torch.where(sq < 10, sq, sq.new_ones(()) * 10).mean(-1, keepdim=True)"),
+        ("a ceiling by the smaller one", "torch.minimum(sq, torch.full_like(sq, 10.0)).mean(-1, keepdim=True)"),
     ),
 )
-def test_what_is_nearly_a_mean_is_none(mean: str) -> None:
-    assert seen(mean)[0] in ([], ["l2"]) or seen(mean)[1] == []
+def test_what_is_nearly_a_mean_is_not_read_as_one(mean: str) -> None:
+    assert seen(mean) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def _array(tensor: Any) -> Array:
         ("unflatten", "unflatten", {"dim": 2, "sizes": [2, -1]}), ("select", "select", {"dim": 1, "index": -1}),
         ("narrow", "narrow", {"dim": 2, "start": 1, "length": 2}), ("argsort", "argsort", {"dim": -1}),
         ("repeat interleaved", "repeat_interleave", {"repeats": 2, "dim": 1}), ("unsqueeze", "unsqueeze", {"dim": -2}),
-        ("clamp", "clamp", {"min": 0.1, "max": 0.5}), ("square", "square", {}), ("rsqrt", "rsqrt", {}),
+        ("clamp", "clamp", {"min": 0.0}), ("square", "square", {}), ("rsqrt", "rsqrt", {}),
         ("copysign", "copysign", {"other": -1.0}), ("lerp", "lerp", {"end": 2.0, "weight": 0.25}),
     ),
 )  # fmt: skip

@@ -150,7 +150,9 @@ class Rounds:
         chosen = self._chosen(views)
         norms = {key for one in chosen for key in _norms(one.view, one.diagnostic)}
         if len(norms) > MOST_NORMS:
-            raise BadSourceError(f"too large to be fixed at once: {len(norms)} norms, where {MOST_NORMS} may be")
+            raise BadSourceError(
+                f"{len(norms)} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
+            )
         after = _attempt(source, views, chosen)
         if after is not None:
             return after, chosen

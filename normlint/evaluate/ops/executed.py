@@ -39,10 +39,8 @@ _ONE: Final[dict[str, Callable[[Any], Any]]] = {
 }  # fmt: skip
 _SEVERAL: Final[dict[str, Callable[..., Any]]] = {
     "mul multiply *": lambda x, y: x * y, "div divide true_divide /": lambda x, y: x / y,
-    "floor_divide //": lambda x, y: x // y, "remainder %": lambda x, y: x % y, "maximum fmax": max,
-    "minimum fmin": min, "hypot": math.hypot, "eq ==": operator.eq, "ne not_equal !=": operator.ne,
-    "lt less <": operator.lt, "le less_equal <=": operator.le, "gt greater >": operator.gt,
-    "ge greater_equal >=": operator.ge, "copysign": math.copysign, "logical_and bitwise_and &": operator.and_,
+    "floor_divide //": lambda x, y: x // y, "remainder %": lambda x, y: x % y, "hypot": math.hypot,
+    "copysign": math.copysign, "logical_and bitwise_and &": operator.and_,
     "logical_or bitwise_or |": operator.or_, "atan2 arctan2": math.atan2, "xlogy": lambda x, y: x * math.log(y),
     "logaddexp": lambda x, y: math.log(math.exp(x) + math.exp(y)), "complex": complex, "polar": cmath.rect,
     "logaddexp2": lambda x, y: math.log2(2.0**x + 2.0**y), "ldexp": lambda x, y: x * 2.0**y,
@@ -50,19 +48,38 @@ _SEVERAL: Final[dict[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-def _each(f: Callable[..., Any], count: int) -> Callable[..., Array]:
+_COMPARED: Final[dict[str, Callable[..., Any]]] = {
+    "maximum fmax": max, "minimum fmin": min, "eq ==": operator.eq, "ne not_equal !=": operator.ne,
+    "lt less <": operator.lt, "le less_equal <=": operator.le, "gt greater >": operator.gt,
+    "ge greater_equal >=": operator.ge,
+}  # fmt: skip
+
+
+def _each(f: Callable[..., Any], count: int, *, compared: bool = False) -> Callable[..., Array]:
     def run(**given: Any) -> Array:
         if len(given) != count:
             raise Unmeasured
+        if compared:
+            _refuse_bounds(*given.values())
         return pointwise(f, *given.values())
 
     return run
+
+
+def _refuse_bounds(*operands: Given) -> None:
+    """A number other than 0 is a bound that the numbers tried here may not reach."""
+    for one in operands:
+        values = set(as_array(one).data)
+        if len(values) == 1 and values != {0}:
+            raise Unmeasured
 
 
 for _names, _f in _ONE.items():
     runs(_names)(_each(_f, 1))
 for _names, _f in _SEVERAL.items():
     runs(_names)(_each(_f, 2))
+for _names, _f in _COMPARED.items():
+    runs(_names)(_each(_f, 2, compared=True))
 TABLE.update(
     {
         "add": lambda x, other, alpha=1: pointwise(lambda v, w, k: v + k * w, x, other, alpha),
@@ -87,6 +104,7 @@ TABLE.update({"subtract": TABLE["sub"], "+": TABLE["add"], "-": TABLE["sub"], "e
 
 @runs("clamp clip clamp_min clamp_max")
 def clamp(x: Given, low: Given = None, high: Given = None) -> Array:
+    _refuse_bounds(*(one for one in (low, high) if one is not None))
     low, high = -math.inf if low is None else low, math.inf if high is None else high
     return pointwise(lambda v, one, two: min(max(v, one), two), x, low, high)
 

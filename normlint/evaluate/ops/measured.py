@@ -31,16 +31,12 @@ _MOST_LEAVES: Final = 4
 _HALF: Final = Fraction(1, 2)
 _POWERS: Final = (ONCE, -ONCE, _HALF, -_HALF, Fraction(2))
 
-_BOUNDING: Final = frozenset(  # what small numbers may not reach
-    "clamp clip clamp_max clamp_min minimum maximum fmin fmax hardtanh relu6 threshold nan_to_num".split()
-)
-
 # --- how it was made -------------------------------------------------------------------------------------------------
 
 
 def note(ctx: Context, name: str, given: dict[str, Value], value: Value) -> Value:
     """The result of an operation, or what the numbers show that it is."""
-    run = None if name in _BOUNDING else TABLE.get(name)
+    run = TABLE.get(name)
     if isinstance(value, Tup):
         for at, item in enumerate(value.items):
             _keep(ctx, run, given, item, at)

@@ -292,7 +292,13 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
     if _is_zero(b) and (b.tensor or not _is_bare(a)):
         return replace(a, dtype=promoted((a, b)), alias="", span=span)
     if is_statistic(a) and (not b.tensor or _may_be_eps(b)):
-        return _with_eps(a, b, "add", span)
+        scale = _scale(a.mono) if b.number is not None and abs(b.number) >= 0.5 else Mono()
+        if scale == Mono():
+            return _with_eps(a, b, "add", span)
+        inverse = raised(scale, INVERSE, ())  # s/eps + 1 is (s + eps)/eps
+        inner, eps = (replace(p, mono=p.mono.times(inverse)) for p in (a, b)) if inverse else (a, b)
+        whole = _with_eps(inner, eps, "add", span)
+        return replace(whole, mono=whole.mono.times(scale)) if inverse else whole
     distributed = _distributed(a, b, span)
     if distributed is not None:
         return distributed
@@ -303,6 +309,12 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
     if b.number is not None and abs(b.number) >= 0.5:
         return _wrapped(a, Offset(b.number, a.mono, span), span)
     return _with_eps(a, b, "add", span)
+
+
+def _scale(mono: Mono) -> Mono:
+    """The numbers beside a mean, which no count can be."""
+    means = any(isinstance(f.atom, Stat) and f.atom.reduce == "mean" for f in mono.factors)
+    return Mono(mono.coef, tuple(f for f in mono.factors if isinstance(f.atom, Scalar))) if means else Mono()
 
 
 def _is_zero(value: Product) -> bool:
@@ -359,6 +371,9 @@ def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
 
 def clamp(base: Product, floor: Product, span: Span) -> Product:
     """base, at least `floor`."""
+    rooted = all(f.power.denominator == 2 for f in base.mono.factors)
+    if floor.number == 0 and (rooted or is_kept_from_zero(base)):
+        return base  # as a root is, too
     return _with_eps(base, floor, "clamp", span)
 
 

@@ -151,9 +151,13 @@ def _unary(m: Machine, env: Env, node: s.Unary) -> Value:
     if node.op == "not":
         return Constant(m.truth(env, node, _wished(m)))
     value = m.eval(env, node.operand)
+    if isinstance(value, Constant) and isinstance(value.value, bool):
+        value = algebra.as_product(value, node.span)
     if isinstance(value, Product) and node.op in "-+":
         return algebra.negate(value, node.span) if node.op == "-" else value
-    return algebra.apply(node.op, (value,), node.span) if isinstance(value, Product) else value
+    if isinstance(value, Product):
+        return algebra.apply(node.op, (value,), node.span)
+    return Opaque(f"{node.op}{value.text}") if isinstance(value, Opaque) else value
 
 
 def _test(m: Machine, env: Env, node: s.Compare) -> Value:

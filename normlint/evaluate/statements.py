@@ -232,6 +232,8 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     items = functional.items_of(m, subject) if stmt.target is not None else None
     if items and len(items) <= MOST_ROUNDS:
         return _rounds(m, env, stmt, stmt.target, items)
+    if items == ():
+        return _no_round(m, env, stmt)
     one = pieces.each(m.ctx, subject, stmt.span) if stmt.target is not None else None
     if one is not None:
         return _over_parts(m, env, stmt, one)
@@ -245,6 +247,15 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     env.names.update((n, Opaque("collected")) for n, v in before.items() if env.names.get(n) is not v)
     if isinstance(outcome, Returned):
         return outcome
+    return execute(m, env, stmt.orelse)
+
+
+def _no_round(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
+    """Nothing to go through: the body is read, for the norms in it, and changes nothing."""
+    before = dict(env.names)
+    execute(m, env, stmt.body)
+    env.names.clear()
+    env.names.update(before)
     return execute(m, env, stmt.orelse)
 
 

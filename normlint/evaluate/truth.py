@@ -170,7 +170,7 @@ def _is_none(m: Machine, value: Value) -> bool:
         case Product() if value.number is not None:
             return False
         case Product():
-            sole = value.sole.atom if value.sole else None
+            sole = value.sole.atom if value.sole and value.sole.power == 1 else None
             nullable = isinstance(sole, Scalar | Input) or (isinstance(sole, Param) and sole.role == "unknown")
             nullable |= isinstance(sole, Apply) and sole.place != NOWHERE  # what a call outside the text gives back
             return nullable and m.ctx.decide(f"{describe(value)} is None")

@@ -17,7 +17,7 @@ from normlint.evaluate.value import Constant, Product, Tup, Value
 from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm
-from normlint.norm.norm import Computation, Gain, Norm, Owner
+from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
 from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, without_shift
@@ -182,9 +182,13 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)
 
 
+def _is_written(text: str, eps: Eps) -> bool:
+    return eps.value is not None and _NUMBER.fullmatch(text, *eps.at) is not None
+
+
 def _spelled(text: str, found: _Found) -> _Found:
     """With what only the text tells of an eps: that it stands there as a number."""
-    eps = tuple(replace(e, written=bool(_NUMBER.fullmatch(text, *e.at))) for e in found.computation.eps)
+    eps = tuple(replace(e, written=_is_written(text, e)) for e in found.computation.eps)
     return replace(found, computation=replace(found.computation, eps=eps)) if eps else found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import NAMED, DType, promote
@@ -36,9 +37,12 @@ def _target(value: Value) -> DType | None:
             return dtype
         case Constant(value=str() as text):
             return NAMED.get(text.removeprefix("torch.").removeprefix("cuda."))
-        case Opaque(text=text) if "dtype" in text:
+        case Opaque(text=text) if "dtype" in text or "dev" not in text.lower():
             return DType.UNKNOWN
     return None
+
+
+_PERHAPS: Final = ("unknown dtype", "unknown device", "unknown other")  # where another argument stands, too
 
 
 @op("to type asarray as_tensor")
@@ -48,6 +52,7 @@ def to(ctx: Context, call: Bound) -> Value | None:
     if x is None:
         return None
     given = [call.values[name].value for name in ("dtype", "device", "other") if name in call.values]
+    given = [v for v in given if not (isinstance(v, Opaque) and v.text in _PERHAPS)]
     targets = [t for t in map(_target, given) if t is not None]
     if call.flag("copy", False):
         x = replace(x, alias="")
@@ -66,7 +71,7 @@ def type_as(ctx: Context, call: Bound) -> Value | None:
 @op("promote_types result_type")
 def promoted(ctx: Context, call: Bound) -> Value | None:
     found = [_target(given.value) for given in call.values.values()]
-    known = [d for d in found if d is not None]
+    known = [d for d in found if d not in (None, DType.UNKNOWN)]
     return Dtype(promote(known[0], known[1])) if len(known) == 2 else None
 
 

@@ -142,8 +142,7 @@ def _operands(call: Bound) -> tuple[Product, Product] | None:
 def vecdot(ctx: Context, call: Bound) -> Value | None:
     """The products of two tensors, summed over an axis: the last unless told otherwise."""
     pair = _operands(call)
-    axis = call.product("dim") or number(-1.0)
-    if pair is None or axis.number != -1:
+    if pair is None or call.axis(-1) != -1:
         return None
     return contracted(ctx, call, [(x, ".k") for x in pair], ".") if _is_sum(*pair) else None
 

@@ -95,6 +95,7 @@ def normalize(ctx: Context, call: Bound) -> Value | None:
         default_dim=default_dim, default_eps="eps" not in values,
     )  # fmt: skip
     length = algebra.power(total_, algebra.HALF, "norm", call.span)
-    eps = call.product("eps") or Product(Mono(1e-12), span=NOWHERE)
+    given = call.values.get("eps", Given(number(1e-12), NOWHERE))
+    eps = algebra.as_product(given.value, given.span)
     assert length is not None
     return algebra.divide(x, algebra.clamp(length, eps, call.span), call.span)

@@ -62,9 +62,15 @@ def _keep(ctx: Context, run: Callable[..., Any] | None, given: dict[str, Value],
         return False  # as it was
     same = tuple((name, _plain(v)) for name, v in given.items())
     recipe = None if run is None else Recipe(run, same, tuple(given.items()), at)
-    if ctx.recipes.setdefault(key, recipe) != recipe:
-        ctx.recipes[key] = None  # two that look the same
+    old = ctx.recipes.get(key, recipe)
+    ctx.recipes[key] = recipe if old == recipe else None  # None: two that look the same
+    if recipe is not None and old == recipe and _dtypes(old) != _dtypes(recipe):
+        ctx.shown.pop(key, None)  # which was made of another path's
     return recipe is not None and value.tensor and value.mono.has_data
+
+
+def _dtypes(recipe: Recipe) -> list[DType]:
+    return [v.dtype for _, v in recipe.given if isinstance(v, Product)]
 
 
 def _plain(value: Value) -> object:

@@ -62,11 +62,11 @@ Whole: TypeAlias = "Callable[[Atom], Mono | None]"  # what a piece was cut out o
     "split_copy split_with_sizes_copy")  # fmt: skip
 def taken_apart(ctx: Context, call: Bound) -> Value | None:
     """All parts: a tuple of tensors, of which any may be meant."""
-    x, dim = call.product("input", "tensor"), call.product("dim") or number(0.0)
-    if x is None or not x.tensor or dim.number is None:
+    x, axis = call.product("input", "tensor"), call.axis(0)
+    if x is None or not x.tensor or axis is None:
         return None
     into = tuple(describe(g.value) for name, g in call.values.items() if name not in ("input", "tensor", "dim"))
-    cut = Cut(int(dim.number), call.name.startswith("unbind"), (call.name, *into), x.layout)
+    cut = Cut(axis, call.name.startswith("unbind"), (call.name, *into), x.layout)
     return replace(algebra.opaque(call.name, (x.mono, cut), call.span), dtype=x.dtype, layout=x.layout)
 
 
@@ -135,10 +135,9 @@ def count_of(value: Product) -> tuple[Mono, int] | None:
 @op("cat concat concatenate stack")
 def joined(ctx: Context, call: Bound) -> Value | None:
     """The whole tensor where its parts come together; else a tensor that remembers what it was put together from."""
-    tensors, dim = call.get("tensors"), call.product("dim") or number(0.0)
-    if tensors is None or dim.number is None:
+    tensors, axis = call.get("tensors"), call.axis(0)
+    if tensors is None or axis is None:
         return None
-    axis = int(dim.number)
     if not isinstance(tensors, Tup):
         one = each(ctx, tensors, call.span)
         return _again(one, axis, stacked=call.name == "stack") if isinstance(one, Product) else None

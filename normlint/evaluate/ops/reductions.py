@@ -163,11 +163,11 @@ def multiplied(ctx: Context, call: Bound) -> Value | None:
 @op("sort msort argsort")
 def ordered(ctx: Context, call: Bound) -> Value | None:
     """The elements along an axis in another order, and where they were before."""
-    x, dim = call.product("input"), call.product("dim") or number(-1.0)
-    if x is None or not x.tensor or dim.whole is None:
+    x, axis = call.product("input"), call.axis(-1)
+    if x is None or not x.tensor or axis is None:
         return None
-    places = replace(algebra.opaque("argsort", (x.mono, (dim.whole,)), call.span), dtype=DType.INT)
-    moved = x if is_reduced(x, (dim.whole,)) else _reordered(x, (dim.whole,), call.name, call.span)
+    places = replace(algebra.opaque("argsort", (x.mono, (axis,)), call.span), dtype=DType.INT)
+    moved = x if is_reduced(x, (axis,)) else _reordered(x, (axis,), call.name, call.span)
     return places if call.name == "argsort" else moved if call.name == "msort" else Tup((moved, places))
 
 

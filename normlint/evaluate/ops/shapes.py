@@ -101,16 +101,20 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
 def transparent(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
-        if x.mono.has_data and not x.mono.has_stat and _is_longer(call):
+        if x.mono.has_data and not x.mono.has_stat and _is_longer(x, call):
             return None  # copies in rows of their own, which the next step may multiply or add
         x = _of_any_shape(x)
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
 
 
-def _is_longer(call: Bound) -> bool:
-    """The last axis gets a length that stands in the text."""
-    sizes = call.sequence("size", "shape")
-    last = sizes[-1] if sizes else None
+def _is_longer(x: Product, call: Bound) -> bool:
+    """The last axis, or one that was added, gets another length than 1 or its own."""
+    lengths = sizes(call.sequence("size", "shape"))
+    last = lengths[-1] if lengths else None
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    if name == "axis" and isinstance(place, int) and -len(lengths) <= place < len(lengths):
+        length = lengths[place]
+        return not (isinstance(length, Product) and length.number in (1, -1))
     return isinstance(last, Product) and last.number is not None and last.number > 1
 
 

@@ -57,6 +57,15 @@ class Bound:
         value = self.get(*names)
         return value if isinstance(value, Product) else None
 
+    def axis(self, default: int) -> int | None:
+        """`dim=` as one whole number; None where it isn't known."""
+        value = self.get("dim")
+        if value is None:
+            return default
+        if isinstance(value, Constant) and isinstance(value.value, bool):
+            return int(value.value)
+        return value.whole if isinstance(value, Product) else None
+
     def flag(self, name: str, default: bool) -> bool | None:
         """A Boolean argument; None where it isn't known."""
         value = self.get(name)

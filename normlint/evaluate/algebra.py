@@ -313,7 +313,9 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
 
 def _scale(mono: Mono) -> Mono:
     """The numbers beside a mean, which no count can be."""
-    means = any(isinstance(f.atom, Stat) and f.atom.reduce == "mean" for f in mono.factors)
+    means = any(
+        isinstance(f.atom, Size) or (isinstance(f.atom, Stat) and f.atom.reduce == "mean") for f in mono.factors
+    )
     return Mono(mono.coef, tuple(f for f in mono.factors if isinstance(f.atom, Scalar))) if means else Mono()
 
 

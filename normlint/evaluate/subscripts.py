@@ -44,6 +44,7 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
     if isinstance(base, Shape | Tup):
         return _item(m, env, base, node.index, node.span)
     if isinstance(base, Product):
+        m.flow(base, node.base.span)
         return _tensor_item(m, env, base, node)
     if isinstance(base, AxesOf) and _bound(m, env, node.index[0]) == -1:
         return number(-1.0, node.span)  # the last axis, from wherever they are counted

@@ -59,10 +59,10 @@ CLASSES: Final[dict[str, str]] = {
     "distance": DISTANCES,
     # the same elements in another shape
     "layout": """
-        view view_as reshape reshape_as flatten unflatten unfold swapdims swapaxes movedim moveaxis ravel
+        view view_as reshape reshape_as flatten unflatten swapdims swapaxes movedim moveaxis ravel
         squeeze unsqueeze permute transpose t adjoint expand expand_as broadcast_to rearrange repeat
         repeat_interleave tile atleast_1d atleast_2d atleast_3d view_copy permute_copy transpose_copy t_copy
-        unsqueeze_copy squeeze_copy expand_copy alias_copy unfold_copy
+        unsqueeze_copy squeeze_copy expand_copy alias_copy
     """,
     # the same elements as they are
     "same": """
@@ -71,7 +71,8 @@ CLASSES: Final[dict[str, str]] = {
     """,
     # some of the elements, in another order, or those of several tensors together
     "selection": """
-        chunk split unbind select narrow index_select masked_select gather take take_along_dim diag diagonal
+        unfold unfold_copy chunk split unbind select narrow index_select masked_select gather take take_along_dim
+        diag diagonal
         tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes
         split_copy split_with_sizes_copy unbind_copy select_copy narrow_copy diagonal_copy slice_copy index topk
         sort msort unique unique_consecutive nonzero nonzero_static argwhere argsort cat concat concatenate

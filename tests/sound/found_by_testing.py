@@ -226,4 +226,83 @@ def rms_norm(x, weight, eps=1e-6):
     h = x.float()
     return (h * torch.rsqrt((h * h.roll(1, 1)).mean(-1, keepdim=True) + eps)).type_as(x) * weight
 """,
+    "a unit norm behind a loop that is never run": """
+def l2_norm(x, eps=1e-6):
+    for _ in range(0):
+        x = x * 2
+    return F.normalize(x.float(), dim=-1, eps=eps).type_as(x)
+""",
+    "a part of a finished norm": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.g = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return (F.normalize(x.float(), dim=-1, eps=1e-6).type_as(x) * self.g * x.shape[-1] ** 0.5)[..., :7]
+""",
+    "a centre along minus True": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(dim)), eps
+
+    def forward(self, x):
+        h = x.float()
+        h = h - torch.stack(h.unbind(-True)).mean(0).unsqueeze(-True)
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "a helper that halves reach in fp32, with a division that is guarded": """
+class LayerNorm2d(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim)), eps
+
+    def forward(self, x):
+        if x.dtype in (torch.float16, torch.bfloat16):
+            return self._normalize(x.float(), self.weight.float(), self.bias.float()).to(x.dtype)
+        return self._normalize(x, self.weight, self.bias)
+
+    def _normalize(self, x, weight, bias):
+        x = x - x.mean(1, keepdim=True)
+        s = x.pow(2).mean(1, keepdim=True)
+        x = torch.where(torch.sqrt(s + self.eps) == 0, torch.zeros_like(x), x / torch.sqrt(s + self.eps))
+        return weight[:, None, None] * x + bias[:, None, None]
+""",
+    "a dtype by a name that is put together": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.to(getattr(torch, "float" + str(32)))
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
+    "a mean square that is scaled by eps where eps is added": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt((h.pow(2).mean(-1, keepdim=True) / eps + 1) * eps)).type_as(x) * weight
+""",
+    "a square out of two copies": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    ms = h.unsqueeze(-1).expand(*h.shape, 2).prod(-1).mean(-1, keepdim=True)
+    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+""",
+    "a mean of a window as wide as the row": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).unfold(-1, h.size(-1), 1).mean(-1) + eps)).type_as(x) * weight
+""",
+    "a scale that is asked whether it is there": """
+class ChanRMSNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.scale, self.gamma = dim**0.5, nn.Parameter(torch.ones(dim, 1, 1))
+
+    def forward(self, x):
+        scale = self.scale if self.scale is not None else 1.0
+        return F.normalize(x.float(), dim=1, eps=1e-6).type_as(x) * scale * self.gamma
+""",
+    "an inverse root that is kept from what it never is": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(F.leaky_relu(h.pow(2).mean(-1, keepdim=True)) + eps).clamp(min=0)).type_as(x) * weight
+""",
 }

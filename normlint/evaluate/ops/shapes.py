@@ -87,7 +87,7 @@ def view_as(ctx: Context, call: Bound) -> Value | None:
     return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
 
 
-@op("flatten unflatten unfold swapdims ravel")
+@op("flatten unflatten swapdims ravel")
 def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):

@@ -246,6 +246,8 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     given = m.eval(env, rest[0].value) if name == "fill_" and rest else None
     held = given.mono if isinstance(given, Product) and not given.tensor else None
     atom = replace(value.sole.atom, init=init, first=held)
+    if not atom.name:
+        m.ctx.recipes[atom.span] = None  # it holds other numbers than those it was made of
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)
     share(m, value.sole.atom, init, held)

@@ -236,6 +236,8 @@ def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> froze
         found.add("axes")
     if any(_may_count(f.atom) for f in others) or any(g.param.init in _FILLED_ANYHOW for g in gains):
         found.add("scale")
+    if any(isinstance(f.atom, Plus) for f in others):
+        found.update(("power", "scale"))  # a statistic that wasn't read, with its eps
     return frozenset(found)
 
 

@@ -305,4 +305,28 @@ def rms_norm(x, weight, eps=1e-6):
     h = x.float()
     return (h * torch.rsqrt(F.leaky_relu(h.pow(2).mean(-1, keepdim=True)) + eps).clamp(min=0)).type_as(x) * weight
 """,
+    "a root twice and once divided, of which one isn't read": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    total = F.pad(h.pow(2).cumsum(-1), (1, 0))[..., [0, -1]]
+    once = torch.rsqrt(torch.diff(total, dim=-1) / h.size(-1) + eps)
+    return (h * once**2 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
+    "a mean along an axis that was put in, of halves or not": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5, wide=True):
+        super().__init__()
+        self.weight, self.eps, self.wide = nn.Parameter(torch.ones(dim)), eps, wide
+
+    def forward(self, x):
+        h = x.float() if self.wide else x
+        centred = h - h.view(*h.shape[:-1], 1, -1).mean(-1)
+        return (centred * (h.var(-1, keepdim=True, unbiased=False) + self.eps).rsqrt()).type_as(x) * self.weight
+""",
+    "an eps in a tensor that was filled with something unread": """
+def rms_norm(x, weight):
+    h = x.float()
+    ms = h.pow(2).mean(-1, keepdim=True)
+    return (h * torch.rsqrt(ms + torch.zeros_like(ms).fill_(smallest()))).type_as(x) * weight
+""",
 }

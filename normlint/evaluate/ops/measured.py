@@ -23,7 +23,7 @@ from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.table import OPS, Bound, Given
 from normlint.evaluate.ops.worlds import FAILS, MOST, Recipe, World, is_unclear, leaves, numbers_in, worlds
-from normlint.evaluate.value import Constant, Opaque, Product, Tup, Value, number, of_atom
+from normlint.evaluate.value import Constant, Opaque, Pieces, Product, Shape, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 
 _NEAR: Final = 1e-7
@@ -77,6 +77,10 @@ def _plain(value: Value) -> object:
     """What tells a value from others, wherever it is written."""
     if isinstance(value, Product):
         return value.mono, value.layout
+    if isinstance(value, Shape):
+        return _plain(value.of), value.start, value.stop
+    if isinstance(value, Pieces):
+        return _plain(value.item)
     return tuple(map(_plain, value.items)) if isinstance(value, Tup) else value
 
 

@@ -20,7 +20,7 @@ from normlint.norm.evidence import is_feature_norm
 from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
 from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
-from normlint.norm.recognise import computation, without_shift
+from normlint.norm.recognise import computation, entangled, without_shift
 from normlint.norm.spine import spine
 from normlint.norm.units import is_base
 from normlint.text.finding import Covered, Span
@@ -159,11 +159,13 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
     `idle`: products that are no norms, whatever else a path may tell.
     """
     best: dict[tuple[Span, Mono], _Found] = {}
+    tangled: set[Mono] = set()
     for flow in context.flows:
         key = flow.product.mono, flow.returned
         c = None if key in idle else computation(flow, context)
         if c is None:
             idle.add(key)
+            tangled.update([flow.product.mono] if entangled(flow.product.mono) else [])
             continue
         old = best.get((c.statistic.span, c.input))
         if old is None:
@@ -176,7 +178,10 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
         c = one.computation
         told = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
         matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
-        yield replace(one, computation=replace(c, placing=told, layout_matches=matches))
+        atoms = {f.atom for f in one.flow.product.mono.factors}
+        part = any(atoms <= {f.atom for f in whole.factors} for whole in tangled)
+        unread = c.unread | ({"power", "scale"} if part else set())
+        yield replace(one, computation=replace(c, placing=told, layout_matches=matches, unread=unread))
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.context import Context, Flow
@@ -83,6 +84,25 @@ def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) 
     """A second statistic, of something else: AdaIN, a similarity of two norms."""
     known = [roots[id(f)] for f in factors if id(f) in roots]
     return any(r is None or r.stat != stat for r in known) or any(_of_statistic(f.atom) for f in factors)
+
+
+def entangled(mono: Mono) -> bool:
+    """Two statistics of one input in a product: what is made of one alone isn't what comes out."""
+    roots = [_root(f) for f in mono.factors if bears_stat(f.atom)]
+    if not 2 <= len(roots) <= _MOST_STATISTICS:
+        return False
+    stats = {r.stat: _measured(r.stat) for r in roots if r is not None}
+    return any(one & two for one, two in combinations(stats.values(), 2))
+
+
+def _measured(stat: Stat) -> set[Atom]:
+    """What it is a statistic of, without its centre."""
+    base = (_degree(stat.inner) or (0, stat.inner))[1]
+    return {
+        a
+        for f in base.factors
+        for a in ([g.atom for g in f.atom.base.factors] if isinstance(f.atom, Centred) else [f.atom])
+    }
 
 
 def _of_statistic(atom: Atom) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from normlint.engine.discovery import Configs
 from normlint.engine.fix import FixRequest, fix
-from normlint.engine.linter import attempt, report_of, views_of
+from normlint.engine.linter import attempt, report_on
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand, Safety, Selection, checked_codes, demand_of, known_rules
 from normlint.engine.settings import ConfigError, Settings
@@ -224,7 +224,7 @@ def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
 
 
 def _report(source: str, path: str, demand: Demand) -> Report:
-    return _done(path, lambda: report_of(views_of(_source(source, path), demand)))
+    return _done(path, lambda: report_on(_source(source, path), demand))
 
 
 def _done(path: str, work: Callable[[], Done]) -> Done:

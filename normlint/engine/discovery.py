@@ -90,13 +90,18 @@ def _may_name_us(file: str) -> bool:
 
 
 class Found:
-    """The files to lint, in order, and the paths that could not be followed."""
+    """The files to lint, in order, and the paths that could not be followed.
 
-    __slots__ = ("errors", "paths")
+    `left_out`: paths below those that were named, and why nothing of them is linted. `searched`: a directory was named.
+    """
 
-    def __init__(self, paths: tuple[str, ...], errors: tuple[Failure, ...]) -> None:
+    __slots__ = ("errors", "left_out", "paths", "searched")
+
+    def __init__(self, paths: tuple[str, ...], walk: _Walk) -> None:
         self.paths = paths
-        self.errors = errors
+        self.errors: tuple[Failure, ...] = tuple(walk.errors)
+        self.left_out: tuple[tuple[str, str], ...] = tuple(walk.left_out)
+        self.searched = walk.searched
 
 
 def discover(paths: Sequence[str], configs: Configs) -> Found:
@@ -107,7 +112,7 @@ def discover(paths: Sequence[str], configs: Configs) -> Found:
         files += walk.of(os.path.normpath(path))
     if len(paths) > 1:  # one walk gives them sorted
         files = sorted(dict.fromkeys(files), key=_order)
-    return Found(tuple(files), tuple(walk.errors))
+    return Found(tuple(files), walk)
 
 
 def _order(path: str) -> tuple[str, ...]:
@@ -115,11 +120,13 @@ def _order(path: str) -> tuple[str, ...]:
 
 
 class _Walk:
-    __slots__ = ("_floor", "_ignores", "configs", "errors")
+    __slots__ = ("_floor", "_ignores", "configs", "errors", "left_out", "searched")
 
     def __init__(self, configs: Configs) -> None:
         self.configs = configs
         self.errors: list[Failure] = []
+        self.left_out: list[tuple[str, str]] = []
+        self.searched = False
         self._ignores: dict[str, _Specs] = {}
         self._floor = ""
 
@@ -133,7 +140,9 @@ class _Walk:
             self._fail(path, error)
             return []
         if self._forced_out(path, directory):
+            self.left_out.append((path, "excluded"))
             return []
+        self.searched |= directory
         return self._below(path) if directory else [path]
 
     def _below(self, top: str) -> list[str]:
@@ -162,12 +171,14 @@ class _Walk:
         for entry in entries:
             name = entry.name
             is_directory = self._is_directory(entry)
-            if name in names or not (is_directory or _is_source(name)):
-                continue
-            if special and settings.excludes(os.path.join(absolute, name)):
+            if not (is_directory or _is_source(name)):
                 continue
             path = before + name
+            if name in names or (special and settings.excludes(os.path.join(absolute, name))):
+                self.left_out.append((path, "excluded"))
+                continue
             if ignoring and self._git_ignores(path, is_directory, settings):
+                self.left_out.append((path, "ignored by git"))
                 continue
             if is_directory or self._is_there(entry, path):
                 inside.append((path, is_directory))

@@ -126,7 +126,8 @@ class Report:
 
     `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
     `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: what is told of
-    a file that is no error.
+    a file that is no error. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
+    skips.
     """
 
     findings: tuple[Diagnostic, ...] = ()
@@ -136,6 +137,13 @@ class Report:
     fixed: tuple[Diagnostic, ...] | None = None
     notes: tuple[Failure, ...] = ()
     unread: tuple[Unread, ...] = ()
+    unlisted: int = 0
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def norm_count(self) -> int:
+        """How many norms were recognised."""
+        return len(self.norms) + self.unlisted
 
 
 def merged(reports: Iterable[Report]) -> Report:
@@ -148,6 +156,8 @@ def merged(reports: Iterable[Report]) -> Report:
         fixed=_fixed(every),
         notes=tuple(note for report in every for note in report.notes),
         unread=tuple(one for report in every for one in report.unread),
+        unlisted=sum(report.unlisted for report in every),
+        skipped=tuple(path for report in every for path in report.skipped),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-from normlint.engine.cache import Known
+from normlint.engine.cache import SKIPPED, Known
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
 from normlint.text.finding import Applicability
 from normlint.text.source import Place
@@ -31,20 +31,24 @@ _MOST: Final = 2**31
 
 def stored(report: Report) -> Known:
     """The findings and norms without their path; with the norms, what is too large to be read."""
-    return Known(_line(report.findings), _line((*report.norms, *report.unread)))
+    count = SKIPPED if report.skipped else str(report.norm_count or "")
+    return Known(_line(report.findings), _line((*report.norms, *report.unread)), count)
 
 
 def restored(path: str, known: Known, *, norms: bool = True) -> Report | None:
-    """The report on the file at `path`, its norms only if they are asked for; None if it isn't one."""
+    """The report on the file at `path`, its norms listed only if they are asked for; None if it isn't one."""
     try:
         findings = tuple(_made(Diagnostic, one, path=path) for one in _listed(_parsed(known.findings)))
         listed = _listed(_parsed(known.norms)) if norms else []
         kinds = [(Unread if len(one) == len(FIELDS[Unread]) else ListedNorm, one) for one in listed]
         read = [_made(kind, one, path=path) for kind, one in kinds]
+        skipped = (path,) if known.count == SKIPPED else ()
+        unlisted = 0 if norms or skipped else int(known.count or 0)
     except (ValueError, TypeError, RecursionError):
         return None
     unread = tuple(one for one in read if isinstance(one, Unread))
-    return Report(findings, tuple(one for one in read if isinstance(one, ListedNorm)), unread=unread)
+    listed_norms = tuple(one for one in read if isinstance(one, ListedNorm))
+    return Report(findings, listed_norms, unread=unread, unlisted=unlisted, skipped=skipped)
 
 
 def _line(items: Iterable[Any]) -> str:

@@ -17,10 +17,21 @@ from normlint.engine.run import check_all
 from normlint.engine.selection import demand_of
 from normlint.engine.settings import ConfigError, Settings
 from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets
-from normlint.faces.render import Display, Style, counted, harmless, in_one_line, render, verdicts
-from normlint.faces.render.concise import fixed_line
+from normlint.faces.render import Display, Style, harmless, in_one_line, render, verdicts
+from normlint.faces.render.concise import closing, looked_at
 from normlint.faces.rules import all_rules, explanation, fix_of, listing
-from normlint.faces.terminal import CLEAN, FOUND, TROUBLE, Started, ended, prepare_streams, wants_colour, watched
+from normlint.faces.terminal import (
+    CLEAN,
+    FOUND,
+    TROUBLE,
+    Started,
+    counted,
+    ended,
+    nothing_seen,
+    prepare_streams,
+    wants_colour,
+    watched,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -85,8 +96,14 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
         return _add_noqa(report) or trouble
+    _warn_of_nothing(options, report, chosen)
     _write(_shown(options, report, chosen.paths, configs), options)
     return trouble or _status(options, bool(report.findings) and not options.show_norms)
+
+
+def _warn_of_nothing(options: Namespace, report: Report, chosen: Targets) -> None:
+    if chosen.found is not None and not report.errors:
+        sys.stderr.write(nothing_seen(report.norm_count, chosen.found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
@@ -95,16 +112,14 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
 
     chosen = targets(options, configs)
     report, text = fix_files(options, chosen, accepted)
+    _warn_of_nothing(options, report, chosen)
     report = _with_config_errors(report, configs)
     trouble = _tell(report.errors)
     _tell(report.notes)
     if text is not None:
         _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
-        said = (
-            f"{fixed_line(report.fixed or (), report, would=True)}\n"
-            if options.diff
-            else _shown(options, report, chosen.paths, configs)
-        )
+        would = (f"{line}\n" for line in closing(report, Display(paths=chosen.paths), would=True))
+        said = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
         sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
         sys.stderr.write(said)
     else:
@@ -205,7 +220,7 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: 
     if options.show_norms and output_format in ("full", "concise"):
         return norms_text(report, display)
     if options.statistics and output_format in ("full", "concise"):
-        return statistics_text(report)
+        return statistics_text(report, display)
     return render(report, output_format, display)
 
 
@@ -269,8 +284,8 @@ def norms_text(report: Report, display: Display) -> str:
             told = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
             lines += [f"    {harmless(each)}" for each in told if each]
     lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
-    closing = f"Found {counted(len(report.norms), 'norm')}."
-    return "".join(f"{line}\n" for line in (*lines, closing, *verdicts.closing(report)))
+    found = f"Found {looked_at(report, display)}."
+    return "".join(f"{line}\n" for line in (*lines, found, *verdicts.closing(report)))
 
 
 def settings_text(settings: Settings) -> str:
@@ -282,16 +297,14 @@ def settings_text(settings: Settings) -> str:
     return "".join(f"{line}\n" for line in (*lines, f"# rules: {chosen}"))
 
 
-def statistics_text(report: Report) -> str:
+def statistics_text(report: Report, display: Display) -> str:
     """How many findings of each rule, the most frequent first."""
     names = {finding.code: finding.name for finding in report.findings}
     fixes = {rule.code: fix_of(rule) for rule in all_rules()}
     counts = sorted(Counter(finding.code for finding in report.findings).items(), key=lambda one: (-one[1], one[0]))
     width = len(str(counts[0][1])) if counts else 1
     lines = [f"{count:{width}}  {code}  {names[code]}  ({fixes.get(code, '-')} fix)" for code, count in counts]
-    found = f"Found {counted(len(report.findings), 'error')}."
-    last = found if report.fixed is None else fixed_line(report.fixed, report)
-    return "".join(f"{line}\n" for line in (*lines, last, *verdicts.closing(report)))
+    return "".join(f"{line}\n" for line in (*lines, *closing(report, display)))
 
 
 def _toml(value: object) -> str:

@@ -10,10 +10,20 @@ import os
 import sys
 
 from normlint.engine.cache import CLEAN as NO_NORM
-from normlint.engine.cache import Cache, directory_for, stamp_of
+from normlint.engine.cache import SKIPPED, Cache, directory_for, stamp_of
 from normlint.engine.discovery import Configs, discover
 from normlint.engine.settings import Settings
-from normlint.faces.terminal import CLEAN, FOUND, PASSED, Started, ended, prepare_streams, wants_colour
+from normlint.faces.terminal import (
+    CLEAN,
+    FOUND,
+    Started,
+    ended,
+    nothing_seen,
+    passed,
+    prepare_streams,
+    scope,
+    wants_colour,
+)
 from normlint.text import marks
 from normlint.text.raw import BadSourceError, read_bytes
 
@@ -75,7 +85,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     if known is None and cached:
         cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _show_known(known, shown, found) if known is not None else None
+    status = _show_known(known, shown, found, paths) if known is not None else None
     if status is None:
         return _full(given, Started(configs, found, cache))
     if cache is not None:
@@ -83,10 +93,13 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     return status
 
 
-def _show_known(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
+def _show_known(known: list[tuple[str, Known]], shown: str, found: Found, named: list[str]) -> int | None:
     """Shows what is known; None where that is no report."""
-    if not known:
-        sys.stdout.write(f"{PASSED}\n")
+    if not any(one.findings for _, one in known):
+        skipped = sum(one.count == SKIPPED for _, one in known)
+        norms = sum(int(one.count[:9]) for _, one in known if one.count.isdecimal())
+        sys.stderr.write(nothing_seen(norms, found, named))
+        sys.stdout.write(f"{passed(scope(norms, len(found.paths), skipped))}\n")
         return CLEAN
     from normlint.engine.report import merged
     from normlint.engine.stored import restored
@@ -108,13 +121,13 @@ def _full(given: list[str], started: Started | None = None) -> int:
 
 
 def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
-    """The files with findings; None if one has to be analysed, or too many to be read."""
+    """The files that hold norms, or are skipped; None if one has to be analysed, or too many to be read."""
     told = []
     read = 0
     for path, demand in _demands(found, configs):
         known = cache.known(path, demand) if cache is not None else None
         if known is not None:
-            if known.findings:
+            if known.count:
                 told.append((path, known))
         elif read >= _SOME or not _holds_no_norm(path, cache):
             return None

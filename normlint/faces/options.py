@@ -221,20 +221,22 @@ STDIN: Final = "-"
 class Targets:
     """Files, or `data` that came from standard input under the name of the one path.
 
-    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name.
+    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name. `found`: how the
+    files were found.
     """
 
     paths: tuple[str, ...]
     tasks: tuple[tuple[str, Demand], ...]
     errors: tuple[Failure, ...] = ()
     data: bytes | None = None
+    found: Found | None = None
 
 
 def targets(options: Namespace, configs: Configs, found: Found | None = None) -> Targets:
     """What the paths of the command line are; `found` if they have been looked up already."""
     if STDIN not in options.paths:
         found = found or discovered(options.paths, configs)
-        return Targets(found.paths, _tasks(found.paths, options, configs), found.errors)
+        return Targets(found.paths, _tasks(found.paths, options, configs), found.errors, found=found)
     if len(options.paths) > 1:
         raise ConfigError('"-" cannot be combined with paths')
     if options.add_noqa:

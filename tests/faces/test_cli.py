@@ -35,12 +35,33 @@ def write(**files: str) -> None:
 
 def test_nothing_found_is_0(command: Run) -> None:
     write(a__py=SOUND)
-    assert command() == Ran(0, "All checks passed!\n", "")
+    warned = "normlint: warning: 0 norms found in .: is this the right folder?\n"
+    assert command() == Ran(0, "All checks passed: 0 norms in 1 file.\n", warned)
+    assert command("a.py") == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
+
+
+def test_where_there_is_no_python_file_it_says_why(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "venv").mkdir()
+    write(a__txt="x", b__py=SOUND, __gitignore="b.py\n")
+    ran = command()
+    assert ran.out == "All checks passed: 0 norms in 0 files.\n"
+    assert ran.err == "normlint: warning: no Python file found in . (1 ignored by git, 1 excluded)\n"
+
+
+def test_what_was_checked_is_counted_in_each_ending(bad: Run) -> None:
+    write(b__py=SOUND, c__py="# normlint: skip-file\n" + BAD, d__py=BROKEN)
+    looked = "1 norm in 2 files; 1 file skipped by a comment; 1 file failed."
+    for arguments in ((), (), ("--statistics",), ("--diff",), ("--fix",), ("--output-format", "concise")):
+        ran = bad(*arguments)
+        assert f"Checked {looked}\n" in ran.out + ran.err, arguments
+    assert bad("--show-norms").out.endswith(f"Found {looked}\n")
 
 
 def test_findings_are_1(bad: Run) -> None:
     ran = bad("--output-format", "concise")
-    assert ran == Ran(1, "a.py:1:9: NRM101 all B·L·D elements share one scale\nFound 1 error.\n", "")
+    assert ran == Ran(
+        1, "a.py:1:9: NRM101 all B·L·D elements share one scale\nChecked 1 norm in 1 file.\nFound 1 error.\n", ""
+    )
 
 
 def test_findings_are_0_when_asked_for(bad: Run) -> None:
@@ -87,19 +108,24 @@ def test_the_others_are_linted_beside_a_broken_file(bad: Run) -> None:
     write(broken__py=BROKEN)
     ran = bad("--output-format", "concise")
     assert ran.status == 2
-    assert ran.out.splitlines() == ["a.py:1:9: NRM101 all B·L·D elements share one scale", "Found 1 error."]
+    assert ran.out.splitlines() == [
+        "a.py:1:9: NRM101 all B·L·D elements share one scale",
+        "Checked 1 norm in 1 file; 1 file failed.",
+        "Found 1 error.",
+    ]
     assert ran.err == "normlint: broken.py:1: syntax error: invalid syntax\n"
 
 
 def test_nothing_is_claimed_of_files_that_could_not_be_read(command: Run) -> None:
     write(broken__py=BROKEN)
-    assert command().out == "Found nothing in the files that could be read.\n"
+    ran = command()
+    assert ran.out == "Checked 0 norms in 0 files; 1 file failed.\nFound nothing in what could be read.\n"
 
 
 def test_a_broken_file_that_nothing_is_found_in_is_left_to_others(command: Run) -> None:
     write(broken__py="def f(:\n", other__py=BROKEN)
-    assert command("broken.py") == Ran(0, "All checks passed!\n", "")
-    assert command("other.py", "--select", "NRM3") == Ran(0, "All checks passed!\n", "")
+    assert command("broken.py") == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
+    assert command("other.py", "--select", "NRM3") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     assert command("other.py").status == 2
 
 
@@ -126,7 +152,7 @@ def test_rules_are_chosen_by(arguments: list[str], status: int, bad: Run) -> Non
 
 def test_the_command_line_lies_over_the_configuration(bad: Run) -> None:
     write(pyproject__toml='[tool.normlint]\nselect = ["NRM3"]\noutput-format = "concise"\n')
-    assert bad().out == "All checks passed!\n"
+    assert bad().out == "All checks passed: 1 norm in 1 file.\n"
     assert bad("--isolated").status == 1
     assert bad("--select", "NRM1").out.startswith("a.py:1:9: NRM101")
     write(other__toml='select = ["NRM1"]\n')
@@ -162,7 +188,7 @@ def test_standard_input_is_read(command: Run, stdin: Callable[[bytes], None]) ->
 def test_standard_input_may_be_excluded(command: Run, stdin: Callable[[bytes], None]) -> None:
     stdin(BAD.encode())
     ran = command("-", "--stdin-filename", "a.py", "--extend-exclude", "a.py", "--force-exclude")
-    assert ran == Ran(0, "All checks passed!\n", "")
+    assert ran == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
 
 
 def test_comments_silence_unless_they_are_ignored(command: Run) -> None:
@@ -201,7 +227,7 @@ def test_a_comment_is_added_to(before: str, after: str, command: Run) -> None:
     ran = command("--add-noqa")
     assert ran == Ran(0, "Added 1 noqa comment.\n", "")
     assert Path("a.py").read_bytes() == b"\xef\xbb\xbf" + after.encode()
-    assert command() == Ran(0, "All checks passed!\n", "")
+    assert command() == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
 
 
 def test_comments_are_added_in_pages_but_not_in_notebooks(command: Run) -> None:
@@ -244,7 +270,7 @@ def test_a_written_file_keeps_its_mode_and_its_links(bad: Run) -> None:
 
 def test_a_baseline_accepts_what_is_there(bad: Run) -> None:
     assert bad("--write-baseline", "base.json").out == "Wrote 1 finding to base.json.\n"
-    assert bad("--baseline", "base.json") == Ran(0, "All checks passed!\n", "")
+    assert bad("--baseline", "base.json") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     write(a__py="import torch\n\n" + BAD)
     assert bad("--baseline", "base.json").status == 0
     write(a__py=BAD + BAD)
@@ -291,7 +317,7 @@ def test_all_rules_are_listed(command: Run) -> None:
 
 
 def test_norms_are_shown(bad: Run) -> None:
-    out = "a.py:1:9: rms RMSNorm.forward\n    mean[*] | eps → sqrt\nFound 1 norm.\n"
+    out = "a.py:1:9: rms RMSNorm.forward\n    mean[*] | eps → sqrt\nFound 1 norm in 1 file.\n"
     assert bad("--show-norms") == Ran(0, out, "")
 
 
@@ -312,9 +338,10 @@ def test_files_are_shown(bad: Run) -> None:
 
 def test_findings_are_counted(bad: Run) -> None:
     write(b__py=BAD + "print(1)\n")
-    out = "2  NRM101  global-reduction  (safe fix)\n1  NRM503  debug-print  (- fix)\nFound 3 errors.\n"
+    out = "2  NRM101  global-reduction  (safe fix)\n1  NRM503  debug-print  (- fix)\n"
+    out += "Checked 2 norms in 2 files.\nFound 3 errors.\n"
     assert bad("--statistics") == Ran(1, out, "")
-    assert bad("--statistics", "--select", "NRM3").out == "Found 0 errors.\n"
+    assert bad("--statistics", "--select", "NRM3").out == "All checks passed: 2 norms in 2 files.\n"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -384,7 +411,9 @@ def test_a_closed_output_is_no_traceback(bad: Run, monkeypatch: pytest.MonkeyPat
 
 def test_a_number_of_jobs_may_be_given(bad: Run) -> None:
     Path("b.py").write_text(BAD)
-    assert bad("--jobs", "2", "--output-format", "concise").out.endswith("Found 2 errors.\n")
+    assert bad("--jobs", "2", "--output-format", "concise").out.endswith(
+        "Checked 2 norms in 2 files.\nFound 2 errors.\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_every_format_says_nothing_of_nothing(output_format: str) -> None:
 
 def test_json_is_as_promised() -> None:
     data = json.loads(render(everything(), "json", Display()))
-    assert set(data) == {"version", "findings", "norms", "unread", "errors"}
+    assert set(data) == {"version", "findings", "norms", "unread", "errors", "files", "skipped"}
     first, second, third = data["findings"]
     assert first == {
         "code": "NRM101",
@@ -357,7 +357,9 @@ def run_report() -> Report:
     return Report((read, ran), norms, torch="2.13.0")
 
 
-CLOSING = "Verified 3 norms on cpu (torch 2.13.0): 1 match, 1 wrong, 1 skipped.\n"
+CLOSING = (
+    "Verified 3 norms on cpu (torch 2.13.0): 1 match, 1 wrong, 1 skipped; 1 helper ran inside the norms that call it.\n"
+)
 
 
 def test_full_says_the_verdict_below_the_reason() -> None:
@@ -381,7 +383,7 @@ def test_listed_norms_have_their_verdict_and_eps() -> None:
         "N1.forward\n    mean\n    wrong on cpu: zeros at ×1e4\n    effective eps 1e-06 added, given 1e-05\n" in shown
     )
     assert "N2.forward\n    mean\n    match on cpu\n    effective eps 1e-06\n" in shown
-    assert shown.endswith(f"N4.forward\n    mean\nFound 4 norms.\n{CLOSING}")
+    assert shown.endswith(f"N4.forward\n    mean\nFound 4 norms in 0 files.\n{CLOSING}")
 
 
 @pytest.mark.parametrize("output_format", ["github", "gitlab", "junit", "sarif"])

@@ -71,11 +71,6 @@ class Style:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
 
-def counted(number: int, what: str) -> str:
-    """1 norm, 2 norms."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def in_one_line(path: str) -> str:
     """The name of a file, which may hold anything, as one harmless line."""
     return harmless(path).replace("\n", "\u240a")

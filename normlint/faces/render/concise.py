@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import Display, Style, counted, harmless, in_one_line, verdicts
-from normlint.faces.terminal import PASSED
+from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
+from normlint.faces.terminal import counted, passed, scope
 from normlint.text.finding import Applicability
 
 
@@ -16,7 +16,7 @@ def render(report: Report, display: Display) -> str:
     style = Style(display.colour)
     lines = [header(finding, style) for finding in report.findings]
     lines += verdicts.lines(report, style, lambda finding: finding.code.startswith(verdicts.RUNTIME))
-    return "".join(f"{line}\n" for line in (*lines, *closing(report)))
+    return "".join(f"{line}\n" for line in (*lines, *closing(report, display)))
 
 
 def header(finding: Diagnostic, style: Style) -> str:
@@ -26,18 +26,25 @@ def header(finding: Diagnostic, style: Style) -> str:
     return f"{where} {style.alarm(finding.code)}{mark} {harmless(finding.message)}"
 
 
-def closing(report: Report) -> list[str]:
-    """The last lines: what was found or fixed, what can be; files that failed are told apart on standard error."""
-    return [_counted(report) if report.fixed is None else fixed_line(report.fixed, report), *verdicts.closing(report)]
+def closing(report: Report, display: Display, *, would: bool = False) -> list[str]:
+    """The last lines: what was found or fixed, or would be, what can be, and what was looked at."""
+    looked = looked_at(report, display)
+    if not (report.findings or report.fixed or report.errors):
+        return [passed(looked), *verdicts.closing(report)]
+    told = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
+    checked = [f"Checked {looked}."] if display.paths else []
+    return [*checked, told, *verdicts.closing(report)]
+
+
+def looked_at(report: Report, display: Display) -> str:
+    """How many norms and files a report is about."""
+    unread = {error.path for error in report.errors}.intersection(display.paths)
+    return scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
 
 
 def _counted(report: Report) -> str:
     count = len(report.findings)
-    if count:
-        return f"Found {counted(count, 'error')}.{_fixable(report)}"
-    if report.errors:
-        return "Found nothing in the files that could be read."
-    return PASSED
+    return f"Found {counted(count, 'error')}.{_fixable(report)}" if count else "Found nothing in what could be read."
 
 
 def _fixable(report: Report) -> str:
@@ -47,11 +54,9 @@ def _fixable(report: Report) -> str:
     return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
 
 
-def fixed_line(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) -> str:
+def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:
     """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
     left, more = len(report.findings), _more(report)
-    if not fixed and not left:
-        return _counted(report)
     by_code = sorted(Counter(one.code for one in fixed).items())
     codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
     files = len({one.path for one in fixed})

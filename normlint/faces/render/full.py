@@ -24,7 +24,7 @@ def render(report: Report, display: Display) -> str:
     blocks = [f"{header(finding, style)}\n{frame(finding, style)}\n" for finding in report.findings]
     rest = list(verdicts.lines(report, style, lambda _: True))
     rest += [""] if rest else []
-    return "".join(f"{line}\n" for line in (*blocks, *rest, *closing(report)))
+    return "".join(f"{line}\n" for line in (*blocks, *rest, *closing(report, display)))
 
 
 def frame(finding: Diagnostic, style: Style) -> str:

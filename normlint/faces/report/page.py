@@ -15,11 +15,12 @@ from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, PlacedFix, Report
 from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
-from normlint.faces.render import counted, verdicts
+from normlint.faces.render import verdicts
 from normlint.faces.report import Html, element, join
 from normlint.faces.report.code import Mark, Runs, definitions, listing, runs
 from normlint.faces.report.pictures import figures
 from normlint.faces.rules import summary_of, url_of
+from normlint.faces.terminal import counted
 from normlint.text.finding import Applicability
 from normlint.text.raw import BadSourceError, read_bytes, reason
 from normlint.text.read import decode, units_of

@@ -216,8 +216,7 @@ def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
 
     found = discover(paths, configs)
     settings = configs.of_each(found.paths)
-    for error in configs.errors.values():
-        raise error
+    configs.require()
     yield Report(errors=found.errors)
     tasks = [(path, demand_of(one, path)) for path, one in zip(found.paths, settings, strict=True)]
     yield from check_all(tasks, jobs)

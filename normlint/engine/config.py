@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from normlint.engine.settings import DTYPES, ConfigError, Settings
+from normlint.engine.settings import DTYPES, OWN_FILES, ConfigError, Settings, did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ CODES: Final = tuple(
 
 
 def load(file: str) -> Settings | None:
-    """The settings in a pyproject.toml, None if it has no `[tool.normlint]`."""
+    """The settings in a pyproject.toml, None if it has no `[tool.normlint]`, or in a file of our own."""
+    if os.path.basename(file) in OWN_FILES:
+        return load_given(file)
     table = _read_toml(file).get("tool", {})
     if not isinstance(table, dict) or "normlint" not in table:
         return None
@@ -50,13 +52,25 @@ def parse(table: Any, file: str) -> Settings:
     """The settings in a `[tool.normlint]` table; ConfigError names the key that is wrong."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: [tool.normlint] must be a table")
+    name = "" if os.path.basename(file) in OWN_FILES else "[tool.normlint] "
     values: dict[str, Any] = {}
     for key, value in table.items():
-        reader = _KEYS.get(key)
-        if reader is None:
-            raise ConfigError(f"{file}: unknown key {key!r} in [tool.normlint]; known are {', '.join(_KEYS)}")
-        values[key.replace("-", "_")] = reader(value, f"{file}: [tool.normlint] {key}")
+        try:
+            values[key.replace("-", "_")] = _KEYS[known_key(key)](value, f"{file}: {name}{key}")
+        except UnknownKeyError as error:
+            raise ConfigError(f"{file}: {name}{error}") from None
     return Settings(os.path.dirname(os.path.abspath(file)), file, **values)
+
+
+class UnknownKeyError(ConfigError):
+    """There is no such key."""
+
+
+def known_key(key: str) -> str:
+    """The key, if there is one of this name; UnknownKeyError says which was meant."""
+    if key in _KEYS:
+        return key
+    raise UnknownKeyError(f"unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
 
 
 def _read_toml(file: str) -> Mapping[str, Any]:
@@ -117,7 +131,8 @@ def _directory(value: Any, where: str) -> str:
     return value
 
 
-def _per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Codes by pattern; ConfigError says what `where` must be instead."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of lists of rules by pattern")
     return tuple((pattern, _codes(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())
@@ -132,7 +147,7 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "verify": flag,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,
-    "per-file-ignores": _per_file,
+    "per-file-ignores": per_file,
     "exclude": strings,
     "extend-exclude": strings,
     "respect-gitignore": flag,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from normlint.engine.settings import ConfigError, Settings, special_patterns
+from normlint.engine.settings import CONFIG_FILES, OWN_FILES, ConfigError, Settings, special_patterns
 from normlint.text.raw import SUFFIXES, reason
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ _REPOSITORY: Final = ".git"
 class Configs:
     """The settings of each directory, read once. `adjust` lays the command line over what a file says.
 
-    A broken pyproject.toml is kept in `errors`, and what it governs is linted as if it weren't there.
+    A broken configuration is kept in `errors`: the command stops there, an editor goes on as if it weren't there.
     """
 
     __slots__ = ("_known", "adjust", "errors", "fixed")
@@ -51,6 +51,11 @@ class Configs:
             known = self._known[directory] = self._found(directory)
         return known
 
+    def require(self) -> None:
+        """ConfigError where a configuration is broken that was asked for."""
+        for file, error in self.errors.items():
+            raise ConfigError(f"{os.path.relpath(file)}: {str(error).removeprefix(f'{file}: ')}")
+
     def of_each(self, paths: tuple[str, ...]) -> list[Settings]:
         """The settings for each of the files; neighbours share them."""
         here, settings = None, None
@@ -65,17 +70,18 @@ class Configs:
     def _found(self, directory: str) -> Settings:
         if self.fixed is not None:
             return self.adjust(self.fixed)
-        file = os.path.join(directory, "pyproject.toml")
-        if os.path.isfile(file) and _may_name_us(file):
-            from normlint.engine.config import load
+        for name in CONFIG_FILES:
+            file = os.path.join(directory, name)
+            if os.path.isfile(file) and (name in OWN_FILES or _may_name_us(file)):
+                from normlint.engine.config import load
 
-            try:
-                settings = load(file)
-            except ConfigError as error:
-                self.errors[file] = error
-            else:
-                if settings is not None:
-                    return self.adjust(settings)
+                try:
+                    settings = load(file)
+                except ConfigError as error:
+                    self.errors[file] = error
+                else:
+                    if settings is not None:
+                        return self.adjust(settings)
         above = os.path.dirname(directory)
         return self.of_directory(above) if above != directory else self.adjust(Settings(os.getcwd()))
 

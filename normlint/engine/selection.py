@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.settings import DTYPES, ConfigError, demand_key
+from normlint.engine.settings import DTYPES, ConfigError, demand_key, did_you_mean
 from normlint.text.finding import Applicability
 from normlint.text.frozen import dataclass
 
@@ -170,9 +170,6 @@ def _on_by_default(code: str) -> bool:
 
 
 def _hint(text: str, rules: Iterable[Rule]) -> str:
-    from difflib import get_close_matches
-
     names = [known for rule in rules for known in (rule.code, rule.name)]
-    close = get_close_matches(text.upper(), names, 1, 0.6) or get_close_matches(text.lower(), names, 1, 0.6)
-    meant = f" (did you mean {close[0]}?)" if close else ""
+    meant = did_you_mean(text.upper(), names) or did_you_mean(text.lower(), names)
     return f"{meant}; `normlint --list-rules` shows them all"

@@ -15,6 +15,7 @@ from normlint.engine.discovery import Configs, discover
 from normlint.engine.settings import Settings
 from normlint.faces.terminal import (
     CLEAN,
+    COMMANDS,
     FOUND,
     Started,
     ended,
@@ -60,7 +61,10 @@ def _simple_arguments(given: list[str]) -> tuple[list[str], str | None] | None:
     """The paths, and the directory of the cache if one is named; None where there is more to be understood."""
     paths: list[str] = []
     directory = None
-    rest = iter(given)
+    first = given[0] if given else ""
+    if first in COMMANDS[1:] or (first.isalpha() and (first == COMMANDS[0]) == os.path.exists(first)):
+        return None  # another subcommand, a word that is none, or one that is a path, too
+    rest = iter(given[1:] if first == COMMANDS[0] else given)
     for one in rest:
         if one == _CACHE_DIR[:-1]:
             directory = next(rest, "")

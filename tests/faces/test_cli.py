@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +17,7 @@ import pytest
 
 from normlint import __version__
 from normlint.faces import cli
+from normlint.faces.options import _parser
 from tests.helpers import BAD, BROKEN, Ran
 
 Run = Callable[..., Ran]
@@ -71,7 +75,7 @@ def test_findings_are_0_when_asked_for(bad: Run) -> None:
 TROUBLE = {
     "a path that is not there": (["no.py"], "normlint: no.py: No such file or directory"),
     "a file that does not parse": (["broken.py"], "normlint: broken.py:1: syntax error: invalid syntax"),
-    "an unknown option": (["--foo"], "normlint: unrecognized arguments: --foo; `normlint --help` shows the options"),
+    "an unknown option": (["--foo"], "normlint: unrecognized arguments: --foo"),
     "an abbreviated option": (["--sel", "NRM1"], "normlint: unrecognized arguments: --sel"),
     "an unknown code": (["--select", "XYZ"], "normlint: unknown rule 'XYZ' in --select; `normlint --list-rules`"),
     "an unknown format": (["--output-format", "xml"], "normlint: argument --output-format: invalid choice: 'xml'"),
@@ -129,12 +133,86 @@ def test_a_broken_file_that_nothing_is_found_in_is_left_to_others(command: Run) 
     assert command("other.py").status == 2
 
 
-def test_a_broken_configuration_is_told_and_the_files_are_linted(bad: Run) -> None:
-    write(pyproject__toml="[tool.normlint]\nselekt = []\n")
-    ran = bad("--output-format", "concise")
-    assert ran.status == 2
-    assert "NRM101" in ran.out
-    assert ran.err.startswith("normlint: pyproject.toml: unknown key 'selekt' in [tool.normlint]; known are select,")
+@pytest.mark.parametrize("name", ["pyproject.toml", "sub/normlint.toml", "sub/.normlint.toml"])
+@pytest.mark.parametrize("arguments", [(), ("--fix",), ("--verify",), ("--output-format", "json")])
+def test_a_broken_configuration_stops_the_run_before_any_finding(name: str, arguments: tuple, bad: Run) -> None:
+    Path("sub").mkdir()
+    Path("sub/b.py").write_text(BAD)
+    head, where = ("[tool.normlint]\n", "[tool.normlint] ") if name == "pyproject.toml" else ("", "")
+    Path(name).write_text(f"{head}selekt = []\n")
+    said = f"normlint: {name}: {where}unknown key 'selekt' (did you mean select?); `normlint config` lists all\n"
+    assert bad(*arguments) == Ran(2, "", said)
+
+
+def test_in_a_directory_our_own_file_goes_before_pyproject(bad: Run) -> None:
+    write(pyproject__toml="[tool.normlint]\nselect = ['NRM101']\n")
+    assert bad().status == 1
+    write(normlint__toml="ignore = ['NRM101']\n")
+    assert bad().status == 0
+    write(__normlint__toml="[tool.normlint]\n")
+    assert bad().status == 1
+
+
+HABITS = {
+    "check is the bare command": (["check", "--output-format", "concise"], 1, "a.py:1:9: NRM101 all"),
+    "check takes paths": (["check", "none.py"], 2, "none.py: No such file"),
+    "rule prints a page": (["rule", "NRM101"], 0, "# global-reduction (NRM101)"),
+    "rule lists all": (["rule", "--all"], 0, "NRM101  global-reduction"),
+    "rule asks which": (["rule"], 2, "which rule?"),
+    "config lists the keys": (["config"], 0, "select               The rules that speak"),
+    "config describes a key": (["config", "dtypes"], 0, "Default: ["),
+    "config knows what was meant": (["config", "igore"], 2, "unknown key 'igore' (did you mean ignore?)"),
+    "a mistyped subcommand": (["chek", "a.py"], 2, "'chek' is no path and no subcommand (did you mean check?)"),
+    "a mistyped option": (["--exit-zro"], 2, "unrecognized arguments: --exit-zro (did you mean --exit-zero?)"),
+    "quiet shows findings alone": (["-q", "--statistics"], 1, "1  NRM101  global-reduction\n"),
+    "silent shows nothing": (["-s"], 1, ""),
+    "verbose tells which settings": (["-v", "-e"], 0, "normlint: 1 file with the settings of the defaults"),
+    "extend-ignore": (["--extend-ignore", "NRM101"], 0, "All checks passed"),
+    "per-file-ignores": (["--per-file-ignores", "b.py:NRM1,a.*:global-reduction"], 0, "All checks passed"),
+    "per-file-ignores without a code": (["--per-file-ignores", "a.py"], 2, "write PATTERN:CODE"),
+    "fix-only says nothing of what remains": (["--fix-only"], 0, "Fixed nothing.\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "said"), HABITS.values(), ids=HABITS)
+def test_a_habit_of_ruff(arguments: list[str], status: int, said: str, bad: Run) -> None:
+    ran = bad(*arguments)
+    assert ran.status == status
+    assert said in ran.out + ran.err
+    assert {"-q": ran.out == said, "-s": ran.out + ran.err == ""}.get(arguments[0], True)
+
+
+def test_a_folder_named_as_a_subcommand_is_told_apart(bad: Run) -> None:
+    Path("config").mkdir()
+    assert bad("config").err == f"normlint: config is the subcommand; .{os.sep}config names the path\n"
+
+
+def test_the_docs_compare_each_option_of_ruff_with_ours() -> None:
+    if shutil.which("ruff") is None:
+        pytest.skip("ruff is not installed")
+    page = (Path(__file__).parents[2] / "docs" / "ruff.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(--[a-z-]+)` \| (.*) \|$", page, re.M))
+    told = subprocess.run(["ruff", "check", "--help"], capture_output=True, text=True, check=True).stdout
+    theirs = {long: short for short, long in re.findall(r"^ +(?:(-\w), )?(--[a-z-]+)", told, re.M)}
+    ours = {name: action for action in _parser()._actions for name in action.option_strings}
+    assert theirs.keys() <= rows.keys()
+    for option, said in rows.items():
+        assert option in ours if said.startswith("the same") else option not in ours, option
+        assert set(re.findall(r"(?<=`)--[a-z-]+", said)) - {"--no-fix"} <= ours.keys(), option
+        assert theirs.get(option, "") in ("", *(ours[option].option_strings if option in ours else ())), option
+
+
+def test_watching_runs_again_when_a_file_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOUND)
+    command = [sys.executable, "-m", "normlint", "--isolated", "--watch", "a.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ran:
+        assert ran.stdout.readline() == "All checks passed: 0 norms in 1 file.\n"
+        assert ran.stdout.readline().startswith("normlint: waiting")
+        (tmp_path / "a.py").write_text("def f(:\n    y = x / x.pow(2).mean().sqrt()\n")
+        assert "a.py:1: syntax error" in ran.stdout.readline()
+        ran.send_signal(signal.SIGINT)
+        ran.stdout.read()
+    assert ran.returncode == 130
 
 
 CHOICES = {
@@ -338,7 +416,7 @@ def test_files_are_shown(bad: Run) -> None:
 
 def test_findings_are_counted(bad: Run) -> None:
     write(b__py=BAD + "print(1)\n")
-    out = "2  NRM101  global-reduction  (safe fix)\n1  NRM503  debug-print  (- fix)\n"
+    out = "2  NRM101  global-reduction\n1  NRM503  debug-print\n"
     out += "Checked 2 norms in 2 files.\nFound 3 errors.\n"
     assert bad("--statistics") == Ran(1, out, "")
     assert bad("--statistics", "--select", "NRM3").out == "All checks passed: 2 norms in 2 files.\n"

@@ -12,10 +12,16 @@ from normlint.engine.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How a report is to be shown: with colour, and with which paths as they were given."""
+    """How a report is to be shown: with colour, and with which paths as they were given.
+
+    `quiet`: findings alone. `fixes`: what was fixed is listed. `remaining`: what remains is counted.
+    """
 
     colour: bool = False
     paths: tuple[str, ...] = ()
+    quiet: bool = False
+    fixes: bool = False
+    remaining: bool = True
 
 
 def render(report: Report, output_format: str, display: Display) -> str:

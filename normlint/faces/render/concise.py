@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
@@ -28,12 +29,21 @@ def header(finding: Diagnostic, style: Style) -> str:
 
 def closing(report: Report, display: Display, *, would: bool = False) -> list[str]:
     """The last lines: what was found or fixed, or would be, what can be, and what was looked at."""
+    if display.quiet:
+        return []
     looked = looked_at(report, display)
-    if not (report.findings or report.fixed or report.errors):
+    if display.remaining and not (report.findings or report.fixed or report.errors):
         return [passed(looked), *verdicts.closing(report)]
     told = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
+    told = told if display.remaining else f"{told.partition(';')[0]}."
     checked = [f"Checked {looked}."] if display.paths else []
-    return [*checked, told, *verdicts.closing(report)]
+    return [*_listed(report, display), *checked, told, *verdicts.closing(report)]
+
+
+def _listed(report: Report, display: Display) -> list[str]:
+    """What was fixed, as it was."""
+    plain = (replace(one, fix=None) for one in (report.fixed or ()) if display.fixes)
+    return [f"fixed: {header(one, Style(display.colour))}" for one in plain]
 
 
 def looked_at(report: Report, display: Display) -> str:
@@ -48,7 +58,7 @@ def _counted(report: Report) -> str:
 
 
 def _fixable(report: Report) -> str:
-    safe, more = _made(report), _more(report)
+    safe, more = made(report.findings), unsafe(report.findings)
     if not safe:
         return f" {more} can be fixed with --fix --unsafe-fixes." if more else ""
     return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
@@ -56,7 +66,7 @@ def _fixable(report: Report) -> str:
 
 def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:
     """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
-    left, more = len(report.findings), _more(report)
+    left, more = len(report.findings), unsafe(report.findings)
     by_code = sorted(Counter(one.code for one in fixed).items())
     codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
     files = len({one.path for one in fixed})
@@ -66,14 +76,15 @@ def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:
     return f"{verb} {what}; {left or 'none'} {remain}{rest}."
 
 
-def _made(report: Report) -> int:
-    return sum(one.fix is not None and one.fix.made for one in report.findings)
+def made(findings: Iterable[Diagnostic]) -> int:
+    """How many of the findings `--fix` fixes."""
+    return sum(one.fix is not None and one.fix.made for one in findings)
 
 
-def _more(report: Report) -> int:
-    """Findings that only unsafe fixes fix, where these weren't asked for."""
-    unsafe = (one.fix for one in report.findings if one.fix is not None and not one.fix.made)
-    return sum(fix.applicability is Applicability.UNSAFE for fix in unsafe)
+def unsafe(findings: Iterable[Diagnostic]) -> int:
+    """How many only unsafe fixes fix, where these weren't asked for."""
+    others = (one.fix for one in findings if one.fix is not None and not one.fix.made)
+    return sum(fix.applicability is Applicability.UNSAFE for fix in others)
 
 
 def place(finding: Diagnostic) -> str:

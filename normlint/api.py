@@ -196,7 +196,9 @@ def list_rules() -> tuple[Rule, ...]:
     ('NRM302', <Applicability.UNSAFE: 'unsafe'>)
     """
     rules = (rule for _, rule in sorted(known_rules().items()))
-    return tuple(Rule(one.code, one.name, one.summary, one.doc, one.default, one.fix, one.url) for one in rules)
+    return tuple(
+        Rule(one.code, one.name, one.summary, one.doc, one.default, one.fix, one.url, one.severity) for one in rules
+    )
 
 
 def _selection(select: Codes, ignore: Codes, extend_select: Codes) -> Selection:

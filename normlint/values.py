@@ -62,6 +62,7 @@ class Finding:
     """One thing that is wrong, at the smallest expression that is. Lines and columns count characters, from 1.
 
     `norm` is the dotted name of the function it was found in; `url` is the page of the rule. `cell`: see `Edit`.
+    `severity`: error (wrong in every dtype), warning (wrong in half precision, or at zero) or review.
     """
 
     code: str
@@ -75,6 +76,7 @@ class Finding:
     end_column: int
     norm: str
     url: str
+    severity: str
     fix: Fix | None = None
 
     def __str__(self) -> str:
@@ -132,6 +134,7 @@ class Rule:
     default: bool
     fix: Applicability | None
     url: str
+    severity: str
 
 
 def finding_of(one: Diagnostic, url: str) -> Finding:
@@ -139,7 +142,14 @@ def finding_of(one: Diagnostic, url: str) -> Finding:
     (cell, line, column), (_, end_line, end_column) = one.start, one.end
     place = (one.path, cell, line, column, end_line, end_column)
     return Finding(
-        one.code, one.name, one.message, *place, one.norm, url, None if one.fix is None else _fix_of(one.fix)
+        one.code,
+        one.name,
+        one.message,
+        *place,
+        one.norm,
+        url,
+        one.severity,
+        None if one.fix is None else _fix_of(one.fix),
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 FORMATS: Final = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
+SEVERITIES: Final = ("error", "warning", "review")  # those of `normlint.text.finding`
 # The registry's, which takes longer to import than most runs last; a test holds them to be the same.
 CODES: Final = tuple(
     (
@@ -125,6 +126,12 @@ def _format(value: Any, where: str) -> str:
     return str(value)
 
 
+def _severity(value: Any, where: str) -> str:
+    if value not in SEVERITIES:
+        raise ConfigError(f"{where} must be one of {', '.join(SEVERITIES)}")
+    return str(value)
+
+
 def _directory(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where} must be the name of a directory")
@@ -143,6 +150,8 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "ignore": _codes,
     "extend-select": _codes,
     "dtypes": _dtypes,
+    "min-severity": _severity,
+    "fail-on": _severity,
     "unsafe-fixes": flag,
     "verify": flag,
     "extend-safe-fixes": _codes,

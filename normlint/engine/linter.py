@@ -204,12 +204,15 @@ class View:
             return None
         from normlint.norm.norm import Norm
         from normlint.rules.registry import RULES
-        from normlint.text.finding import Finding
+        from normlint.text.finding import Finding, at_least
 
         if not isinstance(norm, Norm):
             return None
         spot = self._diagnostic(Finding("", "", "", norm.span, norm.qualname, norms=(number,)))
-        wanted = tuple(c for c in sorted(RULES) if RULES[c].check_run and self._speaks(c, norm.span))
+        runs = (
+            c for c in sorted(RULES) if RULES[c].check_run and at_least(RULES[c].severity, self.demand.selection.least)
+        )
+        wanted = tuple(c for c in runs if self._speaks(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:
@@ -227,6 +230,7 @@ class View:
             first,
             self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
+            severity=finding.severity,
             summary=_summary(finding.code),
         )
 

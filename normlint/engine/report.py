@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
-from normlint.text.finding import Applicability
+from normlint.text.finding import ERROR, Applicability, at_least
 from normlint.text.frozen import dataclass
 from normlint.text.source import Place
 from normlint.text.verdict import Verdict
@@ -61,6 +61,7 @@ class Diagnostic:
     fix: PlacedFix | None = None
     verdict: Verdict | None = None
     norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
+    severity: str = ERROR
     summary: str = field(default="", compare=False)  # of the rule's page, where the finding was made with the rules
 
     @property
@@ -144,6 +145,11 @@ class Report:
     def norm_count(self) -> int:
         """How many norms were recognised."""
         return len(self.norms) + self.unlisted
+
+
+def any_at(findings: Iterable[Diagnostic], least: str) -> bool:
+    """Is one of the findings as grave as this?"""
+    return any(at_least(one.severity, least) for one in findings)
 
 
 def merged(reports: Iterable[Report]) -> Report:

@@ -37,6 +37,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = DTYPES
+    min_severity: str = "warning"
+    fail_on: str = "warning"
     unsafe_fixes: bool = False
     verify: bool = False
     extend_safe_fixes: tuple[str, ...] = ()
@@ -85,7 +87,9 @@ class Settings:
     def wanted(self, path: str) -> str:
         """`Demand.key` of what these settings want, without the demand."""
         safety = (self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
-        return demand_key((self.select, self.ignore, self.extend_select, self.dtypes), self.ignored(path), safety)
+        return demand_key(
+            (self.select, self.ignore, self.extend_select, self.dtypes, self.min_severity), self.ignored(path), safety
+        )
 
     def excludes(self, path: str) -> bool:
         """Does one of the exclude patterns fit this path itself (its parents are asked by themselves)?"""

@@ -7,13 +7,15 @@ from typing import Any, Final, TypeAlias
 
 from normlint.engine.cache import SKIPPED, Known
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
-from normlint.text.finding import Applicability
+from normlint.text.finding import SEVERITIES, Applicability
 from normlint.text.source import Place
 
 # What a value must be: str, bool, int (a small one from 0 on), Applicability, or one of the classes below. A list holds
-# what all values of a tuple must be, a tuple of `...` what a value must be that may be None.
-Shape: TypeAlias = "type[Any] | list[Any] | tuple[Any, Any]"
+# what all values of a tuple must be, a tuple of `...` what a value must be that may be None, a set
+# which strings it may be.
+Shape: TypeAlias = "type[Any] | list[Any] | tuple[Any, Any] | frozenset[str]"
 NUMBER_OR_NONE: Final = (..., int)
+SEVERITY: Final = frozenset(SEVERITIES)
 FIELDS: Final[dict[type[Any], dict[str, Shape]]] = {
     Place: {"cell": NUMBER_OR_NONE, "line": int, "column": int},
     PlacedEdit: {"start": Place, "end": Place, "text": str},
@@ -21,7 +23,8 @@ FIELDS: Final[dict[type[Any], dict[str, Shape]]] = {
     PlacedFix: {"applicability": Applicability, "message": str, "edits": [PlacedEdit], "hunks": [Hunk], "made": bool},
     Diagnostic: {
         "code": str, "name": str, "message": str, "start": Place, "end": Place, "norm": str,
-        "excerpt": [str], "excerpt_start": int, "fix": (..., PlacedFix), "norms": [int], "summary": str,
+        "excerpt": [str], "excerpt_start": int, "fix": (..., PlacedFix), "norms": [int],
+        "severity": SEVERITY, "summary": str,
     },
     ListedNorm: {"place": Place, "kind": str, "qualname": str, "spine": str, "number": int, "unit": int},
     Unread: {"place": Place, "qualname": str},
@@ -44,7 +47,7 @@ def restored(path: str, known: Known, *, norms: bool = True) -> Report | None:
         read = [_made(kind, one, path=path) for kind, one in kinds]
         skipped = (path,) if known.count == SKIPPED else ()
         unlisted = 0 if norms or skipped else int(known.count or 0)
-    except (ValueError, TypeError, RecursionError):
+    except (KeyError, ValueError, TypeError, RecursionError):
         return None
     unread = tuple(one for one in read if isinstance(one, Unread))
     listed_norms = tuple(one for one in read if isinstance(one, ListedNorm))
@@ -83,6 +86,8 @@ def _read(shape: Shape, given: Any) -> Any:
         return None if given is None else _read(shape[1], given)
     if isinstance(shape, list):
         return tuple(_read(shape[0], one) for one in _listed(given))
+    if isinstance(shape, frozenset):
+        return {one: one for one in shape}[_read(str, given)]
     if shape in FIELDS:
         return _made(shape, given)
     if shape is Applicability:

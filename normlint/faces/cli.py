@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from normlint.engine.config import load_given
 from normlint.engine.discovery import Configs
 from normlint.engine.linter import check_bytes
-from normlint.engine.report import Diagnostic, Failure, Report, merged
+from normlint.engine.report import Diagnostic, Failure, Report, any_at, merged
 from normlint.engine.run import check_all
 from normlint.engine.selection import demand_of
 from normlint.engine.settings import ConfigError, Settings
@@ -109,7 +109,7 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         return _add_noqa(report) or trouble
     _tell_scope(options, report, chosen, configs)
     _write(_shown(options, report, chosen.paths, configs), options)
-    return trouble or _status(options, bool(report.findings) and not options.show_norms)
+    return trouble or _status(options, not options.show_norms and _fails(report, configs))
 
 
 def _tell_scope(options: Namespace, report: Report, chosen: Targets, configs: Configs) -> None:
@@ -148,7 +148,12 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
     else:
         _write(_shown(options, report, chosen.paths, configs), options)
     changed = options.diff or options.exit_non_zero_on_fix
-    return trouble or _status(options, bool((changed and report.fixed) or (report.findings and not options.diff)))
+    left = not options.diff and _fails(report, configs)
+    return trouble or _status(options, bool(changed and report.fixed) or left)
+
+
+def _fails(report: Report, configs: Configs) -> bool:
+    return any_at(report.findings, configs.of_directory(os.getcwd()).fail_on)
 
 
 def _status(options: Namespace, found: bool) -> int:

@@ -89,7 +89,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     if known is None and cached:
         cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _show_known(known, shown, found, paths) if known is not None else None
+    status = _show_known(known, settings, found, paths) if known is not None else None
     if status is None:
         return _full(given, Started(configs, found, cache))
     if cache is not None:
@@ -97,7 +97,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     return status
 
 
-def _show_known(known: list[tuple[str, Known]], shown: str, found: Found, named: list[str]) -> int | None:
+def _show_known(known: list[tuple[str, Known]], settings: Settings, found: Found, named: list[str]) -> int | None:
     """Shows what is known; None where that is no report."""
     if not any(one.findings for _, one in known):
         skipped = sum(one.count == SKIPPED for _, one in known)
@@ -105,7 +105,7 @@ def _show_known(known: list[tuple[str, Known]], shown: str, found: Found, named:
         sys.stderr.write(nothing_seen(norms, found, named))
         sys.stdout.write(f"{passed(scope(norms, len(found.paths), skipped))}\n")
         return CLEAN
-    from normlint.engine.report import merged
+    from normlint.engine.report import any_at, merged
     from normlint.engine.stored import restored
     from normlint.faces.render import Display, render
 
@@ -114,8 +114,9 @@ def _show_known(known: list[tuple[str, Known]], shown: str, found: Found, named:
     if len(whole) < len(reports):
         return None
     prepare_streams()
-    sys.stdout.write(render(merged(whole), shown, Display(wants_colour(sys.stdout), found.paths)))
-    return FOUND
+    report = merged(whole)
+    sys.stdout.write(render(report, settings.output_format, Display(wants_colour(sys.stdout), found.paths)))
+    return FOUND if any_at(report.findings, settings.fail_on) else CLEAN
 
 
 def _full(given: list[str], started: Started | None = None) -> int:

@@ -19,6 +19,12 @@ ABOUT: Final = {  # key: (type, example, what it does); a test holds that no key
         '["bf16", "fp32"]',
         "What the project runs in: what only other dtypes break is not reported.",
     ),
+    "min-severity": (
+        "one of error, warning, review",
+        '"review"',
+        "The lowest that is reported: an error is wrong in every dtype, a warning in half precision or at zero.",
+    ),
+    "fail-on": ("one of error, warning, review", '"error"', "The lowest severity at which the exit status is 1."),
     "unsafe-fixes": (
         "true or false",
         "true",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from normlint import __version__
-from normlint.engine.config import FORMATS, per_file
+from normlint.engine.config import FORMATS, SEVERITIES, per_file
 from normlint.engine.discovery import Configs, Found, discover
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, checked_codes, demand_of
@@ -103,6 +103,8 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
             select=select,
             ignore=(*(settings.ignore if ignore is None else ignore), *besides),
             per_file_ignores=per_file_ignores,
+            min_severity=options.min_severity,
+            fail_on=options.fail_on,
             extend_select=extend,
             unsafe_fixes=options.unsafe_fixes,
             extend_exclude=options.extend_exclude,
@@ -220,6 +222,10 @@ def _add_selection(parser: _Parser) -> None:
     group.add_argument("--extend-ignore", action="append", metavar="CODES", help="not these rules either")
     group.add_argument(
         "--per-file-ignores", action="append", metavar="PATTERN:CODE", help="not this rule in the files that it fits"
+    )
+    group.add_argument("--min-severity", choices=SEVERITIES, help="the lowest that is reported; default: warning")
+    group.add_argument(
+        "--fail-on", choices=SEVERITIES, help="the lowest that gives an exit status of 1; default: warning"
     )
     group.add_argument("--ignore-noqa", action="store_true", help="as if there were no `# noqa` comments")
     group.add_argument("--add-noqa", action="store_true", help="write a `# noqa` comment for each finding")

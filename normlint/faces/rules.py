@@ -36,7 +36,8 @@ def listing() -> str:
     rules = all_rules()
     width = max((len(rule.name) for rule in rules), default=0)
     return "".join(
-        f"{rule.code}  {rule.name:{width}}  {_default(rule):3}  {fix_of(rule):6}  {rule.summary}\n" for rule in rules
+        f"{rule.code}  {rule.name:{width}}  {rule.severity:7}  {_default(rule):3}  {fix_of(rule):6}  {rule.summary}\n"
+        for rule in rules
     )
 
 
@@ -44,7 +45,7 @@ def explanation(text: str) -> str:
     """A rule's page; `text` is its code or its name."""
     rule = find_rule(text)
     fix = f"The fix is {fix_of(rule)}." if rule.fix else "There is no fix."
-    return f"# {rule.name} ({rule.code})\n\n{_on(rule)} {fix}\n\n{rule.doc.strip()}\n"
+    return f"# {rule.name} ({rule.code})\n\nSeverity: {rule.severity}. {_on(rule)} {fix}\n\n{rule.doc.strip()}\n"
 
 
 def fix_of(rule: Rule) -> str:

@@ -11,14 +11,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from normlint import __version__
-from normlint.faces import cli
+from normlint.faces import cli, entry
 from normlint.faces.options import _parser
-from tests.helpers import BAD, BROKEN, Ran
+from tests.helpers import BAD, BROKEN, Ran, fake_analyse, fake_analyse_blocks
 
 Run = Callable[..., Ran]
 pytestmark = pytest.mark.usefixtures("faked")
@@ -381,7 +382,9 @@ def test_the_report_goes_to_a_file(bad: Run) -> None:
 
 def test_a_rule_is_explained(command: Run) -> None:
     ran = command("--explain", "global-reduction")
-    page = "# global-reduction (NRM101)\n\nOn by default. The fix is safe.\n\nReduces over everything.\n"
+    page = (
+        "# global-reduction (NRM101)\n\nSeverity: error. On by default. The fix is safe.\n\nReduces over everything.\n"
+    )
     assert ran.out.startswith(page)
     assert (
         "Off by default: `--extend-select NRM601` asks for it. There is no fix." in command("--explain", "nrm601").out
@@ -391,7 +394,38 @@ def test_a_rule_is_explained(command: Run) -> None:
 def test_all_rules_are_listed(command: Run) -> None:
     lines = command("--list-rules").out.splitlines()
     assert len(lines) == 4
-    assert lines[0].split() == ["NRM101", "global-reduction", "on", "safe", "Reduces", "over", "everything."]
+    assert lines[0].split() == ["NRM101", "global-reduction", "error", "on", "safe", "Reduces", "over", "everything."]
+
+
+GRAVE = {
+    "an error is reported and fails": ("error", (), 1),
+    "a warning is reported and fails": ("warning", (), 1),
+    "a review is not reported": ("review", (), None),
+    "a review is reported where it is asked for, and doesn't fail": ("review", ("--min-severity", "review"), 0),
+    "a review fails where that is asked for": ("review", ("--min-severity", "review", "--fail-on", "review"), 1),
+    "a warning is not reported where only errors are wanted": ("warning", ("--min-severity", "error"), None),
+    "a warning doesn't fail where only errors do": ("warning", ("--fail-on", "error"), 0),
+    "an error fails where only errors do": ("error", ("--fail-on", "error"), 1),
+}
+
+
+@pytest.mark.parametrize("how", ["options", "configuration", "entry"])
+@pytest.mark.parametrize(("severity", "arguments", "status"), GRAVE.values(), ids=GRAVE)
+def test_severity(
+    severity: str, arguments: tuple[str, ...], status: int | None, how: str, bad: Run, monkeypatch, capsys
+) -> None:
+    for name, plain in (("blocks.analyse_blocks", fake_analyse_blocks(BAD)), ("analyse", fake_analyse(BAD))):
+        graded = replace(plain, findings=tuple(replace(one, severity=severity) for one in plain.findings))
+        monkeypatch.setattr(f"normlint.rules.{name}", lambda *_, graded=graded, **__: graded)
+    if how != "options":
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        write(normlint__toml="".join(f'{key[2:]} = "{value}"\n' for key, value in pairs))
+        arguments = ()
+    ran = bad(*arguments)
+    if how == "entry":  # what is known is answered there
+        ran = Ran(entry.main([]), *capsys.readouterr())
+    assert ran.status == (status or 0)
+    assert ("NRM101" in ran.out) == (status is not None)
 
 
 def test_norms_are_shown(bad: Run) -> None:

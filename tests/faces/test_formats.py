@@ -127,7 +127,7 @@ def test_code_scanning_has_what_it_shows_of_a_rule() -> None:
         assert rule["help"]["markdown"].count("\n```") % 2 == 0
         assert rule["help"]["text"]
         assert rule["helpUri"].startswith("https://")
-        assert rule["defaultConfiguration"]["level"] == "warning"
+        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
         assert rule["properties"]["precision"] in ("very-high", "high", "medium", "low")
         assert rule["properties"]["problem.severity"] in ("error", "warning", "recommendation")
         assert len(rule["properties"]["tags"]) <= 10

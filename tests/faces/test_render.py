@@ -18,8 +18,9 @@ from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.run import check_all
 from normlint.engine.selection import Demand
 from normlint.faces.cli import norms_text
-from normlint.faces.render import Display, render
+from normlint.faces.render import Display, concise, render
 from normlint.faces.terminal import wants_colour, watched
+from normlint.text.finding import SEVERITIES
 from normlint.text.source import Place
 from normlint.text.verdict import Probe, Verdict
 from tests.helpers import BAD
@@ -193,6 +194,30 @@ def test_every_format_says_nothing_of_nothing(output_format: str) -> None:
     assert "NRM1" not in render(Report(), output_format, Display()).replace('"id": "NRM101"', "")
 
 
+GRADES = {
+    "full": ("NRM101 all", "= global-reduction (warning):", "= global-reduction (review):"),
+    "concise": ("Found 1 error.", "Found 1 warning.", "Found 1 review."),
+    "json": ('"severity": "error"', '"severity": "warning"', '"severity": "review"'),
+    "sarif": ('"level": "error",\n', '"level": "warning",\n', '"level": "note",\n'),
+    "github": ("::error title", "::warning title", "::notice title"),
+    "gitlab": ('"severity": "major"', '"severity": "minor"', '"severity": "info"'),
+    "junit": ('name="severity" value="error"', 'name="severity" value="warning"', 'name="severity" value="review"'),
+}
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+@pytest.mark.parametrize("at", range(3), ids=SEVERITIES)
+def test_every_format_tells_the_severity(output_format: str, at: int) -> None:
+    found = tuple(replace(one, severity=SEVERITIES[at]) for one in checked(BAD).findings)
+    assert GRADES[output_format][at] in render(Report(found), output_format, Display())
+
+
+def test_severities_are_counted_apart() -> None:
+    (one,) = checked(BAD).findings
+    found = tuple(replace(one, severity=each) for each in ("warning", "error", "warning", "review"))
+    assert concise.by_severity(found) == "1 error, 2 warnings and 1 review"
+
+
 def test_json_is_as_promised() -> None:
     data = json.loads(render(everything(), "json", Display()))
     assert set(data) == {"version", "findings", "norms", "unread", "errors", "files", "skipped"}
@@ -209,6 +234,7 @@ def test_json_is_as_promised() -> None:
         "end_column": 13,
         "norm": "RMSNorm.forward",
         "url": "https://normlint.readthedocs.io/rules/global-reduction",
+        "severity": "error",
         "fix": None,
         "verdict": None,
     }

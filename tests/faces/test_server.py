@@ -110,7 +110,7 @@ async def test_a_finding_says_where_what_and_where_to_read_on(ed: Editor) -> Non
     (found,) = await ed.problems(uri, ["NRM101"])
     at = BROKEN.index(CALL)
     assert found.range == ed.range(uri, at, at + len(CALL))
-    assert found.severity == types.DiagnosticSeverity.Warning
+    assert found.severity == types.DiagnosticSeverity.Error
     assert found.source == "normlint"
     assert found.code_description
     assert found.code_description.href == RULES["NRM101"].url

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Final
 
 from normlint.engine.report import Report
+from normlint.text.finding import ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,12 @@ class Style:
         return self._wrap("1", text)
 
     def alarm(self, text: str) -> str:
-        """Codes and carets."""
+        """What is wrong."""
         return self._wrap("1;31", text)
+
+    def grade(self, text: str, severity: str) -> str:
+        """Codes and carets of a finding."""
+        return self.alarm(text) if severity == ERROR else self._wrap("1;33", text)
 
     def dim(self, text: str) -> str:
         """Frames and places."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
 from normlint.faces.terminal import counted, passed, scope
-from normlint.text.finding import Applicability
+from normlint.text.finding import SEVERITIES, Applicability
 
 
 def render(report: Report, display: Display) -> str:
@@ -24,7 +24,7 @@ def header(finding: Diagnostic, style: Style) -> str:
     """Where it is and what it says; `[*]` if `--fix` fixes it."""
     where = style.bold(in_one_line(finding.path)) + style.dim(":" + place(finding) + ":")
     mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
-    return f"{where} {style.alarm(finding.code)}{mark} {harmless(finding.message)}"
+    return f"{where} {style.grade(finding.code, finding.severity)}{mark} {harmless(finding.message)}"
 
 
 def closing(report: Report, display: Display, *, would: bool = False) -> list[str]:
@@ -53,8 +53,15 @@ def looked_at(report: Report, display: Display) -> str:
 
 
 def _counted(report: Report) -> str:
-    count = len(report.findings)
-    return f"Found {counted(count, 'error')}.{_fixable(report)}" if count else "Found nothing in what could be read."
+    told = by_severity(report.findings)
+    return f"Found {told}.{_fixable(report)}" if told else "Found nothing in what could be read."
+
+
+def by_severity(findings: Iterable[Diagnostic]) -> str:
+    """`2 errors and 1 warning`; empty for none."""
+    counts = Counter(one.severity for one in findings)
+    *first, last = [counted(counts[each], each) for each in SEVERITIES if counts[each]] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _fixable(report: Report) -> str:

@@ -10,7 +10,7 @@ from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
 from normlint.faces.rules import summary_of
-from normlint.text.finding import Applicability
+from normlint.text.finding import ERROR, Applicability
 
 _TAB: Final = 4
 _WIDEST: Final = 160
@@ -44,7 +44,7 @@ def frame(finding: Diagnostic, style: Style) -> str:
         out.append(f"{style.dim(f'{number:{width}} |')} {shown}".rstrip())
         if marks:
             name = f" {finding.code}" if number == finding.end.line else ""
-            out.append(f"{'':{width}} {bar} {style.alarm(marks + name)}")
+            out.append(f"{'':{width}} {bar} {style.grade(marks + name, finding.severity)}")
     out.append(f"{'':{width}} {bar}")
     out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding)]
     if finding.fix is not None:
@@ -53,7 +53,8 @@ def frame(finding: Diagnostic, style: Style) -> str:
 
 
 def _told(finding: Diagnostic) -> list[str]:
-    told = [f"{finding.name}: {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
+    grade = "" if finding.severity == ERROR else f" ({finding.severity})"
+    told = [f"{finding.name}{grade}: {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
     if finding.verdict is not None:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:

@@ -43,6 +43,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
         "end_column": finding.end.column,
         "norm": finding.norm,
         "url": url_of(finding.code),
+        "severity": finding.severity,
         "fix": finding.fix and _fix(finding.fix),
         "verdict": finding.verdict and verdict_as_dict(finding.verdict),
     }

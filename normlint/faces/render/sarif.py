@@ -15,6 +15,7 @@ from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints, verdict_as_dict
 from normlint.faces.render.verdicts import full_message
 from normlint.faces.rules import all_rules
+from normlint.text.finding import ERROR, REVIEW, WARNING
 
 if TYPE_CHECKING:
     from normlint.rules.registry import Rule
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME: Final = "https://normlint.readthedocs.io/"
+LEVELS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "note"}
+PROBLEMS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "recommendation"}  # GitHub's words
 _FENCE: Final = re.compile(r"^```(py|fix)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK: Final = re.compile(r" *# error: \[[\w-]+\]$", re.MULTILINE)
 _DRIVE: Final = re.compile("/[A-Za-z]:/")
@@ -60,8 +63,12 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "fullDescription": {"text": " ".join(rule.doc.partition("\n```")[0].split())},
         "help": {"text": rule.doc, "markdown": _page(rule.doc)},
         "helpUri": rule.url,
-        "defaultConfiguration": {"enabled": rule.default, "level": "warning"},
-        "properties": {"tags": ["correctness", "normalization"], "problem.severity": "warning", "precision": "high"},
+        "defaultConfiguration": {"enabled": rule.default, "level": LEVELS[rule.severity]},
+        "properties": {
+            "tags": ["correctness", "normalization"],
+            "problem.severity": PROBLEMS[rule.severity],
+            "precision": "high",
+        },
     }
 
 
@@ -78,7 +85,7 @@ def _example(fence: re.Match[str]) -> str:
 def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "level": "warning",
+        "level": LEVELS[finding.severity],
         "message": {"text": _message(finding)},
         "locations": [_location(finding)],
         "partialFingerprints": {"normlint/v1": fingerprint},

@@ -16,6 +16,7 @@ from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, Placed
 from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
 from normlint.faces.render import verdicts
+from normlint.faces.render.concise import by_severity
 from normlint.faces.report import Html, element, join
 from normlint.faces.report.code import Mark, Runs, definitions, listing, runs
 from normlint.faces.report.pictures import figures
@@ -68,7 +69,8 @@ def _card_head(norm: ListedNorm, found: Sequence[Diagnostic]) -> Html:
     badges = [badge(norm.verdict.status)] if norm.verdict else []
     if norm.fixed_verdict:
         badges += [element("span", "repaired →", class_="dim"), badge(norm.fixed_verdict.status)]
-    codes = [element("span", code, class_="badge code-of") for code in dict.fromkeys(one.code for one in found)]
+    graded = {one.code: one.severity for one in found}
+    codes = [element("span", code, class_=f"badge code-of {grade}", title=grade) for code, grade in graded.items()]
     where = f"cell {norm.place.cell}, line {norm.place.line}" if norm.place.cell else f"line {norm.place.line}"
     return join(
         element("h3", norm.qualname),
@@ -104,7 +106,7 @@ def finding(one: Diagnostic) -> Html:
             element("span", spoken(one.message), class_="message"),
             element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
         ),
-        element("p", spoken(one.summary or summary_of(one.code)), class_="dim"),
+        element("p", f"{one.severity.capitalize()}. ", spoken(one.summary or summary_of(one.code)), class_="dim"),
         _fix(one.fix) if one.fix else None,
     )
 
@@ -223,7 +225,7 @@ def _summary(report: Report, files: int) -> Html:
     tiles = [
         _tile("Files", files, f"{held} with norms"),
         _tile("Norms", len(report.norms), named or "none recognised"),
-        _tile("Findings", len(report.findings), counted(len({one.code for one in report.findings}), "rule")),
+        _tile("Findings", len(report.findings), by_severity(report.findings) or "none"),
     ]
     heading = element("h2", "Summary", id="summary")
     return element(

@@ -13,10 +13,16 @@ from normlint.engine.report import Diagnostic, ListedNorm
 from normlint.faces.render.verdicts import eps_text, full_message, verdict_text
 from normlint.faces.rules import explanation, url_of
 from normlint.faces.server.documents import Checked
+from normlint.text.finding import ERROR, REVIEW, WARNING
 from normlint.text.source import Place
 from normlint.text.verdict import MATCH
 
 SOURCE: Final = "normlint"
+SEVERITY: Final = {
+    ERROR: types.DiagnosticSeverity.Error,
+    WARNING: types.DiagnosticSeverity.Warning,
+    REVIEW: types.DiagnosticSeverity.Information,
+}
 
 
 def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
@@ -31,11 +37,11 @@ def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
 
 def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     """One finding, with the verdict on its norm if there is one."""
-    style = finding.code.startswith(STYLE)
+    style = types.DiagnosticSeverity.Information if finding.code.startswith(STYLE) else None
     return types.Diagnostic(
         range=checked.document.range(finding.start, finding.end),
         message=full_message(finding),
-        severity=types.DiagnosticSeverity.Information if style else types.DiagnosticSeverity.Warning,
+        severity=style or SEVERITY[finding.severity],
         code=finding.code,
         code_description=types.CodeDescription(url_of(finding.code)),
         source=SOURCE,

@@ -95,7 +95,10 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """A norm that was recognised: `kind` is rms, layer or l2, `spine` what is computed, in the order of the code."""
+    """A norm that was recognised: `kind` is rms, layer or l2.
+
+    `sentence` says what is computed, `spine` the same in the order of the code.
+    """
 
     qualname: str
     kind: str
@@ -103,6 +106,7 @@ class Norm:
     path: str
     cell: int | None
     line: int
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ def finding_of(one: Diagnostic, url: str) -> Finding:
 
 def norm_of(one: ListedNorm) -> Norm:
     """The engine's norm, as far as it is told."""
-    return Norm(one.qualname, one.kind, one.spine, one.path, one.place.cell, one.place.line)
+    return Norm(one.qualname, one.kind, one.spine, one.path, one.place.cell, one.place.line, one.sentence)
 
 
 def verdict_of(norm: ListedNorm, one: ran.Verdict) -> Verdict:

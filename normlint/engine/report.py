@@ -86,7 +86,10 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class ListedNorm:
-    """A recognised norm in its file, `number` counts them. `pending` None: it isn't to be run by itself."""
+    """A recognised norm in its file, `number` counts them. `pending` None: it isn't to be run by itself.
+
+    `sentence`: what `spine` says, in words.
+    """
 
     path: str
     place: Place
@@ -100,6 +103,7 @@ class ListedNorm:
     fixed_verdict: Verdict | None = field(
         default=None, compare=False
     )  # on what its fixes make of it, where that was asked
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,9 @@ FIELDS: Final[dict[type[Any], dict[str, Shape]]] = {
         "excerpt": [str], "excerpt_start": int, "fix": (..., PlacedFix), "norms": [int],
         "severity": SEVERITY, "summary": str,
     },
-    ListedNorm: {"place": Place, "kind": str, "qualname": str, "spine": str, "number": int, "unit": int},
+    ListedNorm: {
+        "place": Place, "kind": str, "qualname": str, "spine": str, "sentence": str, "number": int, "unit": int,
+    },
     Unread: {"place": Place, "qualname": str},
 }  # fmt: skip
 _MOST: Final = 2**31

@@ -19,6 +19,7 @@ from normlint.engine.settings import ConfigError, Settings
 from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets, translated
 from normlint.faces.render import Display, Style, harmless, in_one_line, render, verdicts
 from normlint.faces.render.concise import closing, looked_at, made, unsafe
+from normlint.faces.render.verdicts import LEGEND
 from normlint.faces.rules import all_rules, explanation, listing
 from normlint.faces.terminal import (
     CLEAN,
@@ -306,12 +307,17 @@ def norms_text(report: Report, display: Display) -> str:
     lines = []
     for norm in report.norms:
         where = verdicts.place(norm, style)
-        lines += [f"{where} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
+        lines.append(f"{where} {norm.kind} {norm.qualname}")
+        lines += [f"    {harmless(each)}" for each in (norm.sentence, f"spine: {norm.spine}") if each]
         if norm.verdict is not None:
             told = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
             lines += [f"    {harmless(each)}" for each in told if each]
     lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
-    last = () if display.quiet else (f"Found {looked_at(report, display)}.", *verdicts.closing(report))
+    last = (
+        ()
+        if display.quiet
+        else (*([LEGEND] if lines else []), f"Found {looked_at(report, display)}.", *verdicts.closing(report))
+    )
     return "".join(f"{line}\n" for line in (*lines, *last))
 
 

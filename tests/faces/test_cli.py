@@ -19,6 +19,7 @@ import pytest
 from normlint import __version__
 from normlint.faces import cli, entry
 from normlint.faces.options import _parser
+from normlint.faces.render.verdicts import LEGEND
 from tests.helpers import BAD, BROKEN, Ran, fake_analyse, fake_analyse_blocks
 
 Run = Callable[..., Ran]
@@ -429,7 +430,7 @@ def test_severity(
 
 
 def test_norms_are_shown(bad: Run) -> None:
-    out = "a.py:1:9: rms RMSNorm.forward\n    mean[*] | eps → sqrt\nFound 1 norm in 1 file.\n"
+    out = f"a.py:1:9: rms RMSNorm.forward\n    spine: mean[*] | eps → sqrt\n{LEGEND}\nFound 1 norm in 1 file.\n"
     assert bad("--show-norms") == Ran(0, out, "")
 
 

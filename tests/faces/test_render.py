@@ -18,7 +18,7 @@ from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.run import check_all
 from normlint.engine.selection import Demand
 from normlint.faces.cli import norms_text
-from normlint.faces.render import Display, concise, render
+from normlint.faces.render import Display, concise, render, verdicts
 from normlint.faces.terminal import wants_colour, watched
 from normlint.text.finding import SEVERITIES
 from normlint.text.source import Place
@@ -251,6 +251,7 @@ def test_json_is_as_promised() -> None:
         "qualname": "f",
         "line": 1,
         "kind": "rms",
+        "sentence": "",
         "spine": "mean",
         "verdict": third["verdict"],
     }
@@ -406,10 +407,11 @@ def test_concise_has_a_line_for_a_verdict_that_no_finding_tells() -> None:
 def test_listed_norms_have_their_verdict_and_eps() -> None:
     shown = norms_text(run_report(), Display())
     assert (
-        "N1.forward\n    mean\n    wrong on cpu: zeros at ×1e4\n    effective eps 1e-06 added, given 1e-05\n" in shown
+        "N1.forward\n    spine: mean\n    wrong on cpu: zeros at ×1e4\n    effective eps 1e-06 added, given 1e-05\n"
+        in shown
     )
-    assert "N2.forward\n    mean\n    match on cpu\n    effective eps 1e-06\n" in shown
-    assert shown.endswith(f"N4.forward\n    mean\nFound 4 norms in 0 files.\n{CLOSING}")
+    assert "N2.forward\n    spine: mean\n    match on cpu\n    effective eps 1e-06\n" in shown
+    assert shown.endswith(f"N4.forward\n    spine: mean\n{verdicts.LEGEND}\nFound 4 norms in 0 files.\n{CLOSING}")
 
 
 @pytest.mark.parametrize("output_format", ["github", "gitlab", "junit", "sarif"])

@@ -281,7 +281,7 @@ async def test_a_lens_over_each_norm_says_how_it_reads_and_offers_to_run_it(ed: 
     uri = ed.open(BOTH)
     lenses = [lens.command for lens in await ed.lenses(uri)]
     assert [lens.title for lens in lenses if lens][:2] == [
-        "rms: mean[*] | eps → rsqrt → input(x) → scale(weight)",
+        "RMSNorm over ALL axes (expected: the last), eps 1e-06 under the root, fp32 statistics, gain `weight`",
         "Verify this norm",
     ]
     assert [(lens.command, lens.arguments) for lens in lenses[1::2] if lens] == [

@@ -72,6 +72,7 @@ def _norm(norm: ListedNorm) -> dict[str, Any]:
         "qualname": norm.qualname,
         "line": norm.place.line,
         "kind": norm.kind,
+        "sentence": norm.sentence,
         "spine": norm.spine,
         "verdict": norm.verdict and verdict_as_dict(norm.verdict),
     }

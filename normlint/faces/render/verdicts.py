@@ -12,6 +12,7 @@ from normlint.faces.terminal import counted
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason
+LEGEND = "A spine reads: statistic[its axes, * for all] | what happens to it, in the order of the code."
 
 
 def verdict_text(verdict: Verdict) -> str:

@@ -42,7 +42,8 @@ def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -
     status = norm.verdict.status if norm.verdict else ""
     marks = tuple(Mark(one.start, one.end, one.code) for one in found)
     body = (
-        element("p", "Spine ", element("code", norm.spine), class_="spine"),
+        element("p", spoken(norm.sentence)),
+        element("p", "Spine ", element("code", norm.spine), " ", verdicts.LEGEND, class_="spine dim"),
         _verdict(norm),
         listing(shown, marks, f"source of {norm.qualname}")
         if shown

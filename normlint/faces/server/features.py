@@ -209,7 +209,7 @@ async def show_norm(ls: NormlintServer, uri: str, where: Any) -> str | None:
     norm = runs.norm_at(found[1], uri, where) if found else None
     if norm is None:
         return None
-    ls.say(f"{norm.qualname} ({norm.kind}): {norm.spine}")
+    ls.say(f"{norm.qualname}: {norm.sentence}")
     return norm_text(norm)
 
 

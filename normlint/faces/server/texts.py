@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from normlint.engine.linter import STYLE
 from normlint.engine.report import Diagnostic, ListedNorm
-from normlint.faces.render.verdicts import eps_text, full_message, verdict_text
+from normlint.faces.render.verdicts import LEGEND, eps_text, full_message, verdict_text
 from normlint.faces.rules import explanation, url_of
 from normlint.faces.server.documents import Checked
 from normlint.text.finding import ERROR, REVIEW, WARNING
@@ -85,9 +85,7 @@ def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Comm
 def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
     at = checked.document.position(norm.place)
     where = types.Range(at, at)
-    yield types.CodeLens(
-        where, types.Command(f"{norm.kind}: {norm.spine}", EXPLAIN, arguments=[checked.document.uri, norm.number])
-    )
+    yield types.CodeLens(where, types.Command(norm.sentence, EXPLAIN, arguments=[checked.document.uri, norm.number]))
     title = verdict_text(norm.verdict) if norm.verdict is not None else "Verify this norm"
     yield types.CodeLens(where, verify_command(title, checked, norm))
 
@@ -120,7 +118,8 @@ def norm_text(norm: ListedNorm) -> str:
 
 def _norm_lines(norm: ListedNorm) -> Iterator[str]:
     yield f"**{norm.qualname}** ({norm.kind})"
-    yield f"```text\n{norm.spine}\n```"
+    yield norm.sentence
+    yield f"Spine: `{norm.spine}`  \n_{LEGEND}_"
     if norm.verdict is not None:
         yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
 

@@ -67,7 +67,7 @@ def check_source(  # the options of the command
 
 
 def check_paths(  # the options of the command
-    paths: Iterable[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     select: Codes = (),
     ignore: Codes = (),
@@ -80,12 +80,12 @@ def check_paths(  # the options of the command
 
     Each file has the settings of the nearest pyproject.toml, unless `isolated`; the rules that are chosen here take
     the place of its own, as on the command line. A file that can't be linted raises SourceError; with `on_error`,
-    that is called with the error instead, and the other files are linted.
+    that is called with the error instead, and the other files are linted. A single path may stand alone.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as place:
     ...     _ = pathlib.Path(place, "sound.py").write_text("x = 1\n")
-    ...     check_paths([place])
+    ...     check_paths(place)
     ()
     """
     chosen = _selection(select, ignore, extend_select)
@@ -94,7 +94,8 @@ def check_paths(  # the options of the command
     )
     configs = Configs(adjust, Settings(os.getcwd()) if isolated else None)
     findings: list[Diagnostic] = []
-    for report in _checked([os.fspath(path) for path in paths], configs, jobs):
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    for report in _checked([os.fspath(path) for path in several], configs, jobs):
         for error in map(_error, report.errors):
             if on_error is None:
                 raise error

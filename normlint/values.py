@@ -35,7 +35,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put `text` in place of all from the start up to the end. Lines and columns count characters, from 1.
+    """Put `content` in place of all from the start up to the end. Lines and columns count characters, from 1.
 
     `cell`: in a notebook, the number of the cell in which the lines count, from 1; else None.
     """
@@ -45,7 +45,7 @@ class Edit:
     column: int
     end_line: int
     end_column: int
-    text: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,7 @@ def test_the_values_are_the_command_s(ending: str, tmp_path: Path) -> None:
     expected = tuple(map(of_json, json.loads(ran.stdout)["findings"]))
     assert [one.code for one in expected] == ["NRM101", "NRM302"]
     assert normlint.check_paths([tmp_path], isolated=True) == expected
+    assert normlint.check_paths(str(tmp_path), isolated=True) == expected
 
 
 @pytest.mark.parametrize(("eps", "severity"), [("0.1", "error"), ("0", "warning"), ("1e-8", "warning")])

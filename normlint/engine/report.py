@@ -23,12 +23,13 @@ class PlacedEdit:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines from `line` on that others take the place of; there may be none of either."""
+    """Lines from `line` on that others take the place of; there may be none of either. `above`: the line before."""
 
     cell: int | None
     line: int
     old: tuple[str, ...]
     new: tuple[str, ...]
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)

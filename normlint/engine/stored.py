@@ -19,7 +19,7 @@ SEVERITY: Final = frozenset(SEVERITIES)
 FIELDS: Final[dict[type[Any], dict[str, Shape]]] = {
     Place: {"cell": NUMBER_OR_NONE, "line": int, "column": int},
     PlacedEdit: {"start": Place, "end": Place, "text": str},
-    Hunk: {"cell": NUMBER_OR_NONE, "line": int, "old": [str], "new": [str]},
+    Hunk: {"cell": NUMBER_OR_NONE, "line": int, "old": [str], "new": [str], "above": str},
     PlacedFix: {"applicability": Applicability, "message": str, "edits": [PlacedEdit], "hunks": [Hunk], "made": bool},
     Diagnostic: {
         "code": str, "name": str, "message": str, "start": Place, "end": Place, "norm": str,

@@ -56,7 +56,7 @@ def _run(words: list[str], started: Started | None) -> int:
         return CLEAN
     options = parse(words)
     if options.explain is not None:
-        return _write(explanation(options.explain), options)
+        return _explain(explanation(options.explain), options)
     if options.list_rules:
         return _write(listing(), options)
     if options.watch:
@@ -259,6 +259,17 @@ def _shows_norms(options: Namespace, configs: Configs) -> bool:
 def _as_it_is(text: str) -> str:
     """What another program may read, but for a terminal, which control characters could take over."""
     return harmless(text) if sys.stdout.isatty() else text
+
+
+def _explain(page: str, options: Namespace) -> int:
+    """A rule's page, rendered where it can be coloured."""
+    if options.output_file or not wants_colour(sys.stdout):
+        return _write(page, options)
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console(force_terminal=True).print(Markdown(page))
+    return CLEAN
 
 
 def _write(text: str | bytes, options: Namespace) -> int:

@@ -14,13 +14,13 @@ import pytest
 
 from normlint.engine.config import FORMATS
 from normlint.engine.linter import check_bytes
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
+from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, PlacedFix, Report
 from normlint.engine.run import check_all
 from normlint.engine.selection import Demand
 from normlint.faces.cli import norms_text
 from normlint.faces.render import Display, concise, render, verdicts
 from normlint.faces.terminal import wants_colour, watched
-from normlint.text.finding import SEVERITIES
+from normlint.text.finding import SEVERITIES, Applicability
 from normlint.text.source import Place
 from normlint.text.verdict import Probe, Verdict
 from tests.helpers import BAD
@@ -192,6 +192,32 @@ def test_every_format_holds_every_finding(output_format: str) -> None:
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_every_format_says_nothing_of_nothing(output_format: str) -> None:
     assert "NRM1" not in render(Report(), output_format, Display()).replace('"id": "NRM101"', "")
+
+
+ABOVE = """\
+a.py:1:7: NRM302 [*] eps joins after the root
+  |
+1 | y = x.sqrt() + eps
+  |       ^^^^^^^^^^^^ NRM302
+  |
+  = eps-outside-sqrt: Reduces over everything.
+  = verify: wrong: why
+  = help: Import it (unsafe)
+  |
+0   import os
+  + import torch
+  |
+"""
+
+
+def test_an_inserted_line_is_shown_below_the_one_above_and_the_proof_at_the_gravest_finding_alone() -> None:
+    (one,) = checked("y = x.sqrt() + eps\n").findings
+    fix = PlacedFix(Applicability.UNSAFE, "Import it", (), (Hunk(None, 1, (), ("import torch",), "import os"),), True)
+    grave = replace(one, fix=fix, verdict=Verdict("wrong", "why"), norms=(0,))
+    light = replace(grave, code="NRM503", severity="warning", fix=None)
+    shown = render(Report((light, grave)), "full", Display(quiet=True))
+    assert shown.endswith(ABOVE + "\n")
+    assert shown.count("verify") == 1
 
 
 GRADES = {

@@ -14,7 +14,7 @@ from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints, verdict_as_dict
 from normlint.faces.render.verdicts import full_message
-from normlint.faces.rules import all_rules
+from normlint.faces.rules import all_rules, page_of
 from normlint.text.finding import ERROR, REVIEW, WARNING
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME: Final = "https://normlint.readthedocs.io/"
 LEVELS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "note"}
 PROBLEMS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "recommendation"}  # GitHub's words
-_FENCE: Final = re.compile(r"^```(py|fix)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_MARK: Final = re.compile(r" *# error: \[[\w-]+\]$", re.MULTILINE)
 _DRIVE: Final = re.compile("/[A-Za-z]:/")
 
 
@@ -61,7 +59,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "name": "".join(part.capitalize() for part in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": " ".join(rule.doc.partition("\n```")[0].split())},
-        "help": {"text": rule.doc, "markdown": _page(rule.doc)},
+        "help": {"text": page_of(rule), "markdown": page_of(rule)},
         "helpUri": rule.url,
         "defaultConfiguration": {"enabled": rule.default, "level": LEVELS[rule.severity]},
         "properties": {
@@ -70,16 +68,6 @@ def _rule(rule: Rule) -> dict[str, Any]:
             "precision": "high",
         },
     }
-
-
-def _page(doc: str) -> str:
-    """The rule's page as other renderers of Markdown show it: the fix below the code that it changes."""
-    return _FENCE.sub(_example, doc)
-
-
-def _example(fence: re.Match[str]) -> str:
-    before, code = ("\nFixed:\n\n", _MARK.sub("", fence[2])) if fence[1] == "fix" else ("", fence[2])
-    return f"{before}```python\n{code}```"
 
 
 def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:

@@ -132,7 +132,8 @@ def _hunk(hunk: Hunk) -> list[Html]:
     lines = dedent("\n".join((*hunk.old, *hunk.new))).split("\n")
     old, new = lines[: len(hunk.old)], lines[len(hunk.old) : len(hunk.old) + len(hunk.new)]
     gone = [_row(f"{number}", "−", line, "del") for number, line in enumerate(old, hunk.line)]
-    return gone + [_row("", "+", line, "ins") for line in new]
+    shown = [_row(f"{hunk.line - 1}", " ", hunk.above.strip(), "span")] if hunk.above else []
+    return shown + gone + [_row("", "+", line, "ins") for line in new]
 
 
 def _row(number: str, sign: str, line: str, name: str) -> Html:

@@ -11,7 +11,7 @@ from lsprotocol import types
 from normlint.engine.linter import STYLE
 from normlint.engine.report import Diagnostic, ListedNorm
 from normlint.faces.render.verdicts import LEGEND, eps_text, full_message, verdict_text
-from normlint.faces.rules import explanation, url_of
+from normlint.faces.rules import summary_of, url_of
 from normlint.faces.server.documents import Checked
 from normlint.text.finding import ERROR, REVIEW, WARNING
 from normlint.text.source import Place
@@ -95,39 +95,44 @@ def _home(checked: Checked, norm: ListedNorm) -> str:
 
 
 _DEFINES: Final = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
-_FENCE: Final = re.compile(r"^```fix$", re.MULTILINE)
+MOST: Final = 10  # lines of a hover
 
 
 def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | None:
-    """None where there is nothing to say."""
+    """At most ten lines; None where there is nothing to say."""
     findings = [one for one in checked.report.findings if _covers(checked, one, uri, at)]
     norms = _norms_at(checked, uri, at)
     numbers = {number for one in findings for number in one.norms}
     norms += [one for one in checked.report.norms if one.number in numbers and one not in norms]
-    parts = [*map(norm_text, norms), *map(_page, findings)]
+    parts = [*map(_brief, findings), *map(norm_text, norms)]
     if not parts:
         return None
     where = checked.document.range(findings[0].start, findings[0].end) if findings else None
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), where)
+    shown = "\n".join("\n\n".join(parts).split("\n")[:MOST])
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, shown), where)
 
 
 def norm_text(norm: ListedNorm) -> str:
     """How a norm reads, and what running it has shown."""
-    return "\n\n".join(_norm_lines(norm))
+    return "  \n".join(_norm_lines(norm))
 
 
 def _norm_lines(norm: ListedNorm) -> Iterator[str]:
     yield f"**{norm.qualname}** ({norm.kind})"
     yield norm.sentence
-    yield f"Spine: `{norm.spine}`  \n_{LEGEND}_"
+    yield f"Spine: `{norm.spine}` _({LEGEND})_"
     if norm.verdict is not None:
         yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
 
 
-def _page(finding: Diagnostic) -> str:
-    """The rule's page; its examples of what is wrong and right are Python to an editor."""
-    page = _FENCE.sub("```py", explanation(finding.code)).strip()
-    return f"{finding.message}\n\n{page}\n\n[{finding.name}]({url_of(finding.code)})"
+def _brief(finding: Diagnostic) -> str:
+    """What is wrong, and where to read on."""
+    lines = (
+        f"**{finding.name} ({finding.code})**, {finding.severity}: {finding.message}",
+        finding.summary or summary_of(finding.code),
+        f"[The rule's page]({url_of(finding.code)})",
+    )
+    return "  \n".join(lines)
 
 
 def _covers(checked: Checked, finding: Diagnostic, uri: str, at: types.Position) -> bool:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from normlint.engine.config import _KEYS
-from normlint.faces.keys import ABOUT, default_of
+from normlint.faces.keys import ABOUT, default_of, kind_of
 from normlint.faces.options import _parser
 
 TITLES = {"positional arguments": "paths", "options": "help"}  # argparse's own
@@ -18,8 +18,8 @@ def settings() -> str:
 
 
 def _setting(key: str) -> Iterator[str]:
-    kind, example, said = ABOUT[key]
-    yield from (f"### `{key}`", "", said, "", f"- *Type:* {kind}", f"- *Default:* {default_of(key)}", "")
+    example, said = ABOUT[key]
+    yield from (f"### `{key}`", "", said, "", f"- *Type:* {kind_of(key)}", f"- *Default:* {default_of(key)}", "")
     yield from ("```toml", "[tool.normlint]", f"{key} = {example}", "```", "")
 
 

@@ -186,7 +186,7 @@ class TestReference:
 
     @pytest.mark.parametrize("key", docs_reference.ABOUT)
     def test_the_example_of_a_key_is_read(self, key: str, tmp_path: Path) -> None:
-        text = f"[tool.normlint]\n{key} = {docs_reference.ABOUT[key][1]}\n"
+        text = f"[tool.normlint]\n{key} = {docs_reference.ABOUT[key][0]}\n"
         assert text in docs_reference.settings()
         (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
         assert getattr(config.load(str(tmp_path / "pyproject.toml")), key.replace("-", "_")) is not None

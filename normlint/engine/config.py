@@ -56,22 +56,16 @@ def parse(table: Any, file: str) -> Settings:
     name = "" if os.path.basename(file) in OWN_FILES else "[tool.normlint] "
     values: dict[str, Any] = {}
     for key, value in table.items():
-        try:
-            values[key.replace("-", "_")] = _KEYS[known_key(key)](value, f"{file}: {name}{key}")
-        except UnknownKeyError as error:
-            raise ConfigError(f"{file}: {name}{error}") from None
+        reader = _KEYS[known_key(key, f"{file}: {name}")]
+        values[key.replace("-", "_")] = reader(value, f"{file}: {name}{key}")
     return Settings(os.path.dirname(os.path.abspath(file)), file, **values)
 
 
-class UnknownKeyError(ConfigError):
-    """There is no such key."""
-
-
-def known_key(key: str) -> str:
-    """The key, if there is one of this name; UnknownKeyError says which was meant."""
+def known_key(key: str, where: str = "") -> str:
+    """The key, if there is one of this name; ConfigError says which was meant."""
     if key in _KEYS:
         return key
-    raise UnknownKeyError(f"unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
+    raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
 
 
 def _read_toml(file: str) -> Mapping[str, Any]:

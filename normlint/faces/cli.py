@@ -358,18 +358,11 @@ def _fixables(found: list[Diagnostic]) -> str:
 
 
 def _toml(value: object) -> str:
-    """TOML, as far as settings go."""
+    """TOML, as far as settings go: JSON, but for a table."""
+    import json
+
     if value is None:
         return '["the rules that are on by default"]'
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return _toml_list(value)
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _toml_list(value: tuple[object, ...]) -> str:
-    if value and isinstance(value[0], tuple):
-        pairs = (" = ".join(map(_toml, pair)) for pair in value if isinstance(pair, tuple))
-        return "{ " + ", ".join(pairs) + " }"
-    return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{ " + ", ".join(" = ".join(map(_toml, pair)) for pair in value) + " }"
+    return json.dumps(value, ensure_ascii=False)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+
+from normlint.engine.discovery import Configs, discover
+from normlint.engine.settings import ConfigError, Settings
+from normlint.text.raw import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from _pytest._code import ExceptionInfo
 
-    from normlint.engine.discovery import Configs
-
 NAME: Final = "normlint"
-SUFFIXES: Final = (".py", ".pyi", ".ipynb", ".md")
-_CONFIGS: Final = pytest.StashKey["Configs"]()
+_CONFIGS: Final = pytest.StashKey[Configs]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,22 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """`-m normlint` chooses these tests, `-m "not normlint"` the others."""
     config.addinivalue_line("markers", f"{NAME}: the norms in a file, read by normlint")
+    config.stash[_CONFIGS] = Configs(partial(Settings.over, force_exclude=True))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LintedFile | None:
-    """The file, where it is to be linted, and its configuration doesn't exclude it."""
+    """The file, where it is to be linted and nothing excludes it."""
     if not parent.config.option.normlint or file_path.suffix not in SUFFIXES:
         return None
-    settings = _configs(parent.config).of(str(file_path))
-    steps = (one for one in (file_path, *file_path.parents) if one.is_relative_to(settings.root))
-    out = any(settings.excludes(str(one)) for one in steps if str(one) != settings.root)
-    return None if out else LintedFile.from_parent(parent, path=file_path)
-
-
-def _configs(config: pytest.Config) -> Configs:
-    from normlint.engine.discovery import Configs
-
-    return config.stash.setdefault(_CONFIGS, Configs())
+    wanted = discover([str(file_path)], parent.config.stash[_CONFIGS]).paths
+    return LintedFile.from_parent(parent, path=file_path) if wanted else None
 
 
 class LintedFile(pytest.File):
@@ -68,7 +63,7 @@ class LintedItem(pytest.Item):
         from normlint.engine.selection import demand_of
         from normlint.faces.render import Display, from_here, render
 
-        configs = _configs(self.config)
+        configs = self.config.stash[_CONFIGS]
         path = from_here(str(self.path))
         settings = configs.of(path)
         configs.require()
@@ -81,8 +76,6 @@ class LintedItem(pytest.Item):
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str:  # type: ignore[override]
         """The findings without a traceback."""
-        from normlint.engine.settings import ConfigError
-
         told = isinstance(excinfo.value, NormlintError | ConfigError)
         return str(excinfo.value) if told else str(super().repr_failure(excinfo, style))
 

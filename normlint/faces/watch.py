@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from normlint.engine.settings import CONFIG_FILES
 from normlint.faces.options import discovered
 from normlint.faces.terminal import INTERRUPTED, ended
 
@@ -41,14 +40,12 @@ def watch(options: Namespace, configs: Callable[[], Configs], run: Callable[[Con
 
 
 def _stamps(options: Namespace, configs: Callable[[], Configs]) -> dict[str, tuple[int, int]]:
-    """The size and time of each file that a run looks at; its configurations lie beside these or above."""
-    paths = discovered(options.paths, configs()).paths
-    folders = {os.path.dirname(os.path.abspath(path)) for path in (*paths, os.curdir)}
-    for folder in tuple(folders):
-        while (folder := os.path.dirname(folder)) not in folders:
-            folders.add(folder)
+    """The size and time of each file that a run looks at, and of what configures it."""
+    settings = configs()
+    paths = discovered(options.paths, settings).paths
+    sources = {one.source or "" for one in settings.of_each(paths)} | settings.errors.keys()
     stamps = {}
-    for path in (*paths, *(os.path.join(folder, name) for folder in sorted(folders) for name in CONFIG_FILES)):
+    for path in (*paths, *sorted(sources)):
         with suppress(OSError, ValueError):
             status = os.stat(path)
             stamps[path] = status.st_size, status.st_mtime_ns

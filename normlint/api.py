@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from normlint.engine.discovery import Configs
 from normlint.engine.fix import FixRequest, fix
-from normlint.engine.linter import attempt, report_of, views_of
+from normlint.engine.linter import attempt, report_on
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand, Safety, Selection, checked_codes, demand_of, known_rules
 from normlint.engine.settings import ConfigError, Settings
@@ -67,7 +67,7 @@ def check_source(  # the options of the command
 
 
 def check_paths(  # the options of the command
-    paths: Iterable[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     select: Codes = (),
     ignore: Codes = (),
@@ -80,12 +80,12 @@ def check_paths(  # the options of the command
 
     Each file has the settings of the nearest pyproject.toml, unless `isolated`; the rules that are chosen here take
     the place of its own, as on the command line. A file that can't be linted raises SourceError; with `on_error`,
-    that is called with the error instead, and the other files are linted.
+    that is called with the error instead, and the other files are linted. A single path may stand alone.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as place:
     ...     _ = pathlib.Path(place, "sound.py").write_text("x = 1\n")
-    ...     check_paths([place])
+    ...     check_paths(place)
     ()
     """
     chosen = _selection(select, ignore, extend_select)
@@ -94,7 +94,8 @@ def check_paths(  # the options of the command
     )
     configs = Configs(adjust, Settings(os.getcwd()) if isolated else None)
     findings: list[Diagnostic] = []
-    for report in _checked([os.fspath(path) for path in paths], configs, jobs):
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    for report in _checked([os.fspath(path) for path in several], configs, jobs):
         for error in map(_error, report.errors):
             if on_error is None:
                 raise error
@@ -196,7 +197,9 @@ def list_rules() -> tuple[Rule, ...]:
     ('NRM302', <Applicability.UNSAFE: 'unsafe'>)
     """
     rules = (rule for _, rule in sorted(known_rules().items()))
-    return tuple(Rule(one.code, one.name, one.summary, one.doc, one.default, one.fix, one.url) for one in rules)
+    return tuple(
+        Rule(one.code, one.name, one.summary, one.doc, one.default, one.fix, one.url, one.severity) for one in rules
+    )
 
 
 def _selection(select: Codes, ignore: Codes, extend_select: Codes) -> Selection:
@@ -216,15 +219,14 @@ def _checked(paths: list[str], configs: Configs, jobs: int) -> Iterable[Report]:
 
     found = discover(paths, configs)
     settings = configs.of_each(found.paths)
-    for error in configs.errors.values():
-        raise error
+    configs.require()
     yield Report(errors=found.errors)
     tasks = [(path, demand_of(one, path)) for path, one in zip(found.paths, settings, strict=True)]
     yield from check_all(tasks, jobs)
 
 
 def _report(source: str, path: str, demand: Demand) -> Report:
-    return _done(path, lambda: report_of(views_of(_source(source, path), demand)))
+    return _done(path, lambda: report_on(_source(source, path), demand))
 
 
 def _done(path: str, work: Callable[[], Done]) -> Done:

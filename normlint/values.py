@@ -35,7 +35,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put `text` in place of all from the start up to the end. Lines and columns count characters, from 1.
+    """Put `content` in place of all from the start up to the end. Lines and columns count characters, from 1.
 
     `cell`: in a notebook, the number of the cell in which the lines count, from 1; else None.
     """
@@ -45,7 +45,7 @@ class Edit:
     column: int
     end_line: int
     end_column: int
-    text: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class Finding:
     """One thing that is wrong, at the smallest expression that is. Lines and columns count characters, from 1.
 
     `norm` is the dotted name of the function it was found in; `url` is the page of the rule. `cell`: see `Edit`.
+    `severity`: error (wrong in every dtype), warning (wrong in half precision, or at zero) or review.
     """
 
     code: str
@@ -75,6 +76,7 @@ class Finding:
     end_column: int
     norm: str
     url: str
+    severity: str
     fix: Fix | None = None
 
     def __str__(self) -> str:
@@ -93,7 +95,10 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """A norm that was recognised: `kind` is rms, layer or l2, `spine` what is computed, in the order of the code."""
+    """A norm that was recognised: `kind` is rms, layer or l2.
+
+    `sentence` says what is computed, `spine` the same in the order of the code.
+    """
 
     qualname: str
     kind: str
@@ -101,6 +106,7 @@ class Norm:
     path: str
     cell: int | None
     line: int
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,7 @@ class Rule:
     default: bool
     fix: Applicability | None
     url: str
+    severity: str
 
 
 def finding_of(one: Diagnostic, url: str) -> Finding:
@@ -139,13 +146,20 @@ def finding_of(one: Diagnostic, url: str) -> Finding:
     (cell, line, column), (_, end_line, end_column) = one.start, one.end
     place = (one.path, cell, line, column, end_line, end_column)
     return Finding(
-        one.code, one.name, one.message, *place, one.norm, url, None if one.fix is None else _fix_of(one.fix)
+        one.code,
+        one.name,
+        one.message,
+        *place,
+        one.norm,
+        url,
+        one.severity,
+        None if one.fix is None else _fix_of(one.fix),
     )
 
 
 def norm_of(one: ListedNorm) -> Norm:
     """The engine's norm, as far as it is told."""
-    return Norm(one.qualname, one.kind, one.spine, one.path, one.place.cell, one.place.line)
+    return Norm(one.qualname, one.kind, one.spine, one.path, one.place.cell, one.place.line, one.sentence)
 
 
 def verdict_of(norm: ListedNorm, one: ran.Verdict) -> Verdict:

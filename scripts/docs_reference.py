@@ -3,57 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 
-from normlint.engine.config import _KEYS, FORMATS
-from normlint.engine.settings import Settings
+from normlint.engine.config import _KEYS
+from normlint.faces.keys import ABOUT, default_of, kind_of
 from normlint.faces.options import _parser
 
 TITLES = {"positional arguments": "paths", "options": "help"}  # argparse's own
-LIST = "list of codes, prefixes or names"
-ABOUT = {  # key: (type, example, what it does); a test holds that no key is missing
-    "select": (LIST, '["NRM1", "missing-eps"]', "The rules that speak, instead of those that are on by default."),
-    "ignore": (LIST, '["NRM503"]', "Rules that keep quiet."),
-    "extend-select": (LIST, '["NRM601"]', "Rules that speak besides the others."),
-    "dtypes": (
-        "list of fp16, bf16, fp32",
-        '["bf16", "fp32"]',
-        "What the project runs in: what only other dtypes break is not reported.",
-    ),
-    "unsafe-fixes": (
-        "true or false",
-        "true",
-        "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without being told.",
-    ),
-    "verify": (
-        "true or false",
-        "true",
-        "[Verify](verifying.md) norms in every run but `--report`, where PyTorch is installed; "
-        "`--no-verify` leaves it out.",
-    ),
-    "extend-safe-fixes": (LIST, '["NRM302"]', "Rules whose unsafe fixes are safe here."),
-    "extend-unsafe-fixes": (LIST, '["NRM203"]', "Rules whose safe fixes are unsafe here."),
-    "per-file-ignores": (
-        "table of lists of codes, by pattern",
-        '{ "tests/*" = ["NRM503"] }',
-        "Rules that keep quiet in the files that a pattern fits.",
-    ),
-    "exclude": ("list of patterns", '["third_party"]', "What is not looked at, instead of the default."),
-    "extend-exclude": ("list of patterns", '["third_party"]', "What is not looked at, besides `exclude`."),
-    "respect-gitignore": ("true or false", "false", "Leave out what `.gitignore` names."),
-    "force-exclude": (
-        "true or false",
-        "true",
-        "Exclude files that are named on the command line, too, as pre-commit names them.",
-    ),
-    "output-format": ("one of " + ", ".join(FORMATS), '"concise"', "How findings are shown."),
-    "cache-dir": (
-        "name of a directory",
-        '".cache/normlint"',
-        "Where to remember what was found; relative to the file.",
-    ),
-}
 
 
 def settings() -> str:
@@ -62,18 +18,9 @@ def settings() -> str:
 
 
 def _setting(key: str) -> Iterator[str]:
-    kind, example, said = ABOUT[key]
-    yield from (f"### `{key}`", "", said, "", f"- *Type:* {kind}", f"- *Default:* {_default(key)}", "")
+    example, said = ABOUT[key]
+    yield from (f"### `{key}`", "", said, "", f"- *Type:* {kind_of(key)}", f"- *Default:* {default_of(key)}", "")
     yield from ("```toml", "[tool.normlint]", f"{key} = {example}", "```", "")
-
-
-def _default(key: str) -> str:
-    value = getattr(Settings, key.replace("-", "_"))
-    if key == "per-file-ignores":
-        return "nothing"
-    if value is None:
-        return "the rules that are on by default" if key == "select" else "`.normlint_cache`, beside the configuration"
-    return f"`{json.dumps(value)}`"
 
 
 def options() -> str:

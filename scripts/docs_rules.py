@@ -40,7 +40,7 @@ def page(rule: Rule) -> str:
         f"---\ntitle: {rule.name} ({rule.code})\ndescription: {summary!r}\n---",
         f"# {rule.name} <small>{rule.code}</small>",
         f"**{summary}**",
-        f"{_default(rule)} · Fix: [{SAFETY[fix_of(rule)]}](../fixing.md).",
+        f"{rule.severity.capitalize()} · {_default(rule)} · Fix: [{SAFETY[fix_of(rule)]}](../fixing.md).",
         body,
         _silence(rule),
     )

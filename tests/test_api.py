@@ -98,7 +98,7 @@ def of_json(one: dict) -> Finding:
         for e in fix["edits"]
     )
     made = normlint.Fix(fix["message"], edits, Applicability(fix["applicability"]))
-    names = "code name message path cell line column end_line end_column norm url".split()
+    names = "code name message path cell line column end_line end_column norm url severity".split()
     return Finding(*(one[name] for name in names), made)
 
 
@@ -112,6 +112,18 @@ def test_the_values_are_the_command_s(ending: str, tmp_path: Path) -> None:
     expected = tuple(map(of_json, json.loads(ran.stdout)["findings"]))
     assert [one.code for one in expected] == ["NRM101", "NRM302"]
     assert normlint.check_paths([tmp_path], isolated=True) == expected
+    assert normlint.check_paths(str(tmp_path), isolated=True) == expected
+
+
+@pytest.mark.parametrize(("eps", "severity"), [("0.1", "error"), ("0", "warning"), ("1e-8", "warning")])
+def test_a_rule_may_find_errors_and_warnings(eps: str, severity: str) -> None:
+    text = """import torch
+
+def rms_norm(x, weight):
+    return x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True).to(x.dtype) + EPS) * weight
+"""
+    found = {one.code: one.severity for one in normlint.check_source(text.replace("EPS", eps))}
+    assert found.get("NRM303", found.get("NRM205")) == severity
 
 
 CHOICES = {

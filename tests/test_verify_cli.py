@@ -144,11 +144,11 @@ def test_what_is_configured_is_left_out_without_torch_and_that_is_said(run: Run,
 
 @needs_torch
 def test_it_can_be_configured(run: Run, tmp_path: Path) -> None:
-    assert run(a=TWICE) == Ran(0, "All checks passed!\n", "")
+    assert run(a=TWICE) == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     (tmp_path / "pyproject.toml").write_text(CONFIGURED, encoding="utf-8")
     ran = run()
     assert (ran.status, "NRM901" in ran.out) == (1, True)
-    assert run("--no-verify") == Ran(0, "All checks passed!\n", "")
+    assert run("--no-verify") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
 
 
 UNPROVED = MISSING.replace("-1, keepdim=True", "")
@@ -171,8 +171,8 @@ def test_configured(arguments: list[str], status: int, shown: str, also: str, ru
     assert also in ran.out + ran.err
     if not status:  # what was accepted is accepted in every later run, with and without torch
         accepted = ["--baseline", "accepted.json"] if "--write-baseline" in arguments else []
-        assert "All checks passed!" in run(*accepted).out
-        assert "All checks passed!" in run("--no-verify", *accepted).out
+        assert "All checks passed" in run(*accepted).out
+        assert "All checks passed" in run("--no-verify", *accepted).out
 
 
 @needs_torch
@@ -205,7 +205,9 @@ def test_without_torch_all_else_works(run: Run) -> None:
 def test_a_sound_norm_matches(run: Run) -> None:
     ran = run("--verify", "--device", "cpu", a=SOUND)
     assert (ran.status, ran.err) == (0, "")
-    assert re.fullmatch(r"All checks passed!\nVerified 1 norm on cpu \(torch [\w.+]+\): 1 match\.\n", ran.out)
+    assert re.fullmatch(
+        r"All checks passed: 1 norm in 1 file.\nVerified 1 norm on cpu \(torch [\w.+]+\): 1 match\.\n", ran.out
+    )
 
 
 @needs_torch
@@ -238,7 +240,9 @@ def test_many_verdicts_of_one_run(run: Run) -> None:
 def test_a_skipped_norm_is_told_and_fails_only_where_that_is_asked_for(run: Run) -> None:
     ran = run("--verify", "--output-format", "concise", a=MISSING)
     assert ran.status == 0
-    assert ran.out.startswith("a.py:9:12: verify: skipped: needs a value for plan (rms_norm)\nAll checks passed!\n")
+    assert ran.out.startswith(
+        "a.py:9:12: verify: skipped: needs a value for plan (rms_norm)\nAll checks passed: 1 norm in 1 file.\n"
+    )
     ran = run("--verify", "--extend-select", "NRM903", "--output-format", "concise")
     assert ran.status == 1
     assert ran.out.startswith("a.py:9:12: NRM903 not verified: needs a value for plan\nFound 1 error.\n")
@@ -274,14 +278,14 @@ def test_listed_norms_show_verdict_and_eps(run: Run) -> None:
     first, _, *verdict, found, closing = ran.out.splitlines()
     assert first == "a.py:15:16: rms RMSNorm.forward"
     assert re.search(r"effective eps \S+.*, given 1e-06", "\n".join(verdict))
-    assert (found, closing[:18]) == ("Found 1 norm.", "Verified 1 norm on")
+    assert (found, closing[:18]) == ("Found 1 norm in 1 file.", "Verified 1 norm on")
 
 
 @needs_torch
 def test_a_file_without_norms_has_nothing_to_verify(run: Run) -> None:
     ran = run("--verify", a="x = 1\n")
     assert ran.status == 0
-    assert ran.out == "All checks passed!\nVerified 0 norms.\n"
+    assert ran.out == "All checks passed: 0 norms in 1 file.\nVerified 0 norms.\n"
 
 
 @needs_torch

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "NORMLINT_CACHE_DIR"
 PREFIX: Final = "cache-"
+SKIPPED: Final = "-"  # in a count's place: a comment skips the content
 CLEAN: Final = "-"  # in a digest's place: the file can't hold a norm, whatever is demanded
 MOST: Final = 64 * 2**20  # bytes, after which the file is begun anew
 OLD: Final = 30 * 24 * 3600  # seconds, after which that of another program is deleted
@@ -33,13 +34,14 @@ _SAFE: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK",
 
 
 class Known:
-    """What was found in a content: findings and norms as stored, empty for none."""
+    """What was found in a content: findings and norms as stored, empty for none, and how many norms, or SKIPPED."""
 
-    __slots__ = ("findings", "norms")
+    __slots__ = ("count", "findings", "norms")
 
-    def __init__(self, findings: str = "", norms: str = "") -> None:
+    def __init__(self, findings: str = "", norms: str = "", count: str = "") -> None:
         self.findings = findings
         self.norms = norms
+        self.count = count
 
 
 NOTHING: Final = Known()
@@ -76,8 +78,8 @@ class Cache:
         line = self._line_of(_key_of(digest, demand))
         if line is None:
             return None
-        findings, _, norms = line.partition("\t")
-        return Known(findings, norms) if findings or norms else NOTHING
+        findings, norms, count = (*line.split("\t"), "", "")[:3]
+        return Known(findings, norms, count) if findings or norms or count else NOTHING
 
     def learn_file(self, path: str, stamp: str, digest: str) -> None:
         """Keep which content a file has; CLEAN for one that can't hold a norm."""
@@ -86,7 +88,7 @@ class Cache:
 
     def learn(self, digest: str, demand: str, known: Known) -> None:
         """Keep what was found in a content."""
-        self._keep(_key_of(digest, demand), f"{known.findings}\t{known.norms}")
+        self._keep(_key_of(digest, demand), f"{known.findings}\t{known.norms}\t{known.count}")
 
     def save(self) -> None:
         """Add what is new, if anything is. Where that can't be done there is no cache."""

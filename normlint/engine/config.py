@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from normlint.engine.settings import DTYPES, ConfigError, Settings
+from normlint.engine.settings import DTYPES, OWN_FILES, ConfigError, Settings, did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 FORMATS: Final = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
+SEVERITIES: Final = ("error", "warning", "review")  # those of `normlint.text.finding`
 # The registry's, which takes longer to import than most runs last; a test holds them to be the same.
 CODES: Final = tuple(
     (
@@ -28,7 +29,9 @@ CODES: Final = tuple(
 
 
 def load(file: str) -> Settings | None:
-    """The settings in a pyproject.toml, None if it has no `[tool.normlint]`."""
+    """The settings in a pyproject.toml, None if it has no `[tool.normlint]`, or in a file of our own."""
+    if os.path.basename(file) in OWN_FILES:
+        return load_given(file)
     table = _read_toml(file).get("tool", {})
     if not isinstance(table, dict) or "normlint" not in table:
         return None
@@ -50,13 +53,19 @@ def parse(table: Any, file: str) -> Settings:
     """The settings in a `[tool.normlint]` table; ConfigError names the key that is wrong."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: [tool.normlint] must be a table")
+    name = "" if os.path.basename(file) in OWN_FILES else "[tool.normlint] "
     values: dict[str, Any] = {}
     for key, value in table.items():
-        reader = _KEYS.get(key)
-        if reader is None:
-            raise ConfigError(f"{file}: unknown key {key!r} in [tool.normlint]; known are {', '.join(_KEYS)}")
-        values[key.replace("-", "_")] = reader(value, f"{file}: [tool.normlint] {key}")
+        reader = _KEYS[known_key(key, f"{file}: {name}")]
+        values[key.replace("-", "_")] = reader(value, f"{file}: {name}{key}")
     return Settings(os.path.dirname(os.path.abspath(file)), file, **values)
+
+
+def known_key(key: str, where: str = "") -> str:
+    """The key, if there is one of this name; ConfigError says which was meant."""
+    if key in _KEYS:
+        return key
+    raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
 
 
 def _read_toml(file: str) -> Mapping[str, Any]:
@@ -111,13 +120,20 @@ def _format(value: Any, where: str) -> str:
     return str(value)
 
 
+def _severity(value: Any, where: str) -> str:
+    if value not in SEVERITIES:
+        raise ConfigError(f"{where} must be one of {', '.join(SEVERITIES)}")
+    return str(value)
+
+
 def _directory(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where} must be the name of a directory")
     return value
 
 
-def _per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Codes by pattern; ConfigError says what `where` must be instead."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of lists of rules by pattern")
     return tuple((pattern, _codes(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())
@@ -128,11 +144,13 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "ignore": _codes,
     "extend-select": _codes,
     "dtypes": _dtypes,
+    "min-severity": _severity,
+    "fail-on": _severity,
     "unsafe-fixes": flag,
     "verify": flag,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,
-    "per-file-ignores": _per_file,
+    "per-file-ignores": per_file,
     "exclude": strings,
     "extend-exclude": strings,
     "respect-gitignore": flag,

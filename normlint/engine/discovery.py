@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from normlint.engine.settings import ConfigError, Settings, special_patterns
+from normlint.engine.settings import CONFIG_FILES, OWN_FILES, ConfigError, Settings, special_patterns
 from normlint.text.raw import SUFFIXES, reason
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ _REPOSITORY: Final = ".git"
 class Configs:
     """The settings of each directory, read once. `adjust` lays the command line over what a file says.
 
-    A broken pyproject.toml is kept in `errors`, and what it governs is linted as if it weren't there.
+    A broken configuration is kept in `errors`: the command stops there, an editor goes on as if it weren't there.
     """
 
     __slots__ = ("_known", "adjust", "errors", "fixed")
@@ -51,6 +51,11 @@ class Configs:
             known = self._known[directory] = self._found(directory)
         return known
 
+    def require(self) -> None:
+        """ConfigError where a configuration is broken that was asked for."""
+        for file, error in self.errors.items():
+            raise ConfigError(f"{os.path.relpath(file)}: {str(error).removeprefix(f'{file}: ')}")
+
     def of_each(self, paths: tuple[str, ...]) -> list[Settings]:
         """The settings for each of the files; neighbours share them."""
         here, settings = None, None
@@ -65,17 +70,18 @@ class Configs:
     def _found(self, directory: str) -> Settings:
         if self.fixed is not None:
             return self.adjust(self.fixed)
-        file = os.path.join(directory, "pyproject.toml")
-        if os.path.isfile(file) and _may_name_us(file):
-            from normlint.engine.config import load
+        for name in CONFIG_FILES:
+            file = os.path.join(directory, name)
+            if os.path.isfile(file) and (name in OWN_FILES or _may_name_us(file)):
+                from normlint.engine.config import load
 
-            try:
-                settings = load(file)
-            except ConfigError as error:
-                self.errors[file] = error
-            else:
-                if settings is not None:
-                    return self.adjust(settings)
+                try:
+                    settings = load(file)
+                except ConfigError as error:
+                    self.errors[file] = error
+                else:
+                    if settings is not None:
+                        return self.adjust(settings)
         above = os.path.dirname(directory)
         return self.of_directory(above) if above != directory else self.adjust(Settings(os.getcwd()))
 
@@ -90,13 +96,18 @@ def _may_name_us(file: str) -> bool:
 
 
 class Found:
-    """The files to lint, in order, and the paths that could not be followed."""
+    """The files to lint, in order, and the paths that could not be followed.
 
-    __slots__ = ("errors", "paths")
+    `left_out`: paths below those that were named, and why nothing of them is linted. `searched`: a directory was named.
+    """
 
-    def __init__(self, paths: tuple[str, ...], errors: tuple[Failure, ...]) -> None:
+    __slots__ = ("errors", "left_out", "paths", "searched")
+
+    def __init__(self, paths: tuple[str, ...], walk: _Walk) -> None:
         self.paths = paths
-        self.errors = errors
+        self.errors: tuple[Failure, ...] = tuple(walk.errors)
+        self.left_out: tuple[tuple[str, str], ...] = tuple(walk.left_out)
+        self.searched = walk.searched
 
 
 def discover(paths: Sequence[str], configs: Configs) -> Found:
@@ -107,7 +118,7 @@ def discover(paths: Sequence[str], configs: Configs) -> Found:
         files += walk.of(os.path.normpath(path))
     if len(paths) > 1:  # one walk gives them sorted
         files = sorted(dict.fromkeys(files), key=_order)
-    return Found(tuple(files), tuple(walk.errors))
+    return Found(tuple(files), walk)
 
 
 def _order(path: str) -> tuple[str, ...]:
@@ -115,11 +126,13 @@ def _order(path: str) -> tuple[str, ...]:
 
 
 class _Walk:
-    __slots__ = ("_floor", "_ignores", "configs", "errors")
+    __slots__ = ("_floor", "_ignores", "configs", "errors", "left_out", "searched")
 
     def __init__(self, configs: Configs) -> None:
         self.configs = configs
         self.errors: list[Failure] = []
+        self.left_out: list[tuple[str, str]] = []
+        self.searched = False
         self._ignores: dict[str, _Specs] = {}
         self._floor = ""
 
@@ -133,7 +146,9 @@ class _Walk:
             self._fail(path, error)
             return []
         if self._forced_out(path, directory):
+            self.left_out.append((path, "excluded"))
             return []
+        self.searched |= directory
         return self._below(path) if directory else [path]
 
     def _below(self, top: str) -> list[str]:
@@ -162,12 +177,14 @@ class _Walk:
         for entry in entries:
             name = entry.name
             is_directory = self._is_directory(entry)
-            if name in names or not (is_directory or _is_source(name)):
-                continue
-            if special and settings.excludes(os.path.join(absolute, name)):
+            if not (is_directory or _is_source(name)):
                 continue
             path = before + name
+            if name in names or (special and settings.excludes(os.path.join(absolute, name))):
+                self.left_out.append((path, "excluded"))
+                continue
             if ignoring and self._git_ignores(path, is_directory, settings):
+                self.left_out.append((path, "ignored by git"))
                 continue
             if is_directory or self._is_there(entry, path):
                 inside.append((path, is_directory))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.linter import View, attempt, findings_of, report_of, views_of
+from normlint.engine.linter import View, attempt, findings_of, report_of, report_on, views_of
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand
@@ -319,6 +319,9 @@ def fix(source: Source, request: FixRequest) -> Fixed:
 
 def _fixed_in_rounds(source: Source, request: FixRequest) -> Fixed:
     views = views_of(source, request.demand)
+    if not views:
+        nothing = report_on(source, request.demand)
+        return Fixed(source, source, nothing, nothing)
     rounds = Rounds(request)
     before = rounds.report(views)
     settled = attempt(source.path, lambda: _writable(rounds.run(source, views)))

@@ -37,7 +37,7 @@ def check_bytes(path: str, data: bytes, demand: Demand) -> Report:
 
 def check_checked_text(path: str, text: str, demand: Demand) -> Report:
     """Lint the text of a Python file that is known to parse (flake8 has done so)."""
-    return _guarded(path, lambda wanted: report_of(_search(Source(path, text), wanted)), demand)
+    return _guarded(path, lambda wanted: report_on(Source(path, text), wanted), demand)
 
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
@@ -46,7 +46,13 @@ def _report(path: str, data: bytes, demand: Demand) -> Report:
         return Report()
     from normlint.text.read import decode
 
-    return report_of(views_of(decode(path, data), demand))
+    return report_on(decode(path, data), demand)
+
+
+def report_on(source: Source, demand: Demand) -> Report:
+    """All that was found in a source."""
+    views = views_of(source, demand)
+    return report_of(views) if views else Report(skipped=(source.path,) if _is_skipped(source, demand) else ())
 
 
 def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
@@ -74,7 +80,26 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
 
 def views_of(source: Source, demand: Demand) -> list[View]:
     """The pieces of Python in a file, read; BadSourceError where there is something to say, and it is none."""
-    return _search(source, demand)
+    if source.kind != NOTEBOOK and not marks.may_hold_norm(source.text):
+        return []  # nothing is imported for it
+    from normlint.text.read import units_of
+
+    units = units_of(source)
+    if _is_skipped(source, demand):
+        return []
+    views: list[View] = []
+    before = 0
+    for number, unit in enumerate(units):
+        analysis = _analysed(unit, demand)
+        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number))
+        before += len(analysis.norms)
+    return views
+
+
+def _is_skipped(source: Source, demand: Demand) -> bool:
+    from normlint.text.suppress import skips_file
+
+    return demand.noqa and (skips_file(source.text) or any(skips_file(code) for _, code in source.cells))
 
 
 def report_of(views: Sequence[View]) -> Report:
@@ -86,25 +111,6 @@ def report_of(views: Sequence[View]) -> Report:
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
     """The findings alone, each once."""
     return tuple(dict.fromkeys(diagnostic for view in views for _, diagnostic in view.found()))
-
-
-def _search(source: Source, demand: Demand) -> list[View]:
-    """Sieve first: nothing is imported for a file that can't hold a norm."""
-    if source.kind != NOTEBOOK and not marks.may_hold_norm(source.text):
-        return []
-    from normlint.text.read import units_of
-    from normlint.text.suppress import skips_file
-
-    units = units_of(source)
-    if demand.noqa and (skips_file(source.text) or any(skips_file(code) for _, code in source.cells)):
-        return []
-    views: list[View] = []
-    before = 0
-    for number, unit in enumerate(units):
-        analysis = _analysed(unit, demand)
-        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number))
-        before += len(analysis.norms)
-    return views
 
 
 def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
@@ -175,9 +181,8 @@ class View:
             place = self.source.place(*self.unit.origin(norm.span.start))
             pending = self._pending(norm, number, explained=number in blamed)
             at = self.before + number
-            yield ListedNorm(
-                self.source.path, place, norm.kind, norm.qualname, norm.spine, None, at, pending, self.number
-            )
+            told = (norm.kind, norm.qualname, norm.spine, None, at, pending, self.number)
+            yield ListedNorm(self.source.path, place, *told, sentence=norm.sentence)
 
     def unread(self) -> Iterator[Unread]:
         """What is too large to be read."""
@@ -198,12 +203,15 @@ class View:
             return None
         from normlint.norm.norm import Norm
         from normlint.rules.registry import RULES
-        from normlint.text.finding import Finding
+        from normlint.text.finding import Finding, at_least
 
         if not isinstance(norm, Norm):
             return None
         spot = self._diagnostic(Finding("", "", "", norm.span, norm.qualname, norms=(number,)))
-        wanted = tuple(c for c in sorted(RULES) if RULES[c].check_run and self._speaks(c, norm.span))
+        runs = (
+            c for c in sorted(RULES) if RULES[c].check_run and at_least(RULES[c].severity, self.demand.selection.least)
+        )
+        wanted = tuple(c for c in runs if self._speaks(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:
@@ -221,6 +229,7 @@ class View:
             first,
             self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
+            severity=finding.severity,
             summary=_summary(finding.code),
         )
 

@@ -107,7 +107,9 @@ def _hunks(source: Source, edits: Iterable[HomeEdit]) -> Iterator[Hunk]:
             region = home[starts[first] : starts[last + 1]]
             moved = [replace(edit, span=edit.span.shift(-starts[first])) for edit in some]
             before, old, new = _differing(split_lines(region), split_lines(apply(region, moved)))
-            yield Hunk(cell, first + before + 1, _bare(old), _bare(new))
+            at = first + before  # counted from 0
+            above = home[starts[at - 1] : starts[at]] if at and not old else ""
+            yield Hunk(cell, at + 1, _bare(old), _bare(new), above.rstrip("\r\n"))
 
 
 def _regions(starts: Sequence[int], edits: Iterable[Edit]) -> list[tuple[int, int, list[Edit]]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
-from normlint.text.finding import Applicability
+from normlint.text.finding import ERROR, Applicability, at_least
 from normlint.text.frozen import dataclass
 from normlint.text.source import Place
 from normlint.text.verdict import Verdict
@@ -23,12 +23,13 @@ class PlacedEdit:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines from `line` on that others take the place of; there may be none of either."""
+    """Lines from `line` on that others take the place of; there may be none of either. `above`: the line before."""
 
     cell: int | None
     line: int
     old: tuple[str, ...]
     new: tuple[str, ...]
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Diagnostic:
     fix: PlacedFix | None = None
     verdict: Verdict | None = None
     norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
+    severity: str = ERROR
     summary: str = field(default="", compare=False)  # of the rule's page, where the finding was made with the rules
 
     @property
@@ -85,7 +87,10 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class ListedNorm:
-    """A recognised norm in its file, `number` counts them. `pending` None: it isn't to be run by itself."""
+    """A recognised norm in its file, `number` counts them. `pending` None: it isn't to be run by itself.
+
+    `sentence`: what `spine` says, in words.
+    """
 
     path: str
     place: Place
@@ -99,6 +104,7 @@ class ListedNorm:
     fixed_verdict: Verdict | None = field(
         default=None, compare=False
     )  # on what its fixes make of it, where that was asked
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,8 @@ class Report:
 
     `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
     `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: what is told of
-    a file that is no error.
+    a file that is no error. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
+    skips.
     """
 
     findings: tuple[Diagnostic, ...] = ()
@@ -136,6 +143,18 @@ class Report:
     fixed: tuple[Diagnostic, ...] | None = None
     notes: tuple[Failure, ...] = ()
     unread: tuple[Unread, ...] = ()
+    unlisted: int = 0
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def norm_count(self) -> int:
+        """How many norms were recognised."""
+        return len(self.norms) + self.unlisted
+
+
+def any_at(findings: Iterable[Diagnostic], least: str) -> bool:
+    """Is one of the findings as grave as this?"""
+    return any(at_least(one.severity, least) for one in findings)
 
 
 def merged(reports: Iterable[Report]) -> Report:
@@ -148,6 +167,8 @@ def merged(reports: Iterable[Report]) -> Report:
         fixed=_fixed(every),
         notes=tuple(note for report in every for note in report.notes),
         unread=tuple(one for report in every for one in report.unread),
+        unlisted=sum(report.unlisted for report in every),
+        skipped=tuple(path for report in every for path in report.skipped),
     )
 
 

@@ -165,7 +165,7 @@ def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *
 def _restored(path: str, known: Known | None, *, norms: bool) -> Report | None:
     if known is None:
         return None
-    return restored(path, known, norms=norms) if known.findings or (norms and known.norms) else _NO_REPORT
+    return restored(path, known, norms=norms) if known.findings or known.count else _NO_REPORT
 
 
 def _taken(one: Unknown, answer: Checked | Failure, key: str, cache: Cache, *, norms: bool) -> Report:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.settings import DTYPES, ConfigError, demand_key
-from normlint.text.finding import Applicability
+from normlint.engine.settings import DTYPES, ConfigError, demand_key, did_you_mean
+from normlint.text.finding import WARNING, Applicability, at_least
 from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Selection:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = DTYPES  # in which the project runs
+    least: str = WARNING  # the lowest severity that is reported
 
     def runs_in(self, dtypes: Sequence[str]) -> bool:
         """Does the project run in one of them? An empty sequence stands for all."""
@@ -90,7 +91,7 @@ class Demand:
     def key(self) -> str:
         """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
         chosen, safety = self.selection, self.safety
-        selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes)
+        selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes, chosen.least)
         trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
         return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
 
@@ -100,7 +101,10 @@ class Demand:
 
     def takes(self, finding: Finding) -> bool:
         """Is the finding to be reported, unless a comment silences it?"""
-        return self.chooses(finding.code) and self.selection.runs_in(finding.dtypes)
+        chosen = self.selection
+        return (
+            self.chooses(finding.code) and chosen.runs_in(finding.dtypes) and at_least(finding.severity, chosen.least)
+        )
 
     def fixable(self, finding: Finding) -> bool:
         """Is it to be reported, and does its rule offer fixes?"""
@@ -111,7 +115,9 @@ class Demand:
 
 def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
     """What these settings want of the file at `path`."""
-    selection = Selection(settings.select, settings.ignore, settings.extend_select, settings.dtypes)
+    selection = Selection(
+        settings.select, settings.ignore, settings.extend_select, settings.dtypes, settings.min_severity
+    )
     safety = Safety(settings.unsafe_fixes, settings.extend_safe_fixes, settings.extend_unsafe_fixes)
     return Demand(selection, settings.ignored(path), noqa, safety=safety)
 
@@ -170,9 +176,6 @@ def _on_by_default(code: str) -> bool:
 
 
 def _hint(text: str, rules: Iterable[Rule]) -> str:
-    from difflib import get_close_matches
-
     names = [known for rule in rules for known in (rule.code, rule.name)]
-    close = get_close_matches(text.upper(), names, 1, 0.6) or get_close_matches(text.lower(), names, 1, 0.6)
-    meant = f" (did you mean {close[0]}?)" if close else ""
+    meant = did_you_mean(text.upper(), names) or did_you_mean(text.lower(), names)
     return f"{meant}; `normlint --list-rules` shows them all"

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Final, NoReturn
 
 CACHE: Final = ".normlint_cache"
@@ -17,6 +18,10 @@ DEFAULT_EXCLUDE: Final = (
     *(".venv", ".vscode", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules"),
     *("site-packages", "venv"),
 )
+
+
+OWN_FILES: Final = (".normlint.toml", "normlint.toml")
+CONFIG_FILES: Final = (*OWN_FILES, "pyproject.toml")  # in a directory the first one counts
 
 
 class ConfigError(Exception):
@@ -32,6 +37,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = DTYPES
+    min_severity: str = "warning"
+    fail_on: str = "warning"
     unsafe_fixes: bool = False
     verify: bool = False
     extend_safe_fixes: tuple[str, ...] = ()
@@ -80,7 +87,9 @@ class Settings:
     def wanted(self, path: str) -> str:
         """`Demand.key` of what these settings want, without the demand."""
         safety = (self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
-        return demand_key((self.select, self.ignore, self.extend_select, self.dtypes), self.ignored(path), safety)
+        return demand_key(
+            (self.select, self.ignore, self.extend_select, self.dtypes, self.min_severity), self.ignored(path), safety
+        )
 
     def excludes(self, path: str) -> bool:
         """Does one of the exclude patterns fit this path itself (its parents are asked by themselves)?"""
@@ -106,6 +115,14 @@ def demand_key(
 ) -> str:
     """What decides which findings a file has, and with which fixes, as one line of text."""
     return repr((selection, ignored, safety, noqa))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """` (did you mean select?)`; empty where nothing known is like it."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), 1, 0.6)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 @lru_cache(maxsize=256)

@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-from normlint.engine.cache import Known
+from normlint.engine.cache import SKIPPED, Known
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
-from normlint.text.finding import Applicability
+from normlint.text.finding import SEVERITIES, Applicability
 from normlint.text.source import Place
 
 # What a value must be: str, bool, int (a small one from 0 on), Applicability, or one of the classes below. A list holds
-# what all values of a tuple must be, a tuple of `...` what a value must be that may be None.
-Shape: TypeAlias = "type[Any] | list[Any] | tuple[Any, Any]"
+# what all values of a tuple must be, a tuple of `...` what a value must be that may be None, a set
+# which strings it may be.
+Shape: TypeAlias = "type[Any] | list[Any] | tuple[Any, Any] | frozenset[str]"
 NUMBER_OR_NONE: Final = (..., int)
+SEVERITY: Final = frozenset(SEVERITIES)
 FIELDS: Final[dict[type[Any], dict[str, Shape]]] = {
     Place: {"cell": NUMBER_OR_NONE, "line": int, "column": int},
     PlacedEdit: {"start": Place, "end": Place, "text": str},
-    Hunk: {"cell": NUMBER_OR_NONE, "line": int, "old": [str], "new": [str]},
+    Hunk: {"cell": NUMBER_OR_NONE, "line": int, "old": [str], "new": [str], "above": str},
     PlacedFix: {"applicability": Applicability, "message": str, "edits": [PlacedEdit], "hunks": [Hunk], "made": bool},
     Diagnostic: {
         "code": str, "name": str, "message": str, "start": Place, "end": Place, "norm": str,
-        "excerpt": [str], "excerpt_start": int, "fix": (..., PlacedFix), "norms": [int], "summary": str,
+        "excerpt": [str], "excerpt_start": int, "fix": (..., PlacedFix), "norms": [int],
+        "severity": SEVERITY, "summary": str,
     },
-    ListedNorm: {"place": Place, "kind": str, "qualname": str, "spine": str, "number": int, "unit": int},
+    ListedNorm: {
+        "place": Place, "kind": str, "qualname": str, "spine": str, "sentence": str, "number": int, "unit": int,
+    },
     Unread: {"place": Place, "qualname": str},
 }  # fmt: skip
 _MOST: Final = 2**31
@@ -31,20 +36,24 @@ _MOST: Final = 2**31
 
 def stored(report: Report) -> Known:
     """The findings and norms without their path; with the norms, what is too large to be read."""
-    return Known(_line(report.findings), _line((*report.norms, *report.unread)))
+    count = SKIPPED if report.skipped else str(report.norm_count or "")
+    return Known(_line(report.findings), _line((*report.norms, *report.unread)), count)
 
 
 def restored(path: str, known: Known, *, norms: bool = True) -> Report | None:
-    """The report on the file at `path`, its norms only if they are asked for; None if it isn't one."""
+    """The report on the file at `path`, its norms listed only if they are asked for; None if it isn't one."""
     try:
         findings = tuple(_made(Diagnostic, one, path=path) for one in _listed(_parsed(known.findings)))
         listed = _listed(_parsed(known.norms)) if norms else []
         kinds = [(Unread if len(one) == len(FIELDS[Unread]) else ListedNorm, one) for one in listed]
         read = [_made(kind, one, path=path) for kind, one in kinds]
-    except (ValueError, TypeError, RecursionError):
+        skipped = (path,) if known.count == SKIPPED else ()
+        unlisted = 0 if norms or skipped else int(known.count or 0)
+    except (KeyError, ValueError, TypeError, RecursionError):
         return None
     unread = tuple(one for one in read if isinstance(one, Unread))
-    return Report(findings, tuple(one for one in read if isinstance(one, ListedNorm)), unread=unread)
+    listed_norms = tuple(one for one in read if isinstance(one, ListedNorm))
+    return Report(findings, listed_norms, unread=unread, unlisted=unlisted, skipped=skipped)
 
 
 def _line(items: Iterable[Any]) -> str:
@@ -79,6 +88,8 @@ def _read(shape: Shape, given: Any) -> Any:
         return None if given is None else _read(shape[1], given)
     if isinstance(shape, list):
         return tuple(_read(shape[0], one) for one in _listed(given))
+    if isinstance(shape, frozenset):
+        return {one: one for one in shape}[_read(str, given)]
     if shape in FIELDS:
         return _made(shape, given)
     if shape is Applicability:

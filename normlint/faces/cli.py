@@ -12,15 +12,27 @@ from typing import TYPE_CHECKING
 from normlint.engine.config import load_given
 from normlint.engine.discovery import Configs
 from normlint.engine.linter import check_bytes
-from normlint.engine.report import Failure, Report, merged
+from normlint.engine.report import Diagnostic, Failure, Report, any_at, merged
 from normlint.engine.run import check_all
 from normlint.engine.selection import demand_of
 from normlint.engine.settings import ConfigError, Settings
-from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets
-from normlint.faces.render import Display, Style, counted, harmless, in_one_line, render, verdicts
-from normlint.faces.render.concise import fixed_line
-from normlint.faces.rules import all_rules, explanation, fix_of, listing
-from normlint.faces.terminal import CLEAN, FOUND, TROUBLE, Started, ended, prepare_streams, wants_colour, watched
+from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets, translated
+from normlint.faces.render import Display, Style, harmless, in_one_line, render, verdicts
+from normlint.faces.render.concise import closing, looked_at, made, unsafe
+from normlint.faces.render.verdicts import LEGEND
+from normlint.faces.rules import all_rules, explanation, listing
+from normlint.faces.terminal import (
+    CLEAN,
+    FOUND,
+    TROUBLE,
+    Started,
+    counted,
+    ended,
+    nothing_seen,
+    prepare_streams,
+    wants_colour,
+    watched,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,14 +44,25 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None, started: Started | None = None) -> int:
     """Run the command; the exit status. `started`: what `normlint.faces.entry` has found out for these arguments."""
     prepare_streams()
-    return ended(lambda: _run(parse(arguments), started))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return ended(lambda: _run(translated(words), started))
 
 
-def _run(options: Namespace, started: Started | None) -> int:
+def _run(words: list[str], started: Started | None) -> int:
+    if words[:1] == ["config"]:
+        from normlint.faces.keys import keys_text
+
+        sys.stdout.write(keys_text(words[1:]))
+        return CLEAN
+    options = parse(words)
     if options.explain is not None:
-        return _write(explanation(options.explain), options)
+        return _explain(explanation(options.explain), options)
     if options.list_rules:
         return _write(listing(), options)
+    if options.watch:
+        from normlint.faces.watch import watch
+
+        return watch(options, lambda: _configs(options), lambda configs: _lint(options, configs, None))
     configs = started.configs if started else _configs(options)
     if options.show_settings:
         first = (options.paths or [os.curdir])[0]
@@ -75,7 +98,7 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         need_matplotlib()
     chosen = targets(options, configs, started.found if started else None)
     report = _checked(options, chosen, _cache(options, chosen, configs, started), norms=_shows_norms(options, configs))
-    report = _with_config_errors(accepted.without(report) if accepted else report, configs)
+    report = accepted.without(report) if accepted else report
     trouble = _tell(report.errors)
     if options.report:
         from normlint.faces.report.page import write_report
@@ -85,8 +108,24 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
         return _add_noqa(report) or trouble
+    _tell_scope(options, report, chosen, configs)
     _write(_shown(options, report, chosen.paths, configs), options)
-    return trouble or _status(options, bool(report.findings) and not options.show_norms)
+    return trouble or _status(options, not options.show_norms and _fails(report, configs))
+
+
+def _tell_scope(options: Namespace, report: Report, chosen: Targets, configs: Configs) -> None:
+    """A warning where nothing was looked at; with `--verbose` what was, and what not."""
+    found = chosen.found
+    if found is None or options.quiet:
+        return
+    if options.verbose:
+        files = Counter(settings.source or "the defaults" for settings in configs.of_each(found.paths))
+        told = [f"{counted(number, 'file')} with the settings of {source}" for source, number in files.items()]
+        told += [f"{path}: {why}" for path, why in found.left_out]
+        told += [f"{path}: skipped by a comment" for path in report.skipped]
+        sys.stderr.write("".join(f"normlint: {harmless(one)}\n" for one in told))
+    if not report.errors:
+        sys.stderr.write(nothing_seen(report.norm_count, found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
@@ -95,22 +134,27 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
 
     chosen = targets(options, configs)
     report, text = fix_files(options, chosen, accepted)
-    report = _with_config_errors(report, configs)
+    _tell_scope(options, report, chosen, configs)
+    if options.fix_only:
+        report = replace(report, findings=())
     trouble = _tell(report.errors)
     _tell(report.notes)
     if text is not None:
         _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
-        said = (
-            f"{fixed_line(report.fixed or (), report, would=True)}\n"
-            if options.diff
-            else _shown(options, report, chosen.paths, configs)
-        )
+        display = _display(options, chosen.paths)
+        would = (f"{line}\n" for line in closing(report, replace(display, colour=False), would=True))
+        said = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
         sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
         sys.stderr.write(said)
     else:
         _write(_shown(options, report, chosen.paths, configs), options)
     changed = options.diff or options.exit_non_zero_on_fix
-    return trouble or _status(options, bool((changed and report.fixed) or (report.findings and not options.diff)))
+    left = not options.diff and _fails(report, configs)
+    return trouble or _status(options, bool(changed and report.fixed) or left)
+
+
+def _fails(report: Report, configs: Configs) -> bool:
+    return any_at(report.findings, configs.of_directory(os.getcwd()).fail_on)
 
 
 def _status(options: Namespace, found: bool) -> int:
@@ -182,14 +226,6 @@ def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: 
     return merged((Report(errors=chosen.errors), *watched(reports, len(chosen.tasks))))
 
 
-def _with_config_errors(report: Report, configs: Configs) -> Report:
-    broken = tuple(
-        Failure(os.path.relpath(file), None, str(error).removeprefix(f"{file}: "))
-        for file, error in configs.errors.items()
-    )
-    return replace(report, errors=broken + report.errors)
-
-
 def _tell(errors: Sequence[Failure]) -> int:
     """Say on standard error what could not be linted."""
     for error in errors:
@@ -201,12 +237,19 @@ def _tell(errors: Sequence[Failure]) -> int:
 
 def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: Configs) -> str:
     output_format = configs.of_directory(os.getcwd()).output_format
-    display = Display(not options.output_file and wants_colour(sys.stdout), paths)
+    display = _display(options, paths)
+    if options.silent:
+        return ""
     if options.show_norms and output_format in ("full", "concise"):
         return norms_text(report, display)
     if options.statistics and output_format in ("full", "concise"):
-        return statistics_text(report)
+        return statistics_text(report, display)
     return render(report, output_format, display)
+
+
+def _display(options: Namespace, paths: tuple[str, ...]) -> Display:
+    colour = not options.output_file and wants_colour(sys.stdout)
+    return Display(colour, paths, options.quiet, options.show_fixes, not options.fix_only)
 
 
 def _shows_norms(options: Namespace, configs: Configs) -> bool:
@@ -216,6 +259,17 @@ def _shows_norms(options: Namespace, configs: Configs) -> bool:
 def _as_it_is(text: str) -> str:
     """What another program may read, but for a terminal, which control characters could take over."""
     return harmless(text) if sys.stdout.isatty() else text
+
+
+def _explain(page: str, options: Namespace) -> int:
+    """A rule's page, rendered where it can be coloured."""
+    if options.output_file or not wants_colour(sys.stdout):
+        return _write(page, options)
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console(force_terminal=True).print(Markdown(page))
+    return CLEAN
 
 
 def _write(text: str | bytes, options: Namespace) -> int:
@@ -264,13 +318,18 @@ def norms_text(report: Report, display: Display) -> str:
     lines = []
     for norm in report.norms:
         where = verdicts.place(norm, style)
-        lines += [f"{where} {norm.kind} {norm.qualname}", f"    {harmless(norm.spine)}"]
+        lines.append(f"{where} {norm.kind} {norm.qualname}")
+        lines += [f"    {harmless(each)}" for each in (norm.sentence, f"spine: {norm.spine}") if each]
         if norm.verdict is not None:
             told = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
             lines += [f"    {harmless(each)}" for each in told if each]
     lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
-    closing = f"Found {counted(len(report.norms), 'norm')}."
-    return "".join(f"{line}\n" for line in (*lines, closing, *verdicts.closing(report)))
+    last = (
+        ()
+        if display.quiet
+        else (*([LEGEND] if lines else []), f"Found {looked_at(report, display)}.", *verdicts.closing(report))
+    )
+    return "".join(f"{line}\n" for line in (*lines, *last))
 
 
 def settings_text(settings: Settings) -> str:
@@ -282,31 +341,28 @@ def settings_text(settings: Settings) -> str:
     return "".join(f"{line}\n" for line in (*lines, f"# rules: {chosen}"))
 
 
-def statistics_text(report: Report) -> str:
-    """How many findings of each rule, the most frequent first."""
-    names = {finding.code: finding.name for finding in report.findings}
-    fixes = {rule.code: fix_of(rule) for rule in all_rules()}
-    counts = sorted(Counter(finding.code for finding in report.findings).items(), key=lambda one: (-one[1], one[0]))
-    width = len(str(counts[0][1])) if counts else 1
-    lines = [f"{count:{width}}  {code}  {names[code]}  ({fixes.get(code, '-')} fix)" for code, count in counts]
-    found = f"Found {counted(len(report.findings), 'error')}."
-    last = found if report.fixed is None else fixed_line(report.fixed, report)
-    return "".join(f"{line}\n" for line in (*lines, last, *verdicts.closing(report)))
+def statistics_text(report: Report, display: Display) -> str:
+    """How many findings of each rule, the most frequent first, and how many of them can be fixed."""
+    by_code: dict[str, list[Diagnostic]] = {}
+    for finding in report.findings:
+        by_code.setdefault(finding.code, []).append(finding)
+    ranked = sorted(by_code.items(), key=lambda one: (-len(one[1]), one[0]))
+    width = max((len(str(len(found))) for _, found in ranked), default=1)
+    lines = [f"{len(found):{width}}  {code}  {found[0].name}{_fixables(found)}" for code, found in ranked]
+    return "".join(f"{line}\n" for line in (*lines, *closing(report, display)))
+
+
+def _fixables(found: list[Diagnostic]) -> str:
+    fixes = [f"{number} {what}" for number, what in ((made(found), "fixable"), (unsafe(found), "unsafe")) if number]
+    return f"  ({', '.join(fixes)})" if fixes else ""
 
 
 def _toml(value: object) -> str:
-    """TOML, as far as settings go."""
+    """TOML, as far as settings go: JSON, but for a table."""
+    import json
+
     if value is None:
         return '["the rules that are on by default"]'
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return _toml_list(value)
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _toml_list(value: tuple[object, ...]) -> str:
-    if value and isinstance(value[0], tuple):
-        pairs = (" = ".join(map(_toml, pair)) for pair in value if isinstance(pair, tuple))
-        return "{ " + ", ".join(pairs) + " }"
-    return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{ " + ", ".join(" = ".join(map(_toml, pair)) for pair in value) + " }"
+    return json.dumps(value, ensure_ascii=False)

@@ -10,10 +10,21 @@ import os
 import sys
 
 from normlint.engine.cache import CLEAN as NO_NORM
-from normlint.engine.cache import Cache, directory_for, stamp_of
+from normlint.engine.cache import SKIPPED, Cache, directory_for, stamp_of
 from normlint.engine.discovery import Configs, discover
 from normlint.engine.settings import Settings
-from normlint.faces.terminal import CLEAN, FOUND, PASSED, Started, ended, prepare_streams, wants_colour
+from normlint.faces.terminal import (
+    CLEAN,
+    COMMANDS,
+    FOUND,
+    Started,
+    ended,
+    nothing_seen,
+    passed,
+    prepare_streams,
+    scope,
+    wants_colour,
+)
 from normlint.text import marks
 from normlint.text.raw import BadSourceError, read_bytes
 
@@ -50,7 +61,10 @@ def _simple_arguments(given: list[str]) -> tuple[list[str], str | None] | None:
     """The paths, and the directory of the cache if one is named; None where there is more to be understood."""
     paths: list[str] = []
     directory = None
-    rest = iter(given)
+    first = given[0] if given else ""
+    if first in COMMANDS[1:] or (first.isalpha() and (first == COMMANDS[0]) == os.path.exists(first)):
+        return None  # another subcommand, a word that is none, or one that is a path, too
+    rest = iter(given[1:] if first == COMMANDS[0] else given)
     for one in rest:
         if one == _CACHE_DIR[:-1]:
             directory = next(rest, "")
@@ -75,7 +89,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     if known is None and cached:
         cache = Cache(directory_for(configs, directory))
         known = _known(found, configs, cache) if plain else None
-    status = _show_known(known, shown, found) if known is not None else None
+    status = _show_known(known, settings, found, paths) if known is not None else None
     if status is None:
         return _full(given, Started(configs, found, cache))
     if cache is not None:
@@ -83,12 +97,15 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
     return status
 
 
-def _show_known(known: list[tuple[str, Known]], shown: str, found: Found) -> int | None:
+def _show_known(known: list[tuple[str, Known]], settings: Settings, found: Found, named: list[str]) -> int | None:
     """Shows what is known; None where that is no report."""
-    if not known:
-        sys.stdout.write(f"{PASSED}\n")
+    if not any(one.findings for _, one in known):
+        skipped = sum(one.count == SKIPPED for _, one in known)
+        norms = sum(int(one.count[:9]) for _, one in known if one.count.isdecimal())
+        sys.stderr.write(nothing_seen(norms, found, named))
+        sys.stdout.write(f"{passed(scope(norms, len(found.paths), skipped))}\n")
         return CLEAN
-    from normlint.engine.report import merged
+    from normlint.engine.report import any_at, merged
     from normlint.engine.stored import restored
     from normlint.faces.render import Display, render
 
@@ -97,8 +114,9 @@ def _show_known(known: list[tuple[str, Known]], shown: str, found: Found) -> int
     if len(whole) < len(reports):
         return None
     prepare_streams()
-    sys.stdout.write(render(merged(whole), shown, Display(wants_colour(sys.stdout), found.paths)))
-    return FOUND
+    report = merged(whole)
+    sys.stdout.write(render(report, settings.output_format, Display(wants_colour(sys.stdout), found.paths)))
+    return FOUND if any_at(report.findings, settings.fail_on) else CLEAN
 
 
 def _full(given: list[str], started: Started | None = None) -> int:
@@ -108,13 +126,13 @@ def _full(given: list[str], started: Started | None = None) -> int:
 
 
 def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
-    """The files with findings; None if one has to be analysed, or too many to be read."""
+    """The files that hold norms, or are skipped; None if one has to be analysed, or too many to be read."""
     told = []
     read = 0
     for path, demand in _demands(found, configs):
         known = cache.known(path, demand) if cache is not None else None
         if known is not None:
-            if known.findings:
+            if known.count:
                 told.append((path, known))
         elif read >= _SOME or not _holds_no_norm(path, cache):
             return None

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from normlint import __version__
-from normlint.engine.config import FORMATS
+from normlint.engine.config import FORMATS, SEVERITIES, per_file
 from normlint.engine.discovery import Configs, Found, discover
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, checked_codes, demand_of
-from normlint.engine.settings import ConfigError, Settings
+from normlint.engine.settings import ConfigError, Settings, did_you_mean
+from normlint.faces.terminal import COMMANDS
 
-EPILOG: Final = """exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
+EPILOG: Final = """subcommands: check PATH..., the same; rule CODE, a rule's page; config [KEY], what can be configured.
+exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
 a file that can't be read or parsed (the others are still linted), or an internal error"""
 
 INTERPRET: Final = "interpret"
@@ -30,12 +32,34 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message}; `normlint --help` shows the options")
+        wrong = next((one for one in message.split() if one.startswith("-") and message.startswith("unrec")), "")
+        meant = did_you_mean(wrong.partition("=")[0], self._option_string_actions) if wrong else ""
+        raise ConfigError(f"{message}{meant}; `normlint --help` shows the options")
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def translated(words: list[str]) -> list[str]:
+    """A subcommand, as ruff has them, in our options; `config` stays."""
+    word, rest = (words or [""])[0], words[1:]
+    if word in COMMANDS and os.path.exists(word):
+        sys.stderr.write(f"normlint: {word} is the subcommand; .{os.sep}{word} names the path\n")
+    if word == "rule" and not rest:
+        raise ConfigError("which rule? `normlint rule NRM101` prints its page, `normlint rule --all` lists them all")
+    if word == "rule":
+        return ["--list-rules"] if rest == ["--all"] else ["--explain", *rest]
+    if word in ("version", "help"):
+        return [f"--{word}"]
+    if word.isalpha() and word not in COMMANDS and not os.path.exists(word) and did_you_mean(word, COMMANDS):
+        raise ConfigError(f"{word!r} is no path and no subcommand{did_you_mean(word, COMMANDS)}")
+    return rest if word == "check" else words
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options as given; ConfigError on a wrong one."""
-    options = _parsed(list(sys.argv[1:] if arguments is None else arguments))
+    options = _parsed(list(arguments))
+    options.fix |= options.fix_only
+    options.quiet |= options.silent
+    if options.watch and (STDIN in options.paths or options.output_file):
+        raise ConfigError("--watch looks at files, and shows what it finds")
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} needs --verify")
@@ -71,11 +95,16 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
     select = None if options.select is None else _codes(options.select, "--select")
     ignore = None if options.ignore is None else _codes(options.ignore, "--ignore")
     extend = _codes(options.extend_select or [], "--extend-select")
+    besides = _codes(options.extend_ignore or [], "--extend-ignore")
+    per_file_ignores = _per_file(options.per_file_ignores)
 
     def adjust(settings: Settings) -> Settings:
         return settings.over(
             select=select,
-            ignore=ignore,
+            ignore=(*(settings.ignore if ignore is None else ignore), *besides),
+            per_file_ignores=per_file_ignores,
+            min_severity=options.min_severity,
+            fail_on=options.fail_on,
             extend_select=extend,
             unsafe_fixes=options.unsafe_fixes,
             extend_exclude=options.extend_exclude,
@@ -90,6 +119,19 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
 
 def _codes(values: Sequence[str], where: str) -> tuple[str, ...]:
     return checked_codes((code for value in values for code in value.split(",")), where)
+
+
+def _per_file(values: Sequence[str] | None) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    """`tests/*:NRM503,docs/*:NRM5` as the configuration has it."""
+    if values is None:
+        return None
+    pairs = [one.strip().rpartition(":") for value in values for one in value.split(",") if one.strip()]
+    table: dict[str, list[str]] = {}
+    for pattern, colon, code in pairs:
+        if not (pattern and colon):
+            raise ConfigError(f"--per-file-ignores {code!r}: write PATTERN:CODE, with commas between several")
+        table.setdefault(pattern, []).append(code)
+    return per_file(table, "--per-file-ignores")
 
 
 def _jobs(text: str) -> int:
@@ -127,7 +169,7 @@ def _parser() -> _Parser:
         allow_abbrev=False,
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help='.py, .pyi, .ipynb, .md, or directories; default "."')
-    parser.add_argument("--version", action="version", version=f"normlint {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"normlint {__version__}")
     _add_fixing(parser)
     _add_verification(parser)
     _add_selection(parser)
@@ -145,6 +187,8 @@ def _add_fixing(parser: _Parser) -> None:
         action=argparse.BooleanOptionalAction,
         help="also fixes that move a trained model's numbers or lose a comment",
     )
+    group.add_argument("--fix-only", action="store_true", help="the same, and nothing is said of what remains")
+    group.add_argument("--show-fixes", action="store_true", help="list what --fix or --diff fixes")
     group.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
     group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if --fix changed something")
 
@@ -175,6 +219,14 @@ def _add_selection(parser: _Parser) -> None:
     group.add_argument("--select", action="append", metavar="CODES", help="only these rules (prefixes, by commas)")
     group.add_argument("--ignore", action="append", metavar="CODES", help="not these rules")
     group.add_argument("--extend-select", action="append", metavar="CODES", help="these rules as well")
+    group.add_argument("--extend-ignore", action="append", metavar="CODES", help="not these rules either")
+    group.add_argument(
+        "--per-file-ignores", action="append", metavar="PATTERN:CODE", help="not this rule in the files that it fits"
+    )
+    group.add_argument("--min-severity", choices=SEVERITIES, help="the lowest that is reported; default: warning")
+    group.add_argument(
+        "--fail-on", choices=SEVERITIES, help="the lowest that gives an exit status of 1; default: warning"
+    )
     group.add_argument("--ignore-noqa", action="store_true", help="as if there were no `# noqa` comments")
     group.add_argument("--add-noqa", action="store_true", help="write a `# noqa` comment for each finding")
     group.add_argument("--baseline", metavar="F", help="leave out the findings in this baseline")
@@ -188,9 +240,9 @@ def _add_files(parser: _Parser) -> None:
     group.add_argument("--extend-exclude", action="append", metavar="PATTERN", help="besides the others")
     group.add_argument("--force-exclude", action="store_true", help="exclude files that are named, too")
     group.add_argument("--no-respect-gitignore", action="store_true", help="lint what .gitignore names")
-    group.add_argument("--config", metavar="F", help="this file instead of the nearest pyproject.toml")
+    group.add_argument("--config", metavar="F", help="this file instead of the nearest one")
     group.add_argument("--isolated", action="store_true", help="no configuration file at all")
-    group.add_argument("--no-cache", action="store_true", help="read every file anew")
+    group.add_argument("-n", "--no-cache", action="store_true", help="read every file anew")
     group.add_argument("--cache-dir", metavar="DIR", help="where to remember what was read; default: .normlint_cache")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="processes; default: as many as cores in a long run")
 
@@ -198,10 +250,14 @@ def _add_files(parser: _Parser) -> None:
 def _add_output(parser: _Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--output-format", choices=FORMATS, help="default: full")
-    group.add_argument("--output-file", metavar="F", help="write the report there")
+    group.add_argument("-o", "--output-file", metavar="F", help="write the report there")
     group.add_argument("--report", metavar="F.html", help="write a page to look at; with --verify it has pictures")
-    group.add_argument("--statistics", action="store_true", help="how many findings of each rule")
-    group.add_argument("--exit-zero", action="store_true", help="exit with 0 although there are findings")
+    group.add_argument("--statistics", action="store_true", help="how many findings of each rule, and can be fixed")
+    group.add_argument("-q", "--quiet", action="store_true", help="findings and errors alone")
+    group.add_argument("-s", "--silent", action="store_true", help="errors alone: the exit status tells")
+    group.add_argument("-v", "--verbose", action="store_true", help="also which settings hold, and what is left out")
+    group.add_argument("-w", "--watch", action="store_true", help="again whenever a file has changed")
+    group.add_argument("-e", "--exit-zero", action="store_true", help="exit with 0 although there are findings")
 
 
 def _add_modes(parser: _Parser) -> None:
@@ -221,20 +277,22 @@ STDIN: Final = "-"
 class Targets:
     """Files, or `data` that came from standard input under the name of the one path.
 
-    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name.
+    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name. `found`: how the
+    files were found.
     """
 
     paths: tuple[str, ...]
     tasks: tuple[tuple[str, Demand], ...]
     errors: tuple[Failure, ...] = ()
     data: bytes | None = None
+    found: Found | None = None
 
 
 def targets(options: Namespace, configs: Configs, found: Found | None = None) -> Targets:
     """What the paths of the command line are; `found` if they have been looked up already."""
     if STDIN not in options.paths:
         found = found or discovered(options.paths, configs)
-        return Targets(found.paths, _tasks(found.paths, options, configs), found.errors)
+        return Targets(found.paths, _tasks(found.paths, options, configs), found.errors, found=found)
     if len(options.paths) > 1:
         raise ConfigError('"-" cannot be combined with paths')
     if options.add_noqa:
@@ -253,7 +311,9 @@ def _tasks(paths: tuple[str, ...], options: Namespace, configs: Configs) -> tupl
     """Files of which the same is wanted share one demand: thousands are costly to make, and to send."""
     shared: dict[tuple[int, tuple[str, ...]], Demand] = {}
     tasks = []
-    for path, settings in zip(paths, configs.of_each(paths), strict=True):
+    every = configs.of_each(paths)
+    configs.require()
+    for path, settings in zip(paths, every, strict=True):
         same = id(settings), settings.ignored(path)
         if same not in shared:
             shared[same] = demand_of(settings, path, noqa=not options.ignore_noqa)

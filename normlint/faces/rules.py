@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.selection import find_rule, known_rules
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from normlint.rules.registry import Rule
 
 _FIX: Final = {Applicability.SAFE: "safe", Applicability.UNSAFE: "unsafe", Applicability.DISPLAY: "shown"}
+_FENCE: Final = re.compile(r"^```(py|fix)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MARK: Final = re.compile(r" *# error: \[[\w, -]+\]$", re.MULTILINE)
 _NO_FIX: Final = "-"
 
 
@@ -36,7 +39,8 @@ def listing() -> str:
     rules = all_rules()
     width = max((len(rule.name) for rule in rules), default=0)
     return "".join(
-        f"{rule.code}  {rule.name:{width}}  {_default(rule):3}  {fix_of(rule):6}  {rule.summary}\n" for rule in rules
+        f"{rule.code}  {rule.name:{width}}  {rule.severity:7}  {_default(rule):3}  {fix_of(rule):6}  {rule.summary}\n"
+        for rule in rules
     )
 
 
@@ -44,7 +48,18 @@ def explanation(text: str) -> str:
     """A rule's page; `text` is its code or its name."""
     rule = find_rule(text)
     fix = f"The fix is {fix_of(rule)}." if rule.fix else "There is no fix."
-    return f"# {rule.name} ({rule.code})\n\n{_on(rule)} {fix}\n\n{rule.doc.strip()}\n"
+    return f"# {rule.name} ({rule.code})\n\nSeverity: {rule.severity}. {_on(rule)} {fix}\n\n{page_of(rule)}\n"
+
+
+def page_of(rule: Rule) -> str:
+    """The rule's page as every renderer of Markdown shows it: what is wrong, fixed and right, each under its label."""
+    return _FENCE.sub(_example, rule.doc).strip()
+
+
+def _example(fence: re.Match[str]) -> str:
+    wrong = fence[1] == "py" and _MARK.search(fence[2])
+    label = "Before:" if wrong else "\nAfter:" if fence[1] == "fix" else "Right:"
+    return f"{label}\n\n```python\n{_MARK.sub('  # <- here' if wrong else '', fence[2])}```"
 
 
 def fix_of(rule: Rule) -> str:

@@ -10,7 +10,7 @@ from normlint.engine.settings import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import IO, Final, TypeVar
 
     from normlint.engine.cache import Cache
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
-PASSED: Final = "All checks passed!"
+COMMANDS: Final = ("check", "rule", "config", "version", "help")
 PATIENCE: Final = 1.0  # seconds without a progress bar
 
 
@@ -50,6 +50,35 @@ def ended(run: Callable[[], int]) -> int:
         return INTERRUPTED
     except OSError as error:
         return _complain(f"output: {error.strerror or error}")
+
+
+def counted(number: int, what: str) -> str:
+    """1 norm, 2 norms."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def scope(norms: int, files: int, skipped: int = 0, unread: int = 0) -> str:
+    """What was looked at: `2 norms in 416 files; 1 file skipped by a comment`."""
+    looked = f"{counted(norms, 'norm')} in {counted(files - skipped - unread, 'file')}"
+    told = (f"{counted(skipped, 'file')} skipped by a comment", f"{counted(unread, 'file')} failed")
+    return "; ".join((looked, *(one for one, number in zip(told, (skipped, unread), strict=True) if number)))
+
+
+def passed(looked: str) -> str:
+    """The last line of a run that found nothing; `looked` is its scope."""
+    return f"All checks passed: {looked}."
+
+
+def nothing_seen(norms: int, found: Found, named: Sequence[str]) -> str:
+    """A warning where a run saw no norm in what it was to search; empty where files were named, or there are norms."""
+    if norms or not (found.searched or not found.paths):
+        return ""
+    where = " ".join(named) or "."
+    if found.paths:
+        return f"normlint: warning: 0 norms found in {where}: is this the right folder?\n"
+    reasons = dict.fromkeys(why for _, why in found.left_out)
+    left = ", ".join(f"{sum(why == each for _, why in found.left_out)} {each}" for each in reasons)
+    return f"normlint: warning: no Python file found in {where}{f' ({left})' if left else ''}\n"
 
 
 def prepare_streams() -> None:

@@ -117,7 +117,8 @@ def _runtime_findings(norm: ListedNorm) -> Iterator[Diagnostic]:
         rule = RULES[code]
         message = rule.check_run(outcome) if rule.check_run else ""
         if message:
-            yield replace(norm.pending.spot, code=code, name=rule.name, message=message, verdict=norm.verdict)
+            told = replace(norm.pending.spot, code=code, name=rule.name, message=message, severity=rule.severity)
+            yield replace(told, verdict=norm.verdict)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, int, str]:

@@ -21,7 +21,7 @@ from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
 from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, entangled, without_shift
-from normlint.norm.spine import spine
+from normlint.norm.spine import sentence, spine
 from normlint.norm.units import is_base
 from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass
@@ -297,7 +297,8 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None
-    return Norm(kept[0].kind, name, group[0].made.span, spine(kept[0]), owner, kept, entry.called)
+    told = spine(kept[0])
+    return Norm(kept[0].kind, name, group[0].made.span, told, owner, kept, entry.called, sentence(kept[0]))
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:

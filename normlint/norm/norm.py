@@ -255,6 +255,7 @@ class Norm:
     owner: Owner
     computations: tuple[Computation, ...]
     helper: bool = False  # seen from inside a function that others in the text call: they judge it
+    sentence: str = ""  # the same in words
     either: bool = False  # on other paths its function gives a norm of another kind
     wide: bool = field(default=False, compare=False)  # on some path its function gives back fp32, whatever comes in
 

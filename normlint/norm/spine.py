@@ -1,17 +1,81 @@
-"""The spine: a norm's computation in the order of the code, on one line, for people and for tests."""
+"""A norm on one line: as a sentence for people, and as the spine, its computation in the order of the code."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from fractions import Fraction
 from math import isnan
 
+from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ALL, TRAILING, Apply, Atom, Mono, Scalar, Stat
 from normlint.evaluate.truth import describe
-from normlint.norm.norm import Computation, Count, Gain
+from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
 
 _PLACE = re.compile(r"@\d+")
 _ROOTS = ("norm", "std")  # which hold one
+_INTERNAL = re.compile(r"\b(?:Mono|Product|Tup|Factor|Stat|Shape|Opaque|Constant)\(")
+_KINDS = {"rms": "RMSNorm", "layer": "LayerNorm", "l2": "L2 norm"}
+_ROOTED = {
+    HALF: "multiplied by the root (expected: divided by it)",
+    Fraction(-1): "divided without a root (expected: by the root)",
+    -HALF * HALF: "root taken twice (expected: once)",
+}
 _SHOWN = ("sqrt", "rsqrt", "recip", "pow", "eps", "unknown", *_ROOTS)
+
+
+def sentence(c: Computation) -> str:
+    """`RMSNorm over the last axis, eps 1e-6 under the root, fp32 statistics`: what is wrong stands in capitals."""
+    return f"{_KINDS.get(c.kind, c.kind)} {', '.join(_clauses(c))}"
+
+
+def _clauses(c: Computation) -> Iterator[str]:
+    yield _over(c)
+    if c.kind == "rms" and c.statistic.reduce == "sum" and not (c.counts or c.others or c.unread or c.fused):
+        yield "of the SUM of squares (expected: their mean)"
+    if c.degree == 1 and c.kind == "rms":
+        yield "of the VALUES (expected: their squares)"
+    if c.kind == "layer" and c.centred != (True, True):
+        yield "centred in the STATISTIC ALONE" if c.centred[0] else "centred in the INPUT ALONE"
+    if any(c.centred) and not c.statistic.biased:
+        yield "UNBIASED variance (expected: divided by the count)"
+    if c.power in _ROOTED:
+        yield _ROOTED[c.power]
+    if not c.fused and "eps" not in c.unread:
+        yield " and ".join(_eps(c, e) for e in c.eps) or ("no eps" if c.kind == "l2" else "NO eps")
+    if c.statistic.accumulate.wide or c.fused:
+        yield "fp32 statistics"
+    elif c.sees_half and c.statistic.accumulate in (DType.INPUT, DType.FP16, DType.BF16):
+        yield "statistics in the input's dtype"
+    yield from (f"gain {_offset(g)}`{g.param.name or 'tensor'}`" for g in c.gains)
+    if c.shift is not None:
+        yield f"shift `{_shown(_words(c.shift))}`"
+    if any(step.op == "detach" for step in c.trail):
+        yield "WITHOUT the statistic's gradient"
+
+
+def _over(c: Computation) -> str:
+    axes = c.statistic.axes
+    if axes == ALL:
+        wrong = c.over_everything and not c.placing.single and c.kind != "l2"
+        return "over ALL axes (expected: the last)" if wrong else "over all axes"
+    if axes == TRAILING:
+        return "over normalized_shape"
+    if not isinstance(axes, tuple):
+        return "over axes that aren't known"
+    if c.placing.over_tokens and c.kind != "l2":
+        return f"over AXIS {_axes(c.statistic)}, the tokens (expected: the last)"
+    return (
+        "over the last axis" if axes == (-1,) else f"over {'axis' if len(axes) == 1 else 'axes'} {_axes(c.statistic)}"
+    )
+
+
+def _eps(c: Computation, e: Eps) -> str:
+    number = e.value if e.value is not None else e.default
+    named = f"eps {number:g}" if number is not None else f"eps `{_shown(e.name)}`" if e.name else "an eps"
+    if e.power == 1 or e.how != "add":
+        return f"{named} {'under the root' if e.power == 1 else 'as a floor'}"
+    return f"{named} {'OUTSIDE the root (expected: under it)' if c.explicit_square else 'beside the root'}"
 
 
 def spine(c: Computation) -> str:
@@ -23,7 +87,7 @@ def spine(c: Computation) -> str:
     steps += [f"count({n.text}^{n.power})" for n in c.counts if not _plain_mean(c, n)]
     steps += [f"times({_atom(a)})" for a in c.others]
     if c.shift is not None:
-        steps.append(f"shift({_words(c.shift)[:30]})")
+        steps.append(f"shift({_shown(_words(c.shift))})")
     return f"{_head(c)} | {' → '.join(steps)}"
 
 
@@ -58,7 +122,14 @@ def _axes(stat: Stat) -> str:
 
 
 def _input(mono: Mono) -> str:
-    return _words(mono)[:40]
+    return _shown(_words(mono), 40)
+
+
+def _shown(words: str, most: int = 30) -> str:
+    """The beginning of what may be long, or hold internals, with its brackets closed."""
+    internal = _INTERNAL.search(words)
+    cut = words[: min(most, internal.start() if internal else most)]
+    return cut if len(cut) == len(words) else f"{cut}…{')' * (cut.count('(') - cut.count(')'))}"
 
 
 def _words(mono: Mono) -> str:
@@ -68,5 +139,5 @@ def _words(mono: Mono) -> str:
 
 def _atom(atom: Atom) -> str:
     if isinstance(atom, Apply):
-        return _PLACE.sub("", atom.name)[:30]
+        return _shown(_PLACE.sub("", atom.name))
     return atom.name if isinstance(atom, Scalar) else type(atom).__name__.lower()

@@ -18,7 +18,7 @@ from normlint.rules import (
     runtime,
 )
 from normlint.rules.registry import RULES, Problem, Repair
-from normlint.text.finding import Finding, Span
+from normlint.text.finding import WARNING, Finding, Span
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
@@ -112,12 +112,12 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
     for code, r in RULES.items():
         seen = norm.as_read(r.about) if r.check else None
         problems[code] = list(r.check(seen)) if r.check and seen is not None else []
-    for code, found in problems.items():
+    for code, several in problems.items():
         rule = RULES[code]
         echo = any(problems.get(other) for other in rule.unless)
-        for p in found:
+        for p in several:
             if p.apart or not echo:
-                yield (
-                    Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=p.dtypes or rule.dtypes),
-                    p.repair,
-                )
+                dtypes = p.dtypes or rule.dtypes
+                severity = p.severity or (WARNING if p.dtypes else rule.severity)
+                found = Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=dtypes, severity=severity)
+                yield found, p.repair

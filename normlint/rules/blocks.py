@@ -26,6 +26,7 @@ class LightNorm:
     span: Span
     spine: str
     helper: bool
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +92,4 @@ def _of_block(
 
 
 def _listed(norm: Norm) -> LightNorm:
-    return LightNorm(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper)
+    return LightNorm(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper, norm.sentence)

@@ -9,7 +9,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
-from normlint.text.finding import Applicability
+from normlint.text.finding import WARNING, Applicability
 
 repair = Fixes("eps")
 moving = Fixes("eps_move")
@@ -17,7 +17,7 @@ moving = Fixes("eps_move")
 SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
 
 
-@rule("NRM301", name="missing-eps", fix=Applicability.SAFE, unless=("NRM304",), about=("eps",))
+@rule("NRM301", name="missing-eps", fix=Applicability.SAFE, unless=("NRM304",), about=("eps",), severity=WARNING)
 def missing_eps(norm: Norm) -> Iterator[Problem]:
     """Has nothing that keeps the root from zero.
 
@@ -93,7 +93,7 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
             yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 
 
-@rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE, about=("eps", "power"))
+@rule("NRM302", name="eps-outside-sqrt", fix=Applicability.UNSAFE, about=("eps", "power"), severity=WARNING)
 def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
@@ -189,9 +189,9 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
             narrowed = 0 < (e.default or 0) < SMALLEST_HALF  # NRM205 says where; with a wide sum this eps is right
             if why:
                 dtypes = FP16 if "fp16" in why else ()
-                yield Problem(
-                    e.at, why, None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e), dtypes
-                )
+                mend = None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e)
+                nothing = e.how != "subtract" and (e.default or 0) <= 0
+                yield Problem(e.at, why, mend, dtypes, WARNING if nothing else "")
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:
@@ -208,7 +208,7 @@ def _out_of_range(c: Computation, e: Eps) -> str:
     return f"eps {value:g} is 0 in fp16, where it is added" if half and value < SMALLEST_HALF else ""
 
 
-@rule("NRM304", name="unused-eps", fix=Applicability.SAFE)
+@rule("NRM304", name="unused-eps", fix=Applicability.SAFE, severity=WARNING)
 def unused_eps(norm: Norm) -> Iterator[Problem]:
     """Accepts or stores an eps that nothing uses.
 

@@ -7,13 +7,13 @@ from functools import partial
 
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
-from normlint.text.finding import Applicability
+from normlint.text.finding import WARNING, Applicability
 
 modern = Fixes("formula")
 modern_fused = Fixes("fused")
 
 
-@rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE)
+@rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE, severity=WARNING)
 def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     """Takes a square root and divides by it, where `rsqrt` is one operation.
 
@@ -52,7 +52,7 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
                 yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 
-@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE, about=QUANTITIES)
+@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE, about=QUANTITIES, severity=WARNING)
 def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """Writes out what torch has as one fused operation.
 

@@ -10,7 +10,7 @@ from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
 from normlint.norm.norm import Gain, Norm
 from normlint.rules.registry import Fixes, Problem, rule
-from normlint.text.finding import Applicability, Span
+from normlint.text.finding import WARNING, Applicability, Span
 
 gains = Fixes("gains")
 parameters = Fixes("parameters")
@@ -143,7 +143,7 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         yield Problem(next(iter(spans)), f"changes the caller's `{name}` in place", repair)
 
 
-@rule("NRM503", name="debug-print", fix=Applicability.SAFE)
+@rule("NRM503", name="debug-print", fix=Applicability.SAFE, severity=WARNING)
 def debug_print(norm: Norm) -> Iterator[Problem]:
     """Prints in a norm's forward.
 

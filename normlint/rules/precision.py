@@ -11,7 +11,7 @@ from normlint.norm.conventions import stays_wide
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
-from normlint.text.finding import Applicability, Span
+from normlint.text.finding import WARNING, Applicability, Span
 
 casts = Fixes("casts")
 centring = Fixes("formula_centre")
@@ -126,7 +126,7 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
         yield Problem(_square_span(c), message, partial(casts.earlier, late, norm.span))
 
 
-@rule("NRM204", name="one-pass-variance", fix=Applicability.SAFE)
+@rule("NRM204", name="one-pass-variance", fix=Applicability.SAFE, severity=WARNING)
 def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     """Takes the variance as E[x²] − E[x]², which cancels.
 

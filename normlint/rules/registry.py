@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.finding import ERROR, WARNING, Applicability, Fix, Span
 from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Problem:
     message: str
     repair: Repair | None = None
     dtypes: tuple[str, ...] = ()  # where it shows in fewer than the rule says
+    severity: str = ""  # where it is another than the rule's
     apart: bool = False  # another mistake than that of the rules which this one leaves it to
 
 
@@ -68,6 +69,7 @@ class Rule:
     `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
     `about` names the quantities it judges: it sees only paths on which all that can change them was read.
     `dtypes`: those of the input in which what it finds shows; empty for all.
+    `severity`: of what it finds, unless a problem says otherwise.
     A rule about what running a norm showed has `check_run` instead of `check`: its message, empty for none.
     """
 
@@ -80,6 +82,7 @@ class Rule:
     check_run: RuntimeCheck | None = None
     about: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    severity: str = ERROR
 
     @property
     def doc(self) -> str:
@@ -100,7 +103,7 @@ class Rule:
 RULES: Final[dict[str, Rule]] = {}
 
 
-def rule(
+def rule(  # noqa: PLR0913 - the fields of a rule
     code: str,
     *,
     name: str,
@@ -109,21 +112,26 @@ def rule(
     unless: tuple[str, ...] = (),
     about: tuple[str, ...] = (),
     dtypes: tuple[str, ...] = (),
+    severity: str = "",
 ) -> Callable[[Check], Check]:
-    """Register the decorated function as the rule `code`."""
+    """Register the decorated function as the rule `code`: of warnings where it shows only in some dtypes."""
 
     def register(check: Check) -> Check:
-        RULES[code] = Rule(code, name, default, fix, unless, check, about=about, dtypes=dtypes)
+        RULES[code] = Rule(
+            code, name, default, fix, unless, check, None, about, dtypes, severity or (WARNING if dtypes else ERROR)
+        )
         return check
 
     return register
 
 
-def runtime_rule(code: str, *, name: str, default: bool = True) -> Callable[[RuntimeCheck], RuntimeCheck]:
+def runtime_rule(
+    code: str, *, name: str, default: bool = True, severity: str = ERROR
+) -> Callable[[RuntimeCheck], RuntimeCheck]:
     """Register the decorated function as the rule `code`, which reports only where norms are run."""
 
     def register(check: RuntimeCheck) -> RuntimeCheck:
-        RULES[code] = Rule(code, name, default, None, (), None, check)
+        RULES[code] = Rule(code, name, default, None, (), None, check, severity=severity)
         return check
 
     return register

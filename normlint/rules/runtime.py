@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from normlint.rules.registry import runtime_rule
+from normlint.text.finding import WARNING
 from normlint.text.frozen import dataclass
 from normlint.text.verdict import SKIPPED, WRONG, Verdict
 
@@ -71,7 +72,7 @@ def differs_from_reference(outcome: Outcome) -> str:
     return outcome.verdict.reason if wrong and not _is_eps_alone(outcome) else ""
 
 
-@runtime_rule("NRM902", name="effective-eps")
+@runtime_rule("NRM902", name="effective-eps", severity=WARNING)
 def effective_eps(outcome: Outcome) -> str:
     """Computes with another eps than the one it was given.
 
@@ -124,7 +125,7 @@ def effective_eps(outcome: Outcome) -> str:
     return f"computes with an eps of {acts:.3g} where {outcome.verdict.given_eps:.3g} was given"
 
 
-@runtime_rule("NRM903", name="not-verified", default=False)
+@runtime_rule("NRM903", name="not-verified", default=False, severity=WARNING)
 def not_verified(outcome: Outcome) -> str:
     """Could not be run, so that nothing is known beyond what reading says.
 

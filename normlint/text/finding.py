@@ -40,6 +40,17 @@ class Covered:
         return bisect_right(self._edges, place) % 2 == 1
 
 
+ERROR = "error"  # wrong in every dtype
+WARNING = "warning"  # wrong in half precision, or at zero; or a matter of taste that was asked for
+REVIEW = "review"  # to be looked at by a person
+SEVERITIES = (ERROR, WARNING, REVIEW)
+
+
+def at_least(severity: str, least: str) -> bool:
+    """Is it as grave as `least`, or graver?"""
+    return SEVERITIES.index(severity) <= SEVERITIES.index(least)
+
+
 class Applicability(Enum):
     """How far a fix may be trusted, in ruff's words."""
 
@@ -77,3 +88,4 @@ class Finding:
     fix: Fix | None = None
     norms: tuple[int, ...] = ()  # the unit's norms it was found in, by their number
     dtypes: tuple[str, ...] = ()  # of the input, where only some show it: fp16, bf16, fp32
+    severity: str = ERROR

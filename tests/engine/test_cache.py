@@ -282,7 +282,7 @@ def test_no_cache_is_made_with(options: list[str], tree: Path, answer: Run, monk
 
 def test_a_sound_file_by_itself_needs_no_cache(tree: Path, answer: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NORMLINT_CACHE_DIR", str(tree / "new"))
-    assert answer("03.py") == Ran(0, "All checks passed!\n", "")
+    assert answer("03.py") == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
     assert not (tree / "new").exists()
 
 
@@ -329,7 +329,9 @@ def test_runs_at_once_agree(tmp_path: Path) -> None:
         subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for _ in range(6)
     ]
-    assert [one.communicate()[0] for one in running] == [b"All checks passed!\n"] * 6
+    assert [one.communicate()[0] for one in running] == [
+        b"normlint: warning: 0 norms found in .: is this the right folder?\nAll checks passed: 0 norms in 40 files.\n"
+    ] * 6
     file = Path(caches._file_in(str(tmp_path / ".normlint_cache"))).name
     assert sorted(os.listdir(tmp_path / ".normlint_cache")) == [".gitignore", "CACHEDIR.TAG", file]
 
@@ -358,7 +360,8 @@ def test_every_part_of_a_report_comes_back() -> None:
     back = restored("a.py", stored(Report((plain, full), (norm,))))
     assert back == Report((plain, full), (norm,))
     assert (back.findings[1].norms, back.findings[1].summary, back.norms[0].unit) == ((1, 2), "why", 4)
-    assert restored("a.py", stored(Report((plain,), (norm,))), norms=False) == Report((plain,))
+    assert restored("a.py", stored(Report((plain,), (norm,))), norms=False) == Report((plain,), unlisted=1)
+    assert restored("a.py", stored(Report(skipped=("a.py",)))) == Report(skipped=("a.py",))
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[1]", "[[]]", "3", '"x"', "[" * 10**5, "null", '[["a"]]'])

@@ -5,16 +5,22 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from normlint import __version__
-from normlint.faces import cli
-from tests.helpers import BAD, BROKEN, Ran
+from normlint.faces import cli, entry
+from normlint.faces.options import _parser
+from normlint.faces.render.verdicts import LEGEND
+from tests.helpers import BAD, BROKEN, Ran, fake_analyse, fake_analyse_blocks
 
 Run = Callable[..., Ran]
 pytestmark = pytest.mark.usefixtures("faked")
@@ -35,12 +41,33 @@ def write(**files: str) -> None:
 
 def test_nothing_found_is_0(command: Run) -> None:
     write(a__py=SOUND)
-    assert command() == Ran(0, "All checks passed!\n", "")
+    warned = "normlint: warning: 0 norms found in .: is this the right folder?\n"
+    assert command() == Ran(0, "All checks passed: 0 norms in 1 file.\n", warned)
+    assert command("a.py") == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
+
+
+def test_where_there_is_no_python_file_it_says_why(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "venv").mkdir()
+    write(a__txt="x", b__py=SOUND, __gitignore="b.py\n")
+    ran = command()
+    assert ran.out == "All checks passed: 0 norms in 0 files.\n"
+    assert ran.err == "normlint: warning: no Python file found in . (1 ignored by git, 1 excluded)\n"
+
+
+def test_what_was_checked_is_counted_in_each_ending(bad: Run) -> None:
+    write(b__py=SOUND, c__py="# normlint: skip-file\n" + BAD, d__py=BROKEN)
+    looked = "1 norm in 2 files; 1 file skipped by a comment; 1 file failed."
+    for arguments in ((), (), ("--statistics",), ("--diff",), ("--fix",), ("--output-format", "concise")):
+        ran = bad(*arguments)
+        assert f"Checked {looked}\n" in ran.out + ran.err, arguments
+    assert bad("--show-norms").out.endswith(f"Found {looked}\n")
 
 
 def test_findings_are_1(bad: Run) -> None:
     ran = bad("--output-format", "concise")
-    assert ran == Ran(1, "a.py:1:9: NRM101 all B·L·D elements share one scale\nFound 1 error.\n", "")
+    assert ran == Ran(
+        1, "a.py:1:9: NRM101 all B·L·D elements share one scale\nChecked 1 norm in 1 file.\nFound 1 error.\n", ""
+    )
 
 
 def test_findings_are_0_when_asked_for(bad: Run) -> None:
@@ -50,7 +77,7 @@ def test_findings_are_0_when_asked_for(bad: Run) -> None:
 TROUBLE = {
     "a path that is not there": (["no.py"], "normlint: no.py: No such file or directory"),
     "a file that does not parse": (["broken.py"], "normlint: broken.py:1: syntax error: invalid syntax"),
-    "an unknown option": (["--foo"], "normlint: unrecognized arguments: --foo; `normlint --help` shows the options"),
+    "an unknown option": (["--foo"], "normlint: unrecognized arguments: --foo"),
     "an abbreviated option": (["--sel", "NRM1"], "normlint: unrecognized arguments: --sel"),
     "an unknown code": (["--select", "XYZ"], "normlint: unknown rule 'XYZ' in --select; `normlint --list-rules`"),
     "an unknown format": (["--output-format", "xml"], "normlint: argument --output-format: invalid choice: 'xml'"),
@@ -87,28 +114,107 @@ def test_the_others_are_linted_beside_a_broken_file(bad: Run) -> None:
     write(broken__py=BROKEN)
     ran = bad("--output-format", "concise")
     assert ran.status == 2
-    assert ran.out.splitlines() == ["a.py:1:9: NRM101 all B·L·D elements share one scale", "Found 1 error."]
+    assert ran.out.splitlines() == [
+        "a.py:1:9: NRM101 all B·L·D elements share one scale",
+        "Checked 1 norm in 1 file; 1 file failed.",
+        "Found 1 error.",
+    ]
     assert ran.err == "normlint: broken.py:1: syntax error: invalid syntax\n"
 
 
 def test_nothing_is_claimed_of_files_that_could_not_be_read(command: Run) -> None:
     write(broken__py=BROKEN)
-    assert command().out == "Found nothing in the files that could be read.\n"
+    ran = command()
+    assert ran.out == "Checked 0 norms in 0 files; 1 file failed.\nFound nothing in what could be read.\n"
 
 
 def test_a_broken_file_that_nothing_is_found_in_is_left_to_others(command: Run) -> None:
     write(broken__py="def f(:\n", other__py=BROKEN)
-    assert command("broken.py") == Ran(0, "All checks passed!\n", "")
-    assert command("other.py", "--select", "NRM3") == Ran(0, "All checks passed!\n", "")
+    assert command("broken.py") == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
+    assert command("other.py", "--select", "NRM3") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     assert command("other.py").status == 2
 
 
-def test_a_broken_configuration_is_told_and_the_files_are_linted(bad: Run) -> None:
-    write(pyproject__toml="[tool.normlint]\nselekt = []\n")
-    ran = bad("--output-format", "concise")
-    assert ran.status == 2
-    assert "NRM101" in ran.out
-    assert ran.err.startswith("normlint: pyproject.toml: unknown key 'selekt' in [tool.normlint]; known are select,")
+@pytest.mark.parametrize("name", ["pyproject.toml", "sub/normlint.toml", "sub/.normlint.toml"])
+@pytest.mark.parametrize("arguments", [(), ("--fix",), ("--verify",), ("--output-format", "json")])
+def test_a_broken_configuration_stops_the_run_before_any_finding(name: str, arguments: tuple, bad: Run) -> None:
+    Path("sub").mkdir()
+    Path("sub/b.py").write_text(BAD)
+    head, where = ("[tool.normlint]\n", "[tool.normlint] ") if name == "pyproject.toml" else ("", "")
+    Path(name).write_text(f"{head}selekt = []\n")
+    said = f"normlint: {name}: {where}unknown key 'selekt' (did you mean select?); `normlint config` lists all\n"
+    assert bad(*arguments) == Ran(2, "", said)
+
+
+def test_in_a_directory_our_own_file_goes_before_pyproject(bad: Run) -> None:
+    write(pyproject__toml="[tool.normlint]\nselect = ['NRM101']\n")
+    assert bad().status == 1
+    write(normlint__toml="ignore = ['NRM101']\n")
+    assert bad().status == 0
+    write(__normlint__toml="[tool.normlint]\n")
+    assert bad().status == 1
+
+
+HABITS = {
+    "check is the bare command": (["check", "--output-format", "concise"], 1, "a.py:1:9: NRM101 all"),
+    "check takes paths": (["check", "none.py"], 2, "none.py: No such file"),
+    "rule prints a page": (["rule", "NRM101"], 0, "# global-reduction (NRM101)"),
+    "rule lists all": (["rule", "--all"], 0, "NRM101  global-reduction"),
+    "rule asks which": (["rule"], 2, "which rule?"),
+    "config lists the keys": (["config"], 0, "select               The rules that speak"),
+    "config describes a key": (["config", "dtypes"], 0, "Default: ["),
+    "config knows what was meant": (["config", "igore"], 2, "unknown key 'igore' (did you mean ignore?)"),
+    "a mistyped subcommand": (["chek", "a.py"], 2, "'chek' is no path and no subcommand (did you mean check?)"),
+    "a mistyped option": (["--exit-zro"], 2, "unrecognized arguments: --exit-zro (did you mean --exit-zero?)"),
+    "quiet shows findings alone": (["-q", "--statistics"], 1, "1  NRM101  global-reduction\n"),
+    "silent shows nothing": (["-s"], 1, ""),
+    "verbose tells which settings": (["-v", "-e"], 0, "normlint: 1 file with the settings of the defaults"),
+    "extend-ignore": (["--extend-ignore", "NRM101"], 0, "All checks passed"),
+    "per-file-ignores": (["--per-file-ignores", "b.py:NRM1,a.*:global-reduction"], 0, "All checks passed"),
+    "per-file-ignores without a code": (["--per-file-ignores", "a.py"], 2, "write PATTERN:CODE"),
+    "fix-only says nothing of what remains": (["--fix-only"], 0, "Fixed nothing.\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "said"), HABITS.values(), ids=HABITS)
+def test_a_habit_of_ruff(arguments: list[str], status: int, said: str, bad: Run) -> None:
+    ran = bad(*arguments)
+    assert ran.status == status
+    assert said in ran.out + ran.err
+    assert {"-q": ran.out == said, "-s": ran.out + ran.err == ""}.get(arguments[0], True)
+
+
+def test_a_folder_named_as_a_subcommand_is_told_apart(bad: Run) -> None:
+    Path("config").mkdir()
+    assert bad("config").err == f"normlint: config is the subcommand; .{os.sep}config names the path\n"
+
+
+def test_the_docs_compare_each_option_of_ruff_with_ours() -> None:
+    if shutil.which("ruff") is None:
+        pytest.skip("ruff is not installed")
+    page = (Path(__file__).parents[2] / "docs" / "ruff.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(--[a-z-]+)` \| (.*) \|$", page, re.M))
+    told = subprocess.run(["ruff", "check", "--help"], capture_output=True, text=True, check=True).stdout
+    theirs = {long: short for short, long in re.findall(r"^ +(?:(-\w), )?(--[a-z-]+)", told, re.M)}
+    ours = {name: action for action in _parser()._actions for name in action.option_strings}
+    assert theirs.keys() <= rows.keys()
+    for option, said in rows.items():
+        assert option in ours if said.startswith("the same") else option not in ours, option
+        assert set(re.findall(r"(?<=`)--[a-z-]+", said)) - {"--no-fix"} <= ours.keys(), option
+        assert theirs.get(option, "") in ("", *(ours[option].option_strings if option in ours else ())), option
+
+
+def test_watching_runs_again_when_a_file_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOUND)
+    command = [sys.executable, "-m", "normlint", "--isolated", "--watch", "a.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ran:
+        assert ran.stdout.readline() == "All checks passed: 0 norms in 1 file.\n"
+        assert ran.stdout.readline().startswith("normlint: waiting")
+        (tmp_path / "a.py").write_text("def f(:\n    y = x / x.pow(2).mean().sqrt()\n")
+        assert "a.py:1: syntax error" in ran.stdout.readline()
+        ran.send_signal(signal.SIGINT)
+        ran.stdout.read()
+    assert ran.returncode == 130
 
 
 CHOICES = {
@@ -126,7 +232,7 @@ def test_rules_are_chosen_by(arguments: list[str], status: int, bad: Run) -> Non
 
 def test_the_command_line_lies_over_the_configuration(bad: Run) -> None:
     write(pyproject__toml='[tool.normlint]\nselect = ["NRM3"]\noutput-format = "concise"\n')
-    assert bad().out == "All checks passed!\n"
+    assert bad().out == "All checks passed: 1 norm in 1 file.\n"
     assert bad("--isolated").status == 1
     assert bad("--select", "NRM1").out.startswith("a.py:1:9: NRM101")
     write(other__toml='select = ["NRM1"]\n')
@@ -162,7 +268,7 @@ def test_standard_input_is_read(command: Run, stdin: Callable[[bytes], None]) ->
 def test_standard_input_may_be_excluded(command: Run, stdin: Callable[[bytes], None]) -> None:
     stdin(BAD.encode())
     ran = command("-", "--stdin-filename", "a.py", "--extend-exclude", "a.py", "--force-exclude")
-    assert ran == Ran(0, "All checks passed!\n", "")
+    assert ran == Ran(0, "All checks passed: 0 norms in 1 file.\n", "")
 
 
 def test_comments_silence_unless_they_are_ignored(command: Run) -> None:
@@ -201,7 +307,7 @@ def test_a_comment_is_added_to(before: str, after: str, command: Run) -> None:
     ran = command("--add-noqa")
     assert ran == Ran(0, "Added 1 noqa comment.\n", "")
     assert Path("a.py").read_bytes() == b"\xef\xbb\xbf" + after.encode()
-    assert command() == Ran(0, "All checks passed!\n", "")
+    assert command() == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
 
 
 def test_comments_are_added_in_pages_but_not_in_notebooks(command: Run) -> None:
@@ -244,7 +350,7 @@ def test_a_written_file_keeps_its_mode_and_its_links(bad: Run) -> None:
 
 def test_a_baseline_accepts_what_is_there(bad: Run) -> None:
     assert bad("--write-baseline", "base.json").out == "Wrote 1 finding to base.json.\n"
-    assert bad("--baseline", "base.json") == Ran(0, "All checks passed!\n", "")
+    assert bad("--baseline", "base.json") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     write(a__py="import torch\n\n" + BAD)
     assert bad("--baseline", "base.json").status == 0
     write(a__py=BAD + BAD)
@@ -277,7 +383,9 @@ def test_the_report_goes_to_a_file(bad: Run) -> None:
 
 def test_a_rule_is_explained(command: Run) -> None:
     ran = command("--explain", "global-reduction")
-    page = "# global-reduction (NRM101)\n\nOn by default. The fix is safe.\n\nReduces over everything.\n"
+    page = (
+        "# global-reduction (NRM101)\n\nSeverity: error. On by default. The fix is safe.\n\nReduces over everything.\n"
+    )
     assert ran.out.startswith(page)
     assert (
         "Off by default: `--extend-select NRM601` asks for it. There is no fix." in command("--explain", "nrm601").out
@@ -287,11 +395,42 @@ def test_a_rule_is_explained(command: Run) -> None:
 def test_all_rules_are_listed(command: Run) -> None:
     lines = command("--list-rules").out.splitlines()
     assert len(lines) == 4
-    assert lines[0].split() == ["NRM101", "global-reduction", "on", "safe", "Reduces", "over", "everything."]
+    assert lines[0].split() == ["NRM101", "global-reduction", "error", "on", "safe", "Reduces", "over", "everything."]
+
+
+GRAVE = {
+    "an error is reported and fails": ("error", (), 1),
+    "a warning is reported and fails": ("warning", (), 1),
+    "a review is not reported": ("review", (), None),
+    "a review is reported where it is asked for, and doesn't fail": ("review", ("--min-severity", "review"), 0),
+    "a review fails where that is asked for": ("review", ("--min-severity", "review", "--fail-on", "review"), 1),
+    "a warning is not reported where only errors are wanted": ("warning", ("--min-severity", "error"), None),
+    "a warning doesn't fail where only errors do": ("warning", ("--fail-on", "error"), 0),
+    "an error fails where only errors do": ("error", ("--fail-on", "error"), 1),
+}
+
+
+@pytest.mark.parametrize("how", ["options", "configuration", "entry"])
+@pytest.mark.parametrize(("severity", "arguments", "status"), GRAVE.values(), ids=GRAVE)
+def test_severity(
+    severity: str, arguments: tuple[str, ...], status: int | None, how: str, bad: Run, monkeypatch, capsys
+) -> None:
+    for name, plain in (("blocks.analyse_blocks", fake_analyse_blocks(BAD)), ("analyse", fake_analyse(BAD))):
+        graded = replace(plain, findings=tuple(replace(one, severity=severity) for one in plain.findings))
+        monkeypatch.setattr(f"normlint.rules.{name}", lambda *_, graded=graded, **__: graded)
+    if how != "options":
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        write(normlint__toml="".join(f'{key[2:]} = "{value}"\n' for key, value in pairs))
+        arguments = ()
+    ran = bad(*arguments)
+    if how == "entry":  # what is known is answered there
+        ran = Ran(entry.main([]), *capsys.readouterr())
+    assert ran.status == (status or 0)
+    assert ("NRM101" in ran.out) == (status is not None)
 
 
 def test_norms_are_shown(bad: Run) -> None:
-    out = "a.py:1:9: rms RMSNorm.forward\n    mean[*] | eps → sqrt\nFound 1 norm.\n"
+    out = f"a.py:1:9: rms RMSNorm.forward\n    spine: mean[*] | eps → sqrt\n{LEGEND}\nFound 1 norm in 1 file.\n"
     assert bad("--show-norms") == Ran(0, out, "")
 
 
@@ -312,9 +451,10 @@ def test_files_are_shown(bad: Run) -> None:
 
 def test_findings_are_counted(bad: Run) -> None:
     write(b__py=BAD + "print(1)\n")
-    out = "2  NRM101  global-reduction  (safe fix)\n1  NRM503  debug-print  (- fix)\nFound 3 errors.\n"
+    out = "2  NRM101  global-reduction\n1  NRM503  debug-print\n"
+    out += "Checked 2 norms in 2 files.\nFound 3 errors.\n"
     assert bad("--statistics") == Ran(1, out, "")
-    assert bad("--statistics", "--select", "NRM3").out == "Found 0 errors.\n"
+    assert bad("--statistics", "--select", "NRM3").out == "All checks passed: 2 norms in 2 files.\n"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -384,7 +524,9 @@ def test_a_closed_output_is_no_traceback(bad: Run, monkeypatch: pytest.MonkeyPat
 
 def test_a_number_of_jobs_may_be_given(bad: Run) -> None:
     Path("b.py").write_text(BAD)
-    assert bad("--jobs", "2", "--output-format", "concise").out.endswith("Found 2 errors.\n")
+    assert bad("--jobs", "2", "--output-format", "concise").out.endswith(
+        "Checked 2 norms in 2 files.\nFound 2 errors.\n"
+    )
 
 
 @pytest.mark.parametrize(

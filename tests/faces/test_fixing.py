@@ -56,6 +56,7 @@ def test_fix_writes_and_says_what_remains(run: Run) -> None:
     assert run("--fix") == Ran(
         1,
         "a.py:2:1: NRM302 said\n"
+        "Checked 3 norms in 3 files.\n"
         "Fixed 3 findings in 2 files (NRM101 × 2, NRM503); 1 remains; 1 can be fixed with --unsafe-fixes.\n",
         "",
     )
@@ -65,10 +66,10 @@ def test_fix_writes_and_says_what_remains(run: Run) -> None:
 def test_all_fixed_is_0_and_a_second_run_changes_nothing(run: Run) -> None:
     write(a__py=TEXT)
     assert run("--fix", "--unsafe-fixes") == Ran(
-        0, "Fixed 3 findings in 1 file (NRM101, NRM302, NRM503); none remain.\n", ""
+        0, "Checked 1 norm in 1 file.\nFixed 3 findings in 1 file (NRM101, NRM302, NRM503); none remain.\n", ""
     )
     before = os.stat("a.py").st_mtime_ns, os.stat("a.py").st_ino
-    assert run("--fix", "--unsafe-fixes") == Ran(0, "All checks passed!\n", "")
+    assert run("--fix", "--unsafe-fixes") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     assert (os.stat("a.py").st_mtime_ns, os.stat("a.py").st_ino) == before
 
 
@@ -83,7 +84,7 @@ def test_several_processes_fix_the_same(run: Run) -> None:
     for name in names:
         Path(name).write_text("wide\n")
     ran = run("--fix", "--jobs", "2")
-    assert ran.out == "Fixed 20 findings in 20 files (NRM101 × 20); none remain.\n"
+    assert ran.out == "Checked 20 norms in 20 files.\nFixed 20 findings in 20 files (NRM101 × 20); none remain.\n"
     assert {Path(name).read_text() for name in names} == {"wide(-1)\n"}
 
 
@@ -93,6 +94,7 @@ def test_diff_shows_and_writes_nothing(run: Run) -> None:
     assert ran == Ran(
         1,
         "--- a.py\n+++ a.py\n@@ -1,3 +1,2 @@\n-wide\n-print(x)\n+wide(-1)\n outside\n",
+        "Checked 2 norms in 2 files.\n"
         "Would fix 2 findings in 1 file (NRM101, NRM503); 1 would remain; 1 can be fixed with --unsafe-fixes.\n",
     )
     assert Path("a.py").read_text() == TEXT
@@ -191,7 +193,8 @@ def test_a_file_that_can_not_be_written_is_told_and_the_others_are_fixed(run: Ru
     ran = run("--fix")
     assert ran == Ran(
         2,
-        "a.py:1:1: NRM101 [*] said\nFixed 1 finding in 1 file (NRM101); 1 remains.\n",
+        "a.py:1:1: NRM101 [*] said\nChecked 2 norms in 1 file; 1 file failed.\n"
+        "Fixed 1 finding in 1 file (NRM101); 1 remains.\n",
         "normlint: a.py: not written: Permission denied\n",
     )
     assert (Path("a.py").read_text(), Path("b.py").read_text()) == ("wide\n", "wide(-1)\n")
@@ -217,7 +220,7 @@ def test_a_broken_file_costs_itself_alone(run: Run) -> None:
     write(a__py="wide +\n", b__py="wide\n")
     ran = run("--fix", "a.py", "b.py", "gone.py")
     assert ran.status == 2
-    assert ran.out == "Fixed 1 finding in 1 file (NRM101); none remain.\n"
+    assert ran.out == "Checked 1 norm in 1 file; 1 file failed.\nFixed 1 finding in 1 file (NRM101); none remain.\n"
     assert [line.partition(": ")[2][:5] for line in ran.err.splitlines()] == ["gone.", "a.py:"]
 
 
@@ -226,7 +229,7 @@ def test_what_a_baseline_accepts_is_not_fixed(run: Run) -> None:
     run("--write-baseline", "base.json")
     write(a__py="wide\nprint(x)\n")
     ran = run("--fix", "--baseline", "base.json")
-    assert ran == Ran(0, "Fixed 1 finding in 1 file (NRM503); none remain.\n", "")
+    assert ran == Ran(0, "Checked 1 norm in 1 file.\nFixed 1 finding in 1 file (NRM503); none remain.\n", "")
     assert Path("a.py").read_text() == "wide\n"
 
 
@@ -236,13 +239,16 @@ def test_the_configuration_says_what_is_safe(run: Run) -> None:
         "per-file-ignores = {'a.py' = ['NRM101']}\n",
         a__py=TEXT,
     )
-    assert run("--fix").out == "Fixed 2 findings in 1 file (NRM302, NRM503); none remain.\n"
+    assert run("--fix").out == "Checked 1 norm in 1 file.\nFixed 2 findings in 1 file (NRM302, NRM503); none remain.\n"
     assert Path("a.py").read_text() == "wide\ninside\n"
     write(a__py=TEXT)
     ran = run("--fix", "--no-unsafe-fixes")
     assert ran.out.splitlines()[-1] == "Fixed nothing; 2 remain; 2 can be fixed with --unsafe-fixes."
     write(pyproject__toml="[tool.normlint]\nextend-safe-fixes = ['eps-outside-sqrt']\n")
-    assert run("--fix").out == "Fixed 3 findings in 1 file (NRM101, NRM302, NRM503); none remain.\n"
+    assert (
+        run("--fix").out
+        == "Checked 1 norm in 1 file.\nFixed 3 findings in 1 file (NRM101, NRM302, NRM503); none remain.\n"
+    )
 
 
 def test_the_settings_are_shown(run: Run) -> None:

@@ -14,12 +14,13 @@ import pytest
 
 from normlint.engine.config import FORMATS
 from normlint.engine.linter import check_bytes
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
+from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, PlacedFix, Report
 from normlint.engine.run import check_all
 from normlint.engine.selection import Demand
 from normlint.faces.cli import norms_text
-from normlint.faces.render import Display, render
+from normlint.faces.render import Display, concise, render, verdicts
 from normlint.faces.terminal import wants_colour, watched
+from normlint.text.finding import SEVERITIES, Applicability
 from normlint.text.source import Place
 from normlint.text.verdict import Probe, Verdict
 from tests.helpers import BAD
@@ -193,9 +194,59 @@ def test_every_format_says_nothing_of_nothing(output_format: str) -> None:
     assert "NRM1" not in render(Report(), output_format, Display()).replace('"id": "NRM101"', "")
 
 
+ABOVE = """\
+a.py:1:7: NRM302 [*] eps joins after the root
+  |
+1 | y = x.sqrt() + eps
+  |       ^^^^^^^^^^^^ NRM302
+  |
+  = eps-outside-sqrt: Reduces over everything.
+  = verify: wrong: why
+  = help: Import it (unsafe)
+  |
+0   import os
+  + import torch
+  |
+"""
+
+
+def test_an_inserted_line_is_shown_below_the_one_above_and_the_proof_at_the_gravest_finding_alone() -> None:
+    (one,) = checked("y = x.sqrt() + eps\n").findings
+    fix = PlacedFix(Applicability.UNSAFE, "Import it", (), (Hunk(None, 1, (), ("import torch",), "import os"),), True)
+    grave = replace(one, fix=fix, verdict=Verdict("wrong", "why"), norms=(0,))
+    light = replace(grave, code="NRM503", severity="warning", fix=None)
+    shown = render(Report((light, grave)), "full", Display(quiet=True))
+    assert shown.endswith(ABOVE + "\n")
+    assert shown.count("verify") == 1
+
+
+GRADES = {
+    "full": ("NRM101 all", "= global-reduction (warning):", "= global-reduction (review):"),
+    "concise": ("Found 1 error.", "Found 1 warning.", "Found 1 review."),
+    "json": ('"severity": "error"', '"severity": "warning"', '"severity": "review"'),
+    "sarif": ('"level": "error",\n', '"level": "warning",\n', '"level": "note",\n'),
+    "github": ("::error title", "::warning title", "::notice title"),
+    "gitlab": ('"severity": "major"', '"severity": "minor"', '"severity": "info"'),
+    "junit": ('name="severity" value="error"', 'name="severity" value="warning"', 'name="severity" value="review"'),
+}
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+@pytest.mark.parametrize("at", range(3), ids=SEVERITIES)
+def test_every_format_tells_the_severity(output_format: str, at: int) -> None:
+    found = tuple(replace(one, severity=SEVERITIES[at]) for one in checked(BAD).findings)
+    assert GRADES[output_format][at] in render(Report(found), output_format, Display())
+
+
+def test_severities_are_counted_apart() -> None:
+    (one,) = checked(BAD).findings
+    found = tuple(replace(one, severity=each) for each in ("warning", "error", "warning", "review"))
+    assert concise.by_severity(found) == "1 error, 2 warnings and 1 review"
+
+
 def test_json_is_as_promised() -> None:
     data = json.loads(render(everything(), "json", Display()))
-    assert set(data) == {"version", "findings", "norms", "unread", "errors"}
+    assert set(data) == {"version", "findings", "norms", "unread", "errors", "files", "skipped"}
     first, second, third = data["findings"]
     assert first == {
         "code": "NRM101",
@@ -209,6 +260,7 @@ def test_json_is_as_promised() -> None:
         "end_column": 13,
         "norm": "RMSNorm.forward",
         "url": "https://normlint.readthedocs.io/rules/global-reduction",
+        "severity": "error",
         "fix": None,
         "verdict": None,
     }
@@ -225,6 +277,7 @@ def test_json_is_as_promised() -> None:
         "qualname": "f",
         "line": 1,
         "kind": "rms",
+        "sentence": "",
         "spine": "mean",
         "verdict": third["verdict"],
     }
@@ -357,7 +410,9 @@ def run_report() -> Report:
     return Report((read, ran), norms, torch="2.13.0")
 
 
-CLOSING = "Verified 3 norms on cpu (torch 2.13.0): 1 match, 1 wrong, 1 skipped.\n"
+CLOSING = (
+    "Verified 3 norms on cpu (torch 2.13.0): 1 match, 1 wrong, 1 skipped; 1 helper ran inside the norms that call it.\n"
+)
 
 
 def test_full_says_the_verdict_below_the_reason() -> None:
@@ -378,10 +433,11 @@ def test_concise_has_a_line_for_a_verdict_that_no_finding_tells() -> None:
 def test_listed_norms_have_their_verdict_and_eps() -> None:
     shown = norms_text(run_report(), Display())
     assert (
-        "N1.forward\n    mean\n    wrong on cpu: zeros at ×1e4\n    effective eps 1e-06 added, given 1e-05\n" in shown
+        "N1.forward\n    spine: mean\n    wrong on cpu: zeros at ×1e4\n    effective eps 1e-06 added, given 1e-05\n"
+        in shown
     )
-    assert "N2.forward\n    mean\n    match on cpu\n    effective eps 1e-06\n" in shown
-    assert shown.endswith(f"N4.forward\n    mean\nFound 4 norms.\n{CLOSING}")
+    assert "N2.forward\n    spine: mean\n    match on cpu\n    effective eps 1e-06\n" in shown
+    assert shown.endswith(f"N4.forward\n    spine: mean\n{verdicts.LEGEND}\nFound 4 norms in 0 files.\n{CLOSING}")
 
 
 @pytest.mark.parametrize("output_format", ["github", "gitlab", "junit", "sarif"])

@@ -8,14 +8,21 @@ from importlib import import_module
 from typing import Final
 
 from normlint.engine.report import Report
+from normlint.text.finding import ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How a report is to be shown: with colour, and with which paths as they were given."""
+    """How a report is to be shown: with colour, and with which paths as they were given.
+
+    `quiet`: findings alone. `fixes`: what was fixed is listed. `remaining`: what remains is counted.
+    """
 
     colour: bool = False
     paths: tuple[str, ...] = ()
+    quiet: bool = False
+    fixes: bool = False
+    remaining: bool = True
 
 
 def render(report: Report, output_format: str, display: Display) -> str:
@@ -52,8 +59,12 @@ class Style:
         return self._wrap("1", text)
 
     def alarm(self, text: str) -> str:
-        """Codes and carets."""
+        """What is wrong."""
         return self._wrap("1;31", text)
+
+    def grade(self, text: str, severity: str) -> str:
+        """Codes and carets of a finding."""
+        return self.alarm(text) if severity == ERROR else self._wrap("1;33", text)
 
     def dim(self, text: str) -> str:
         """Frames and places."""
@@ -69,11 +80,6 @@ class Style:
 
     def _wrap(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
-
-
-def counted(number: int, what: str) -> str:
-    """1 norm, 2 norms."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def in_one_line(path: str) -> str:

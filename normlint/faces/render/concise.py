@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import Display, Style, counted, harmless, in_one_line, verdicts
-from normlint.faces.terminal import PASSED
-from normlint.text.finding import Applicability
+from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
+from normlint.faces.terminal import counted, passed, scope
+from normlint.text.finding import SEVERITIES, Applicability
 
 
 def render(report: Report, display: Display) -> str:
@@ -16,42 +17,63 @@ def render(report: Report, display: Display) -> str:
     style = Style(display.colour)
     lines = [header(finding, style) for finding in report.findings]
     lines += verdicts.lines(report, style, lambda finding: finding.code.startswith(verdicts.RUNTIME))
-    return "".join(f"{line}\n" for line in (*lines, *closing(report)))
+    return "".join(f"{line}\n" for line in (*lines, *closing(report, display)))
 
 
 def header(finding: Diagnostic, style: Style) -> str:
     """Where it is and what it says; `[*]` if `--fix` fixes it."""
     where = style.bold(in_one_line(finding.path)) + style.dim(":" + place(finding) + ":")
     mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
-    return f"{where} {style.alarm(finding.code)}{mark} {harmless(finding.message)}"
+    return f"{where} {style.grade(finding.code, finding.severity)}{mark} {harmless(finding.message)}"
 
 
-def closing(report: Report) -> list[str]:
-    """The last lines: what was found or fixed, what can be; files that failed are told apart on standard error."""
-    return [_counted(report) if report.fixed is None else fixed_line(report.fixed, report), *verdicts.closing(report)]
+def closing(report: Report, display: Display, *, would: bool = False) -> list[str]:
+    """The last lines: what was found or fixed, or would be, what can be, and what was looked at."""
+    if display.quiet:
+        return []
+    looked = looked_at(report, display)
+    if display.remaining and not (report.findings or report.fixed or report.errors):
+        return [passed(looked), *verdicts.closing(report)]
+    told = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
+    told = told if display.remaining else f"{told.partition(';')[0]}."
+    checked = [f"Checked {looked}."] if display.paths else []
+    return [*_listed(report, display), *checked, told, *verdicts.closing(report)]
+
+
+def _listed(report: Report, display: Display) -> list[str]:
+    """What was fixed, as it was."""
+    plain = (replace(one, fix=None) for one in (report.fixed or ()) if display.fixes)
+    return [f"fixed: {header(one, Style(display.colour))}" for one in plain]
+
+
+def looked_at(report: Report, display: Display) -> str:
+    """How many norms and files a report is about."""
+    unread = {error.path for error in report.errors}.intersection(display.paths)
+    return scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
 
 
 def _counted(report: Report) -> str:
-    count = len(report.findings)
-    if count:
-        return f"Found {counted(count, 'error')}.{_fixable(report)}"
-    if report.errors:
-        return "Found nothing in the files that could be read."
-    return PASSED
+    told = by_severity(report.findings)
+    return f"Found {told}.{_fixable(report)}" if told else "Found nothing in what could be read."
+
+
+def by_severity(findings: Iterable[Diagnostic]) -> str:
+    """`2 errors and 1 warning`; empty for none."""
+    counts = Counter(one.severity for one in findings)
+    *first, last = [counted(counts[each], each) for each in SEVERITIES if counts[each]] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _fixable(report: Report) -> str:
-    safe, more = _made(report), _more(report)
+    safe, more = made(report.findings), unsafe(report.findings)
     if not safe:
         return f" {more} can be fixed with --fix --unsafe-fixes." if more else ""
     return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
 
 
-def fixed_line(fixed: Sequence[Diagnostic], report: Report, *, would: bool = False) -> str:
+def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:
     """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
-    left, more = len(report.findings), _more(report)
-    if not fixed and not left:
-        return _counted(report)
+    left, more = len(report.findings), unsafe(report.findings)
     by_code = sorted(Counter(one.code for one in fixed).items())
     codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
     files = len({one.path for one in fixed})
@@ -61,14 +83,15 @@ def fixed_line(fixed: Sequence[Diagnostic], report: Report, *, would: bool = Fal
     return f"{verb} {what}; {left or 'none'} {remain}{rest}."
 
 
-def _made(report: Report) -> int:
-    return sum(one.fix is not None and one.fix.made for one in report.findings)
+def made(findings: Iterable[Diagnostic]) -> int:
+    """How many of the findings `--fix` fixes."""
+    return sum(one.fix is not None and one.fix.made for one in findings)
 
 
-def _more(report: Report) -> int:
-    """Findings that only unsafe fixes fix, where these weren't asked for."""
-    unsafe = (one.fix for one in report.findings if one.fix is not None and not one.fix.made)
-    return sum(fix.applicability is Applicability.UNSAFE for fix in unsafe)
+def unsafe(findings: Iterable[Diagnostic]) -> int:
+    """How many only unsafe fixes fix, where these weren't asked for."""
+    others = (one.fix for one in findings if one.fix is not None and not one.fix.made)
+    return sum(fix.applicability is Applicability.UNSAFE for fix in others)
 
 
 def place(finding: Diagnostic) -> str:

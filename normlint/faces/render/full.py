@@ -10,7 +10,7 @@ from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
 from normlint.faces.rules import summary_of
-from normlint.text.finding import Applicability
+from normlint.text.finding import ERROR, SEVERITIES, Applicability
 
 _TAB: Final = 4
 _WIDEST: Final = 160
@@ -21,13 +21,23 @@ _MOST_LINES: Final = 6
 def render(report: Report, display: Display) -> str:
     """Each finding with its frame, a blank line between them, then the count."""
     style = Style(display.colour)
-    blocks = [f"{header(finding, style)}\n{frame(finding, style)}\n" for finding in report.findings]
+    proofs = _proofs(report.findings)
+    blocks = [f"{header(one, style)}\n{frame(one, style, proof=id(one) in proofs)}\n" for one in report.findings]
     rest = list(verdicts.lines(report, style, lambda _: True))
     rest += [""] if rest else []
-    return "".join(f"{line}\n" for line in (*blocks, *rest, *closing(report)))
+    return "".join(f"{line}\n" for line in (*blocks, *rest, *closing(report, display)))
 
 
-def frame(finding: Diagnostic, style: Style) -> str:
+def _proofs(findings: tuple[Diagnostic, ...]) -> set[int]:
+    """The findings that show the verdict on a norm: the first of the gravest ones in it."""
+    best: dict[tuple[str, int], Diagnostic] = {}
+    for one in sorted(findings, key=lambda one: SEVERITIES.index(one.severity)):
+        for number in one.norms or (-1,):
+            best.setdefault((one.path, number), one)
+    return {id(one) for one in best.values()}
+
+
+def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
     """The lines around the finding; of a long expression the first and last lines."""
     last = finding.excerpt_start + len(finding.excerpt) - 1
     width = len(str(last))
@@ -44,17 +54,18 @@ def frame(finding: Diagnostic, style: Style) -> str:
         out.append(f"{style.dim(f'{number:{width}} |')} {shown}".rstrip())
         if marks:
             name = f" {finding.code}" if number == finding.end.line else ""
-            out.append(f"{'':{width}} {bar} {style.alarm(marks + name)}")
+            out.append(f"{'':{width}} {bar} {style.grade(marks + name, finding.severity)}")
     out.append(f"{'':{width}} {bar}")
-    out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding)]
+    out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding, proof)]
     if finding.fix is not None:
         out += _mended(finding.fix, width, style)
     return "\n".join(out)
 
 
-def _told(finding: Diagnostic) -> list[str]:
-    told = [f"{finding.name}: {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
-    if finding.verdict is not None:
+def _told(finding: Diagnostic, proof: bool) -> list[str]:
+    grade = "" if finding.severity == ERROR else f" ({finding.severity})"
+    told = [f"{finding.name}{grade}: {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
+    if proof and finding.verdict is not None:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
         told.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
@@ -71,6 +82,8 @@ def _mended(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
     """The lines that the fix changes, before and after, with the numbers they have before."""
     yield f"{'':{width}} {style.dim('|')}"
     for hunk in fix.hunks:
+        if hunk.above:
+            yield style.dim(f"{hunk.line - 1:{width}}   {_cut(hunk.above)}".rstrip())
         for number, line in enumerate(hunk.old, hunk.line):
             yield f"{style.dim(f'{number:{width}}')} {style.gone(f'- {_cut(line)}'.rstrip())}"
         for line in hunk.new:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, harmless
 from normlint.faces.render.concise import place
 from normlint.faces.render.verdicts import full_message
+from normlint.text.finding import ERROR, REVIEW, WARNING
+
+COMMANDS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "notice"}
 
 
 def render(report: Report, _: Display) -> str:
-    """One `::error` a finding, and one a file that could not be linted."""
+    """One command a finding, `::error` or as its severity has it, and one a file that could not be linted."""
     findings = (_finding(finding) for finding in report.findings)
     errors = (_command(error.message, title="normlint", file=error.path, line=error.line) for error in report.errors)
     return "".join(f"{command}\n" for command in (*findings, *errors))
@@ -19,10 +24,11 @@ def _finding(finding: Diagnostic) -> str:
     message = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
     title = f"normlint ({finding.code} {finding.name})"
     if finding.start.cell is not None:  # a line in a cell is no line of the file
-        return _command(message, title=title, file=finding.path)
+        return _command(message, finding.severity, title=title, file=finding.path)
     same_line = finding.start.line == finding.end.line  # columns of a longer stretch are not allowed
     return _command(
         message,
+        finding.severity,
         title=title,
         file=finding.path,
         line=finding.start.line,
@@ -32,9 +38,9 @@ def _finding(finding: Diagnostic) -> str:
     )
 
 
-def _command(message: str, **properties: str | int | None) -> str:
+def _command(message: str, severity: str = ERROR, **properties: str | int | None) -> str:
     told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
-    return f"::error {told}::{_data(message)}"
+    return f"::{COMMANDS[severity]} {told}::{_data(message)}"
 
 
 def _data(text: str) -> str:

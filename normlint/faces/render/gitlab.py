@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, Final
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints
 from normlint.faces.render.verdicts import full_message
+from normlint.text.finding import ERROR, REVIEW, WARNING
+
+SEVERITY: Final = {ERROR: "major", WARNING: "minor", REVIEW: "info"}
 
 
 def render(report: Report, _: Display) -> str:
@@ -25,7 +28,7 @@ def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
         "description": f"{finding.code}: {_in_cell(finding)}{full_message(finding)}",
         "check_name": finding.code,
         "fingerprint": fingerprint,
-        "severity": "major",
+        "severity": SEVERITY[finding.severity],
         "location": {
             "path": from_here(finding.path).replace(os.sep, "/"),
             "positions": _positions(finding),

@@ -16,20 +16,18 @@ from normlint.faces.rules import url_of
 from normlint.text.verdict import Probe, Verdict
 
 
-def render(report: Report, _: Display) -> str:
+def render(report: Report, display: Display) -> str:
     """Lines and columns count from 1, columns in characters."""
-    return json.dumps(as_dict(report), indent=2) + "\n"
-
-
-def as_dict(report: Report) -> dict[str, Any]:
-    """The object itself."""
-    return {
+    told = {
         "version": __version__,
         "findings": [_finding(finding) for finding in report.findings],
         "norms": [_norm(norm) for norm in report.norms],
         "unread": [_unread(one) for one in report.unread],
         "errors": [_error(error) for error in report.errors],
+        "files": len(display.paths),
+        "skipped": list(report.skipped),
     }
+    return json.dumps(told, indent=2) + "\n"
 
 
 def _finding(finding: Diagnostic) -> dict[str, Any]:
@@ -45,6 +43,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
         "end_column": finding.end.column,
         "norm": finding.norm,
         "url": url_of(finding.code),
+        "severity": finding.severity,
         "fix": finding.fix and _fix(finding.fix),
         "verdict": finding.verdict and verdict_as_dict(finding.verdict),
     }
@@ -73,6 +72,7 @@ def _norm(norm: ListedNorm) -> dict[str, Any]:
         "qualname": norm.qualname,
         "line": norm.place.line,
         "kind": norm.kind,
+        "sentence": norm.sentence,
         "spine": norm.spine,
         "verdict": norm.verdict and verdict_as_dict(norm.verdict),
     }

@@ -58,6 +58,7 @@ def _failure(finding: Diagnostic, name: str) -> str:
     line = f' line="{finding.start.line}"' if finding.start.cell is None else ""
     return (
         f"    <testcase name={_attribute(name)} {_home(finding.path)}{line}>"
+        f'<properties><property name="severity" value="{finding.severity}"/></properties>'
         f"<failure message={_attribute(full_message(finding))} type={_attribute(finding.name)}>"
         f"{_text(text)}</failure></testcase>"
     )

@@ -14,7 +14,8 @@ from normlint.faces.render import Display, from_here
 from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints, verdict_as_dict
 from normlint.faces.render.verdicts import full_message
-from normlint.faces.rules import all_rules
+from normlint.faces.rules import all_rules, page_of
+from normlint.text.finding import ERROR, REVIEW, WARNING
 
 if TYPE_CHECKING:
     from normlint.rules.registry import Rule
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME: Final = "https://normlint.readthedocs.io/"
-_FENCE: Final = re.compile(r"^```(py|fix)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_MARK: Final = re.compile(r" *# error: \[[\w-]+\]$", re.MULTILINE)
+LEVELS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "note"}
+PROBLEMS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "recommendation"}  # GitHub's words
 _DRIVE: Final = re.compile("/[A-Za-z]:/")
 
 
@@ -58,27 +59,21 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "name": "".join(part.capitalize() for part in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": " ".join(rule.doc.partition("\n```")[0].split())},
-        "help": {"text": rule.doc, "markdown": _page(rule.doc)},
+        "help": {"text": page_of(rule), "markdown": page_of(rule)},
         "helpUri": rule.url,
-        "defaultConfiguration": {"enabled": rule.default, "level": "warning"},
-        "properties": {"tags": ["correctness", "normalization"], "problem.severity": "warning", "precision": "high"},
+        "defaultConfiguration": {"enabled": rule.default, "level": LEVELS[rule.severity]},
+        "properties": {
+            "tags": ["correctness", "normalization"],
+            "problem.severity": PROBLEMS[rule.severity],
+            "precision": "high",
+        },
     }
-
-
-def _page(doc: str) -> str:
-    """The rule's page as other renderers of Markdown show it: the fix below the code that it changes."""
-    return _FENCE.sub(_example, doc)
-
-
-def _example(fence: re.Match[str]) -> str:
-    before, code = ("\nFixed:\n\n", _MARK.sub("", fence[2])) if fence[1] == "fix" else ("", fence[2])
-    return f"{before}```python\n{code}```"
 
 
 def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "level": "warning",
+        "level": LEVELS[finding.severity],
         "message": {"text": _message(finding)},
         "locations": [_location(finding)],
         "partialFingerprints": {"normlint/v1": fingerprint},

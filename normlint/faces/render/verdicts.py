@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
-from normlint.faces.render import Style, counted, harmless, in_one_line
+from normlint.faces.render import Style, harmless, in_one_line
+from normlint.faces.terminal import counted
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 RUNTIME = "NRM9"  # findings whose message is the verdict's reason
+LEGEND = "A spine reads: statistic[its axes, * for all] | what happens to it, in the order of the code."
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -69,4 +71,7 @@ def closing(report: Report) -> list[str]:
     devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
     where = f" on {devices}" if devices else ""
     torch = f" (torch {report.torch})" if report.torch else ""
-    return [f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if told else ''}{told}."]
+    helpers = report.norm_count - len(verdicts)
+    inside = f"; {counted(helpers, 'helper')} ran inside the norms that call {'it' if helpers == 1 else 'them'}"
+    verified = f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if told else ''}{told}"
+    return [f"{verified}{inside if helpers else ''}."]

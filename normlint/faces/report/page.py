@@ -15,11 +15,13 @@ from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, PlacedFix, Report
 from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
-from normlint.faces.render import counted, verdicts
+from normlint.faces.render import verdicts
+from normlint.faces.render.concise import by_severity
 from normlint.faces.report import Html, element, join
 from normlint.faces.report.code import Mark, Runs, definitions, listing, runs
 from normlint.faces.report.pictures import figures
 from normlint.faces.rules import summary_of, url_of
+from normlint.faces.terminal import counted
 from normlint.text.finding import Applicability
 from normlint.text.raw import BadSourceError, read_bytes, reason
 from normlint.text.read import decode, units_of
@@ -40,7 +42,8 @@ def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -
     status = norm.verdict.status if norm.verdict else ""
     marks = tuple(Mark(one.start, one.end, one.code) for one in found)
     body = (
-        element("p", "Spine ", element("code", norm.spine), class_="spine"),
+        element("p", spoken(norm.sentence)),
+        element("p", "Spine ", element("code", norm.spine), " ", verdicts.LEGEND, class_="spine dim"),
         _verdict(norm),
         listing(shown, marks, f"source of {norm.qualname}")
         if shown
@@ -67,7 +70,8 @@ def _card_head(norm: ListedNorm, found: Sequence[Diagnostic]) -> Html:
     badges = [badge(norm.verdict.status)] if norm.verdict else []
     if norm.fixed_verdict:
         badges += [element("span", "repaired →", class_="dim"), badge(norm.fixed_verdict.status)]
-    codes = [element("span", code, class_="badge code-of") for code in dict.fromkeys(one.code for one in found)]
+    graded = {one.code: one.severity for one in found}
+    codes = [element("span", code, class_=f"badge code-of {grade}", title=grade) for code, grade in graded.items()]
     where = f"cell {norm.place.cell}, line {norm.place.line}" if norm.place.cell else f"line {norm.place.line}"
     return join(
         element("h3", norm.qualname),
@@ -103,7 +107,7 @@ def finding(one: Diagnostic) -> Html:
             element("span", spoken(one.message), class_="message"),
             element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
         ),
-        element("p", spoken(one.summary or summary_of(one.code)), class_="dim"),
+        element("p", f"{one.severity.capitalize()}. ", spoken(one.summary or summary_of(one.code)), class_="dim"),
         _fix(one.fix) if one.fix else None,
     )
 
@@ -128,7 +132,8 @@ def _hunk(hunk: Hunk) -> list[Html]:
     lines = dedent("\n".join((*hunk.old, *hunk.new))).split("\n")
     old, new = lines[: len(hunk.old)], lines[len(hunk.old) : len(hunk.old) + len(hunk.new)]
     gone = [_row(f"{number}", "−", line, "del") for number, line in enumerate(old, hunk.line)]
-    return gone + [_row("", "+", line, "ins") for line in new]
+    shown = [_row(f"{hunk.line - 1}", " ", hunk.above.strip(), "span")] if hunk.above else []
+    return shown + gone + [_row("", "+", line, "ins") for line in new]
 
 
 def _row(number: str, sign: str, line: str, name: str) -> Html:
@@ -222,7 +227,7 @@ def _summary(report: Report, files: int) -> Html:
     tiles = [
         _tile("Files", files, f"{held} with norms"),
         _tile("Norms", len(report.norms), named or "none recognised"),
-        _tile("Findings", len(report.findings), counted(len({one.code for one in report.findings}), "rule")),
+        _tile("Findings", len(report.findings), by_severity(report.findings) or "none"),
     ]
     heading = element("h2", "Summary", id="summary")
     return element(

@@ -15,7 +15,7 @@ from pygls.workspace import PositionCodec, TextDocument, Workspace
 
 from normlint.engine.discovery import Configs
 from normlint.engine.fix import Fixed, FixRequest, fix
-from normlint.engine.linter import attempt, report_of, views_of
+from normlint.engine.linter import attempt, report_on
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, demand_of
 from normlint.engine.settings import Settings
@@ -193,4 +193,4 @@ def _report(document: Document, demand: Demand) -> Report:
     if "\0" in source.text:
         raise BadSourceError("binary file: it holds NUL bytes")
     refuse_huge(source.text)
-    return report_of(views_of(source, demand))
+    return report_on(source, demand)

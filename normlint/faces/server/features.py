@@ -12,6 +12,7 @@ from typing import Any, Final
 from lsprotocol import types
 
 from normlint import __version__
+from normlint.engine.settings import CONFIG_FILES
 from normlint.faces.server import runs
 from normlint.faces.server.actions import FIX_ALL, KINDS, Asked, actions_of, fix_all_edit
 from normlint.faces.server.server import NormlintServer
@@ -67,7 +68,7 @@ def did_change(ls: NormlintServer, params: types.DidChangeTextDocumentParams) ->
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
 def did_save(ls: NormlintServer, params: types.DidSaveTextDocumentParams) -> None:
     """The settings may have been saved as well."""
-    if params.text_document.uri.endswith("/pyproject.toml"):
+    if params.text_document.uri.endswith(tuple(f"/{name}" for name in CONFIG_FILES)):
         ls.reload()
 
 
@@ -112,7 +113,7 @@ async def did_change_configuration(ls: NormlintServer, params: types.DidChangeCo
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 def did_change_watched_files(ls: NormlintServer, _: types.DidChangeWatchedFilesParams) -> None:
-    """A pyproject.toml has come, gone or changed."""
+    """A configuration has come, gone or changed."""
     ls.forget_warnings()
     ls.reload()
 
@@ -208,7 +209,7 @@ async def show_norm(ls: NormlintServer, uri: str, where: Any) -> str | None:
     norm = runs.norm_at(found[1], uri, where) if found else None
     if norm is None:
         return None
-    ls.say(f"{norm.qualname} ({norm.kind}): {norm.spine}")
+    ls.say(f"{norm.qualname}: {norm.sentence}")
     return norm_text(norm)
 
 

@@ -20,6 +20,7 @@ from pygls.workspace import Workspace
 
 from normlint import __version__
 from normlint.engine.discovery import Configs
+from normlint.engine.settings import CONFIG_FILES
 from normlint.faces.server.documents import (
     Checked,
     Document,
@@ -255,7 +256,7 @@ class NormlintServer(LanguageServer):
         """Ask to be told of changed configuration, as far as the editor can."""
         wanted: list[types.Registration] = []
         if self.can("workspace.did_change_watched_files.dynamic_registration"):
-            watchers = [types.FileSystemWatcher("**/pyproject.toml")]
+            watchers = [types.FileSystemWatcher(f"**/{name}") for name in CONFIG_FILES]
             options: Any = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
         if self.can("workspace.did_change_configuration.dynamic_registration"):

@@ -10,13 +10,19 @@ from lsprotocol import types
 
 from normlint.engine.linter import STYLE
 from normlint.engine.report import Diagnostic, ListedNorm
-from normlint.faces.render.verdicts import eps_text, full_message, verdict_text
-from normlint.faces.rules import explanation, url_of
+from normlint.faces.render.verdicts import LEGEND, eps_text, full_message, verdict_text
+from normlint.faces.rules import summary_of, url_of
 from normlint.faces.server.documents import Checked
+from normlint.text.finding import ERROR, REVIEW, WARNING
 from normlint.text.source import Place
 from normlint.text.verdict import MATCH
 
 SOURCE: Final = "normlint"
+SEVERITY: Final = {
+    ERROR: types.DiagnosticSeverity.Error,
+    WARNING: types.DiagnosticSeverity.Warning,
+    REVIEW: types.DiagnosticSeverity.Information,
+}
 
 
 def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
@@ -31,11 +37,11 @@ def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
 
 def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     """One finding, with the verdict on its norm if there is one."""
-    style = finding.code.startswith(STYLE)
+    style = types.DiagnosticSeverity.Information if finding.code.startswith(STYLE) else None
     return types.Diagnostic(
         range=checked.document.range(finding.start, finding.end),
         message=full_message(finding),
-        severity=types.DiagnosticSeverity.Information if style else types.DiagnosticSeverity.Warning,
+        severity=style or SEVERITY[finding.severity],
         code=finding.code,
         code_description=types.CodeDescription(url_of(finding.code)),
         source=SOURCE,
@@ -79,9 +85,7 @@ def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Comm
 def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
     at = checked.document.position(norm.place)
     where = types.Range(at, at)
-    yield types.CodeLens(
-        where, types.Command(f"{norm.kind}: {norm.spine}", EXPLAIN, arguments=[checked.document.uri, norm.number])
-    )
+    yield types.CodeLens(where, types.Command(norm.sentence, EXPLAIN, arguments=[checked.document.uri, norm.number]))
     title = verdict_text(norm.verdict) if norm.verdict is not None else "Verify this norm"
     yield types.CodeLens(where, verify_command(title, checked, norm))
 
@@ -91,38 +95,44 @@ def _home(checked: Checked, norm: ListedNorm) -> str:
 
 
 _DEFINES: Final = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
-_FENCE: Final = re.compile(r"^```fix$", re.MULTILINE)
+MOST: Final = 10  # lines of a hover
 
 
 def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | None:
-    """None where there is nothing to say."""
+    """At most ten lines; None where there is nothing to say."""
     findings = [one for one in checked.report.findings if _covers(checked, one, uri, at)]
     norms = _norms_at(checked, uri, at)
     numbers = {number for one in findings for number in one.norms}
     norms += [one for one in checked.report.norms if one.number in numbers and one not in norms]
-    parts = [*map(norm_text, norms), *map(_page, findings)]
+    parts = [*map(_brief, findings), *map(norm_text, norms)]
     if not parts:
         return None
     where = checked.document.range(findings[0].start, findings[0].end) if findings else None
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), where)
+    shown = "\n".join("\n\n".join(parts).split("\n")[:MOST])
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, shown), where)
 
 
 def norm_text(norm: ListedNorm) -> str:
     """How a norm reads, and what running it has shown."""
-    return "\n\n".join(_norm_lines(norm))
+    return "  \n".join(_norm_lines(norm))
 
 
 def _norm_lines(norm: ListedNorm) -> Iterator[str]:
     yield f"**{norm.qualname}** ({norm.kind})"
-    yield f"```text\n{norm.spine}\n```"
+    yield norm.sentence
+    yield f"Spine: `{norm.spine}` _({LEGEND})_"
     if norm.verdict is not None:
         yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
 
 
-def _page(finding: Diagnostic) -> str:
-    """The rule's page; its examples of what is wrong and right are Python to an editor."""
-    page = _FENCE.sub("```py", explanation(finding.code)).strip()
-    return f"{finding.message}\n\n{page}\n\n[{finding.name}]({url_of(finding.code)})"
+def _brief(finding: Diagnostic) -> str:
+    """What is wrong, and where to read on."""
+    lines = (
+        f"**{finding.name} ({finding.code})**, {finding.severity}: {finding.message}",
+        finding.summary or summary_of(finding.code),
+        f"[The rule's page]({url_of(finding.code)})",
+    )
+    return "  \n".join(lines)
 
 
 def _covers(checked: Checked, finding: Diagnostic, uri: str, at: types.Position) -> bool:

@@ -1,0 +1,88 @@
+"""`pytest --normlint`: each file that pytest comes across is linted, as a test of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from normlint.engine.discovery import Configs, discover
+from normlint.engine.settings import ConfigError, Settings
+from normlint.text.raw import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _pytest._code import ExceptionInfo
+
+NAME: Final = "normlint"
+_CONFIGS: Final = pytest.StashKey[Configs]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """One option."""
+    parser.getgroup(NAME).addoption("--normlint", action="store_true", help="lint norms in the collected files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`-m normlint` chooses these tests, `-m "not normlint"` the others."""
+    config.addinivalue_line("markers", f"{NAME}: the norms in a file, read by normlint")
+    config.stash[_CONFIGS] = Configs(partial(Settings.over, force_exclude=True))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> LintedFile | None:
+    """The file, where it is to be linted and nothing excludes it."""
+    if not parent.config.option.normlint or file_path.suffix not in SUFFIXES:
+        return None
+    wanted = discover([str(file_path)], parent.config.stash[_CONFIGS]).paths
+    return LintedFile.from_parent(parent, path=file_path) if wanted else None
+
+
+class LintedFile(pytest.File):
+    """A file that holds one test."""
+
+    def collect(self) -> Iterator[LintedItem]:
+        """The test."""
+        yield LintedItem.from_parent(self, name=NAME)
+
+
+class LintedItem(pytest.Item):
+    """The test that normlint finds nothing in a file that fails its run."""
+
+    def __init__(self, name: str, parent: LintedFile) -> None:
+        super().__init__(name, parent)
+        self.add_marker(NAME)
+        self.funcargs: dict[str, object] = {}  # other plugins take it for granted
+
+    def runtest(self) -> None:
+        """Fails with the findings, as the command shows them."""
+        from normlint.engine.linter import check_path
+        from normlint.engine.report import any_at
+        from normlint.engine.selection import demand_of
+        from normlint.faces.render import Display, from_here, render
+
+        configs = self.config.stash[_CONFIGS]
+        path = from_here(str(self.path))
+        settings = configs.of(path)
+        configs.require()
+        report = check_path(path, demand_of(settings, path))
+        errors = [f"{error.path}: {error.message}\n" for error in report.errors]
+        if errors or any_at(report.findings, settings.fail_on):
+            colour = self.config.get_terminal_writer().hasmarkup
+            found = render(report, "full", Display(colour, quiet=True))
+            raise NormlintError("".join((*errors, found)))
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str:  # type: ignore[override]
+        """The findings without a traceback."""
+        told = isinstance(excinfo.value, NormlintError | ConfigError)
+        return str(excinfo.value) if told else str(super().repr_failure(excinfo, style))
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where it is."""
+        return self.path, None, f"{self.path.name}::{NAME}"
+
+
+class NormlintError(Exception):
+    """What was found."""

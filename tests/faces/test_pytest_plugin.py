@@ -1,0 +1,50 @@
+"""`pytest --normlint` in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WRONG = """\
+import torch
+
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean() + eps)).type_as(x) * weight
+"""
+SOUND = WRONG.replace("mean()", "mean(-1, keepdim=True)")
+WARNED = SOUND.replace("x.float()", "x")
+TEST = "def test_it():\n    assert True\n"
+
+CASES: dict[str, tuple[dict[str, str], list[str], str]] = {
+    "nothing is linted unless that is asked for": ({"test_a.py": TEST, "bad.py": WRONG}, [], "1 passed"),
+    "each file is a test": ({"test_a.py": TEST, "good.py": SOUND}, ["--normlint"], "3 passed"),
+    "a finding fails, and is shown": ({"bad.py": WRONG}, ["--normlint"], "NRM101 [*] `mean` without a dim"),
+    "Markdown is read": ({"README.md": f"```py\n{WRONG}```\n"}, ["--normlint"], "README.md:6:29: NRM101"),
+    "a warning fails": ({"a.py": WARNED}, ["--normlint"], "NRM201"),
+    "a warning passes where only errors fail": (
+        {"a.py": WARNED, "normlint.toml": 'fail-on = "error"\n'}, ["--normlint"], "1 passed",
+    ),
+    "what is excluded is no test": (
+        {"x/bad.py": WRONG, "a.py": SOUND, "normlint.toml": 'extend-exclude = ["x"]\n'}, ["--normlint"], "1 passed",
+    ),
+    "only these are chosen": ({"test_a.py": TEST}, ["--normlint", "-m", "normlint"], "1 passed, 1 deselected"),
+    "a broken configuration fails": ({"a.py": SOUND, "normlint.toml": "selct = []\n"}, ["--normlint"], "did you mean"),
+    "a file that doesn't parse fails": ({"a.py": WRONG + "def f(:\n"}, ["--normlint"], "syntax error"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "arguments", "said"), CASES.values(), ids=CASES)
+def test_pytest(files: dict[str, str], arguments: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "pytest", "-p", "normlint.faces.pytest_plugin", "-p", "no:cacheprovider"]
+    ran = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said in ran.stdout + ran.stderr
+    assert ran.returncode == (0 if "passed" in said else 1)
+    assert "Traceback" not in ran.stdout

@@ -136,6 +136,7 @@ class Report:
     fixed: tuple[Diagnostic, ...] | None = None
     notes: tuple[Failure, ...] = ()
     unread: tuple[Unread, ...] = ()
+    asked: tuple[tuple[str, str], ...] = ()  # other files that it hangs on, with the digests of what they held
 
 
 def merged(reports: Iterable[Report]) -> Report:
@@ -148,6 +149,7 @@ def merged(reports: Iterable[Report]) -> Report:
         fixed=_fixed(every),
         notes=tuple(note for report in every for note in report.notes),
         unread=tuple(one for report in every for one in report.unread),
+        asked=tuple(one for report in every for one in report.asked),
     )
 
 

@@ -1,0 +1,51 @@
+"""Where a text makes norms by its spelling alone: what decides whether its constructions are read."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False  # imported at each start
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+_NAMED: Final = re.compile(r"Norm\w*\(")
+_BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
+_BRACKET: Final = re.compile(r"[()]")
+_FARTHEST: Final = 600  # characters between a call's brackets
+_OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
+
+
+class Making:
+    """A call of what is named like a norm: from its name's last word on, and whether an eps is spoken of in it."""
+
+    __slots__ = ("name", "passes", "start")
+
+    def __init__(self, name: str, start: int, passes: bool) -> None:
+        self.name, self.start, self.passes = name, start, passes
+
+
+def may_make(data: bytes | str) -> bool:
+    """Is a norm made without an eps, where there is one?"""
+    text = data.decode("latin-1") if isinstance(data, bytes) else data
+    return "eps" in text and any(not making.passes for making in makings(text))
+
+
+def makings(text: str) -> Iterator[Making]:
+    """The calls of what is named like a norm and isn't one over the batch, in the order of the text."""
+    for match in _NAMED.finditer(text):
+        before = _BEFORE.search(text, max(match.start() - 60, 0), match.end() - 1)
+        if before is None or before[1] or before[2][:1] == "_" or any(other in before[2] for other in _OTHERS):
+            continue
+        inside = text[match.end() : _closing(text, match.end())]
+        if inside.strip():
+            yield Making(before[2], match.start(), "eps" in inside or "*" in inside.lstrip()[:2] or "**" in inside)
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 1
+    for match in _BRACKET.finditer(text, start, start + _FARTHEST):
+        depth += 1 if match.group() == "(" else -1
+        if not depth:
+            return match.start()
+    return start

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -28,6 +29,7 @@ _LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
     "liger_kernel": {"LigerRMSNorm": (1, 1e-6), "LigerLayerNorm": (1, 1e-6)},
 }
 _TORCH_PATHS: Final = ("nn", "torch.nn")
+_EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
 UNKNOWN: Final = math.nan  # a value that can't be read
 _INHERITED: Final = 6
 _SEVERAL: Final = 2
@@ -168,7 +170,7 @@ class Makes:
                     yield Made(call, name, self._given(call, name), function, owner)
 
     def _given(self, call: ast.Call, name: str) -> ast.expr | None:
-        named = next((k.value for k in call.keywords if k.arg and "eps" in k.arg), None)
+        named = next((k.value for k in call.keywords if k.arg and is_eps(k.arg)), None)
         eps = self.eps_of(name) if named is None and len(call.args) > 1 else None
         return call.args[eps.place] if eps is not None and 0 <= eps.place < len(call.args) else named
 
@@ -218,7 +220,7 @@ class Makes:
                 fields |= {t.id: number(stmt.value) for t in stmt.targets if isinstance(t, ast.Name)}
             elif isinstance(stmt, Function) and stmt.name == "__init__":
                 fields |= _stored(stmt)
-        own = {name: value for name, value in fields.items() if "eps" in name}
+        own = {name: value for name, value in fields.items() if is_eps(name)}
         for base in found.node.bases if far < _INHERITED and not own else ():
             above = self.elsewhere.definition(dotted(base), found.file)
             own |= self._fields(above, far + 1) if above is not None else {}
@@ -233,7 +235,7 @@ def _of_library(root: str, name: str) -> Eps | None:
 def _eps_parameter(init: Function) -> Eps | None:
     given, places = defaults(init), len(init.args.args)
     for at, name in enumerate(argument.arg for argument in arguments(init)):
-        if "eps" in name and given.get(name) is not None:
+        if is_eps(name) and given.get(name) is not None:
             return Eps(name, at - 1 if at < places else -1, number(given[name]))
     return None
 
@@ -264,10 +266,15 @@ def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
                 yield target.attr, value
 
 
+def is_eps(name: str) -> bool:
+    """Does a name say that it holds an eps?"""
+    return _EPS.search(name) is not None
+
+
 def is_eps_of_norm(name: str) -> bool:
     """Does a configuration's attribute of this name hold the eps of its layer or RMS norms?"""
     words = name.lower()
-    return "eps" in words and not any(other in words for other in ("batch", "group", "instance", "adam", "bn_", "gn_"))
+    return is_eps(name) and not any(other in words for other in ("batch", "group", "instance", "adam", "bn_", "gn_"))
 
 
 def dotted(node: ast.expr) -> str:

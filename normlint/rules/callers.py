@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from normlint.norm.makes import Configured, Eps, Made, Makes, annotated, arguments, dotted, stored
+from normlint.norm.makes import Configured, Eps, Made, Makes, annotated, arguments, dotted, is_eps, stored
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Finding
 from normlint.text.frozen import dataclass
@@ -262,7 +262,7 @@ def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
 
 def _ignored(made: Made, text: str) -> str:
     """A parameter for eps of the function that makes the norm, which nothing reads; empty for none."""
-    names = [a.arg for a in arguments(made.function) if "eps" in a.arg]
+    names = [a.arg for a in arguments(made.function) if is_eps(a.arg)]
     for name in names:
         reads = [n for n in ast.walk(made.function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(made.function) if value in reads]

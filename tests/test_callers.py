@@ -92,6 +92,8 @@ SILENT = {
     "one norm beside the owner is no custom": WHOLE.replace("self.mlp_norm = RMSNorm", "self.mlp = Other"),
     "nothing that makes the owner has norms": WHOLE.replace("= Attention(config)", "= None"),
     "the others get another eps": WHOLE.replace("eps=config.norm_eps", "eps=config.other_eps"),
+    "the parameter is for another eps": PLAIN.replace("1e-6", "1e-20"),
+    "the parameter counts steps": PLAIN.replace("eps=1e-6", "warmup_steps=1e-6"),
     "the parameter for eps is handed on": PLAIN + "        self.other = make(eps)\n",
     "the stored eps is read": PLAIN + "        self.eps = eps\n    def forward(self, x):\n        x += self.eps\n",
     "a norm over the batch takes another eps": PLAIN.replace("LayerNorm", "BatchNorm1d"),

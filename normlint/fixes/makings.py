@@ -1,4 +1,4 @@
-"""Norms as they are made: what they are given."""
+"""Norms where they are made and called: what is passed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from normlint.rules.callers import Called
 
 
-def with_eps(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
-    """The norm that is made there gets `source` as its eps."""
+def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
+    """What is called there gets one more argument, by name."""
     document = tree.document
     call = document.at(span, cst.Call)
     if call is None:
         return None
     new = argument(expression(source), name)
     edits = document.edits({call: partial(with_arguments, new=(new,), at=len(call.args))})
-    return Fix(f"Pass `{source}`", edits, Applicability.UNSAFE) if edits else None
+    return Fix(f"Pass `{name}={source}`", edits, Applicability.UNSAFE) if edits else None
 
 
 def mended(text: str, called: Called, *, snippet: bool = False) -> tuple[Finding, ...]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from normlint.text.elsewhere import Definition, Elsewhere, File
 from normlint.text.finding import Span
-from normlint.text.making import makings
+from normlint.text.making import makings, wired
 from normlint.text.pieces import Piece
 from normlint.text.source import line_starts
 from normlint.text.syntax import parsed_part
@@ -33,6 +35,7 @@ _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNOREC
 UNKNOWN: Final = math.nan  # a value that can't be read
 _INHERITED: Final = 6
 _SEVERAL: Final = 2
+_MOST: Final = 500  # norms that a text makes
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -106,6 +109,12 @@ class Owner:
         start = self.piece.span.start + self._lines[line - 1]
         return start + len(self.text[start : start + column].encode()[:column].decode(errors="ignore"))
 
+    def around(self, places: Iterable[int]) -> tuple[Function, ...]:
+        """The functions that hold one of the places."""
+        inside = [place for place in places if self.piece.span.start <= place < self.piece.span.end]
+        spans = [(function, self.span(function)) for function in self.functions] if inside else []
+        return tuple(f for f, (start, end) in spans if any(start <= place < end for place in inside))
+
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """The methods of the class, or the function itself."""
@@ -125,7 +134,7 @@ class Makes:
     def _marked(self) -> list[tuple[str, bool, Piece]]:
         """The calls that may make one, by their text: the name, whether an eps is passed, and where it stands."""
         found, pieces, at = [], self.file.pieces, 0
-        for making in makings(self.file.text):
+        for making in islice(makings(self.file.text), _MOST):
             while at < len(pieces) and pieces[at].span.end <= making.start:
                 at += 1
             if at < len(pieces) and pieces[at].kind in ("class", "def"):
@@ -173,6 +182,17 @@ class Makes:
         named = next((k.value for k in call.keywords if k.arg and is_eps(k.arg)), None)
         eps = self.eps_of(name) if named is None and len(call.args) > 1 else None
         return call.args[eps.place] if eps is not None and 0 <= eps.place < len(call.args) else named
+
+    @cached_property
+    def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
+        """The classes that own norms and have a call that is worth a look, with the functions that it stands in."""
+        places = list(wired(self.file.text)) if "Norm" in self.file.text else []
+        starts = [piece.span.start for piece in self.file.pieces] if places else []
+        found = (
+            self.file.pieces[at] for at in sorted({bisect_right(starts, place) - 1 for place in places}) if at >= 0
+        )
+        named = [p for p in found if p.kind == "class" and "Norm" in self.file.text[slice(*p.span)]]
+        return tuple((one, one.around(places)) for one in (Owner(self.file.text, piece) for piece in named))
 
     # --- classes -----------------------------------------------------------------------------------------------------
 

@@ -9,13 +9,27 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from normlint.norm.makes import Configured, Eps, Made, Makes, annotated, arguments, dotted, is_eps, stored
+from normlint.norm.makes import (
+    Configured,
+    Eps,
+    Function,
+    Made,
+    Makes,
+    annotated,
+    arguments,
+    defaults,
+    dotted,
+    is_eps,
+    number,
+    stored,
+)
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Finding
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
 makings = Fixes("makings")
+_LEAST, _MOST = 1e-12, 1e-3  # what an eps of a norm is
 _CLOSE: Final = 1e-3  # a share, within which two eps are one
 
 
@@ -178,8 +192,11 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """
+    ignored: dict[ast.AST, str] = {}
     for made, eps in makes.without_eps(hinted=True):
-        own = _ignored(made, makes.file.text)
+        if made.function not in ignored:
+            ignored[made.function] = _ignored(made.function, makes.file.text)
+        own = ignored[made.function]
         one = _given_beside(makes, made) if not own else None
         if own:
             yield _problem(made, eps, own, f"`{own}` is never read")
@@ -257,18 +274,24 @@ def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
     value = f"{eps.default:g}" if eps.default is not None else "finfo(x.dtype).eps"
     took = "its default" if value == "nan" else value
     message = f"{why}: eps is {took}"
-    return Problem(made.span, message, partial(makings.with_eps, made.span, eps.name, source), owner=made.qualname)
+    return Problem(made.span, message, partial(makings.with_argument, made.span, eps.name, source), owner=made.qualname)
 
 
-def _ignored(made: Made, text: str) -> str:
-    """A parameter for eps of the function that makes the norm, which nothing reads; empty for none."""
-    names = [a.arg for a in arguments(made.function) if is_eps(a.arg)]
+def _ignored(function: Function, text: str) -> str:
+    """A parameter for eps of a function that makes norms, which nothing reads; empty for none."""
+    given = defaults(function)
+    names = [a.arg for a in arguments(function) if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))]
     for name in names:
-        reads = [n for n in ast.walk(made.function) if isinstance(n, ast.Name) and n.id == name]
-        kept = [attribute for attribute, value in stored(made.function) if value in reads]
+        reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+        kept = [attribute for attribute, value in stored(function) if value in reads]
         if len(reads) == len(kept) and all(text.count(f".{attribute}") == 1 for attribute in kept):
             return name
     return ""
+
+
+def _may_be(name: str, value: float) -> bool:
+    """May a parameter be for a norm's eps, and not for that of a logarithm or an optimizer?"""
+    return "norm" in name.lower() or not (value < _LEAST or value > _MOST)
 
 
 def _same(value: float, eps: Eps) -> bool:

@@ -71,9 +71,16 @@ class Elsewhere:
     def __init__(self) -> None:
         self.asked: dict[str, str] = {}
         self._files: dict[str, File | None] = {}
+        self._known: dict[tuple[File, str], Definition | None] = {}
 
     def definition(self, name: str, file: File, far: int = 0) -> Definition | None:
         """The class that a name in a file stands for; None where that isn't found in the package."""
+        if (file, name) not in self._known:
+            self._known[file, name] = None  # while it is looked for
+            self._known[file, name] = self._found(name, file, far)
+        return self._known[file, name]
+
+    def _found(self, name: str, file: File, far: int) -> Definition | None:
         node = file.class_named(name)
         if node is not None:
             return Definition(node, file)

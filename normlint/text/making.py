@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from typing import Final
 
 _NAMED: Final = re.compile(r"Norm(?!alized)\w*\(")
+_SPLIT: Final = re.compile(r"chunk\(")
+_TWICE: Final = re.compile(r"(orm\w*)\((?:self\.\w*\1\(|\w+\)\s*\n\s*(\w+) = self\.\w*\1\(\2\))")
+_RESIDUAL: Final = re.compile(r"orm\w*\((\w+)\)\s*\n\s*\1 (?:= \1 \+|\+=)")
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _BRACKET: Final = re.compile(r"[()]")
 _FARTHEST: Final = 600  # characters between a call's brackets
@@ -26,9 +29,20 @@ class Making:
 
 
 def may_make(data: bytes | str) -> bool:
-    """Is a norm made without an eps, where there is one?"""
+    """Is a norm made without an eps, where there is one, or called in a way that is worth a look?"""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
-    return "eps" in text and any(not making.passes for making in makings(text))
+    without = "eps" in text and any(not making.passes for making in makings(text))
+    return without or ("Norm" in text and any(True for _ in wired(text)))
+
+
+def wired(text: str) -> Iterator[int]:
+    """Where a condition is split, or a norm is followed by what may not be meant."""
+    for match in _SPLIT.finditer(text):
+        inside = text[match.end() : _closing(text, match.end())]
+        if inside and "dim" not in inside and "axis" not in inside:
+            yield match.start()
+    for pattern in (_TWICE, _RESIDUAL):
+        yield from (match.start() for match in pattern.finditer(text))
 
 
 def makings(text: str) -> Iterator[Making]:

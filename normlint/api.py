@@ -62,7 +62,7 @@ def check_source(  # the options of the command
     >>> check_source(source, ignore="NRM101")
     ()
     '''
-    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa)
+    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, around=False)
     return _findings(_report(source, path, demand).findings)
 
 
@@ -130,7 +130,7 @@ def fix_source(  # the options of the command
     >>> [finding.code for finding in fixed.applied], fixed.remaining
     (['NRM101'], ())
     '''
-    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe))
+    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe), around=False)
     made = _done(path, lambda: fix(_source(source, path), FixRequest(demand)))
     _raise_first(made.report)
     return Fixed(_text(made.after), _findings(made.fixed), _findings(made.report.findings))

@@ -22,6 +22,7 @@ FAMILIES = {
     "NRM4": "The formula",
     "NRM5": "The module around it",
     "NRM6": "A shorter way",
+    "NRM7": "Where norms are made and called",
     "NRM9": "What running a norm shows",
 }
 SAFETY = {

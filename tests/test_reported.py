@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.rules import analyse
+from normlint.rules.callers import called
 from normlint.rules.registry import RULES
 from tests.reported import BROKEN, MISSED, OUT_OF_SCOPE, SOUND, Report
 from tests.reported.probes import PROBES, Case, case
@@ -17,7 +18,8 @@ def ids(reports: tuple[Report, ...]) -> list[str]:
 
 
 def found_in(text: str) -> frozenset[str]:
-    return frozenset(finding.code for finding in analyse(text).findings)
+    made = (finding for finding, _ in called(text).found)
+    return frozenset(finding.code for finding in (*analyse(text).findings, *made))
 
 
 def on_by_default(codes: frozenset[str]) -> frozenset[str]:

@@ -14,9 +14,11 @@ import time
 
 from normlint import __version__
 from normlint.engine.settings import CACHE, ConfigError
+from normlint.text.raw import ABSENT, digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
 
     from normlint.engine.discovery import Configs
@@ -60,18 +62,21 @@ class Cache:
 
     def known(self, path: str, demand: str) -> Known | None:
         """What is known of the file as it is now; None if it has to be read."""
-        stamp, digest = self._file(path)
+        stamp, digest, others = self._file(path)
         try:
-            if not digest or stamp != stamp_of(path):
+            if not digest or stamp != stamps_of((path, *others)):
                 return None
         except (OSError, ValueError):
             return None
         return NOTHING if digest == CLEAN else self.found(digest, demand)
 
-    def digest(self, path: str, demand: str) -> str:
-        """The digest of the content that the file had last, if what was found in it is known; else empty."""
-        digest = self._file(path)[1]
-        return digest if digest and digest != CLEAN and self.found(digest, demand) else ""
+    def digest(self, path: str, demand: str) -> tuple[str, tuple[str, ...]]:
+        """The digest of the content that the file had last, if what was found in it is known, and what else it is of.
+
+        Else empty.
+        """
+        _, digest, others = self._file(path)
+        return (digest, others) if digest and digest != CLEAN and self.found(digest, demand) else ("", ())
 
     def found(self, digest: str, demand: str) -> Known | None:
         """What was found in a content for this demand; None if that isn't known."""
@@ -81,10 +86,11 @@ class Cache:
         findings, norms, count = (*line.split("\t"), "", "")[:3]
         return Known(findings, norms, count) if findings or norms or count else NOTHING
 
-    def learn_file(self, path: str, stamp: str, digest: str) -> None:
-        """Keep which content a file has; CLEAN for one that can't hold a norm."""
-        if not any(mark in path for mark in "\t\n"):
-            self._keep(self._key(path), f"{_TOO_NEW if stamp.startswith(_TOO_NEW) else stamp}\t{digest}")
+    def learn_file(self, path: str, stamp: str, digest: str, others: tuple[str, ...] = ()) -> None:
+        """Keep which content a file has, and `others` that what was found hangs on; CLEAN: it can't hold a norm."""
+        if not any(mark in one for mark in "\t\n" for one in (path, *others)):
+            kept = _TOO_NEW if _TOO_NEW in stamp else stamp
+            self._keep(self._key(path), "\t".join((kept, digest, *others)))
 
     def learn(self, digest: str, demand: str, known: Known) -> None:
         """Keep what was found in a content."""
@@ -102,10 +108,11 @@ class Cache:
         self._lines.update(self._new)
         self._new = {}
 
-    def _file(self, path: str) -> tuple[str, str]:
-        """The stamp and digest that a file had last; empty where none is known."""
-        stamp, _, digest = (self._line_of(self._key(path)) or "").partition("\t")
-        return stamp, digest
+    def _file(self, path: str) -> tuple[str, str, tuple[str, ...]]:
+        """The stamp and digest that a file had last, empty where none is known, and what else they are of."""
+        stamp, _, more = (self._line_of(self._key(path)) or "").partition("\t")
+        digest, *others = more.split("\t")
+        return stamp, digest, tuple(others)
 
     def _key(self, path: str) -> str:
         return path if os.path.isabs(path) else self._here + path
@@ -160,11 +167,14 @@ def stamp_of(path: str) -> str:
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
-def digest_of(data: bytes) -> str:
-    """What tells one content from another."""
-    from hashlib import blake2b
+def stamps_of(paths: Iterable[str]) -> str:
+    """The stamps of several files, which may be missing."""
+    return " ".join(stamp_of(path) if os.path.lexists(path) else ABSENT for path in paths)
 
-    return blake2b(data, digest_size=16).hexdigest()
+
+def digest_with(data: bytes, others: Iterable[tuple[str, str]]) -> str:
+    """What tells one content from another, with the digests of others by their paths."""
+    return digest_of(data + "".join(f"\n{path}\t{digest}" for path, digest in others).encode("utf-8", "replace"))
 
 
 def _read(directory: str) -> dict[str, str]:

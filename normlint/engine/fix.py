@@ -293,7 +293,7 @@ def fix_bytes(path: str, data: bytes, request: FixRequest) -> Fixed | Failure:
 
 def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
     """What can't hold a norm is not even decoded, as when it is linted."""
-    if marks.may_hold_norm(data):
+    if marks.may_concern(data):
         return fix(decode(path, data), request)
     unread = Source(path, "")
     return Fixed(unread, unread, Report(), Report())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
 from normlint.engine.selection import Demand
-from normlint.text import marks
+from normlint.text import making, marks
 from normlint.text.frozen import dataclass
-from normlint.text.raw import NOTEBOOK, BadSourceError, read_bytes
+from normlint.text.raw import NOTEBOOK, PYTHON, BadSourceError, read_bytes
 from normlint.text.source import Source, Unit
 from normlint.text.syntax import check_syntax
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from normlint.text.suppress import Suppressions
 
 Done = TypeVar("Done")
+Asked = tuple[tuple[str, str], ...]  # other files by path, with the digests of what they held
 CONTEXT: Final = 2
 STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
 
@@ -42,7 +44,7 @@ def check_checked_text(path: str, text: str, demand: Demand) -> Report:
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
     """The sieve first: what can't hold a norm is not even decoded."""
-    if not marks.may_hold_norm(data):
+    if not marks.may_concern(data):
         return Report()
     from normlint.text.read import decode
 
@@ -80,7 +82,7 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
 
 def views_of(source: Source, demand: Demand) -> list[View]:
     """The pieces of Python in a file, read; BadSourceError where there is something to say, and it is none."""
-    if source.kind != NOTEBOOK and not marks.may_hold_norm(source.text):
+    if source.kind != NOTEBOOK and not marks.may_concern(source.text):
         return []  # nothing is imported for it
     from normlint.text.read import units_of
 
@@ -90,8 +92,8 @@ def views_of(source: Source, demand: Demand) -> list[View]:
     views: list[View] = []
     before = 0
     for number, unit in enumerate(units):
-        analysis = _analysed(unit, demand)
-        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number))
+        analysis, asked = _with_calls(_analysed(unit, demand), unit, source, demand)
+        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number, asked))
         before += len(analysis.norms)
     return views
 
@@ -105,12 +107,33 @@ def _is_skipped(source: Source, demand: Demand) -> bool:
 def report_of(views: Sequence[View]) -> Report:
     """All that was found in a file."""
     norms = tuple(norm for view in views for norm in view.norms())
-    return Report(findings_of(views), norms, unread=tuple(one for view in views for one in view.unread()))
+    unread = tuple(one for view in views for one in view.unread())
+    return Report(findings_of(views), norms, unread=unread, asked=tuple(one for view in views for one in view.asked))
 
 
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
     """The findings alone, each once."""
     return tuple(dict.fromkeys(diagnostic for view in views for _, diagnostic in view.found()))
+
+
+def _with_calls(
+    analysis: Analysis | LightAnalysis, unit: Unit, source: Source, demand: Demand
+) -> tuple[Analysis | LightAnalysis, Asked]:
+    """With what is found where norms are made and called, and the other files that this hangs on."""
+    if not making.may_make(unit.text):
+        return analysis, ()
+    from normlint.rules.callers import called
+
+    placed = demand.around and source.kind == PYTHON and not source.path.startswith("<")
+    seen = called(unit.text, source.path if placed else "", demand.chooses)
+    findings = tuple(one for one, _ in seen.found)
+    if findings and not unit.snippet:
+        check_syntax(unit.text)
+    if findings and demand.fixes:
+        from normlint.fixes.makings import mended
+
+        findings = mended(unit.text, seen, snippet=unit.snippet)
+    return replace(analysis, findings=(*analysis.findings, *findings)), seen.asked
 
 
 def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
@@ -166,6 +189,7 @@ class View:
     silent: Suppressions
     before: int = 0
     number: int = 0
+    asked: Asked = ()
 
     def found(self) -> Iterator[tuple[Finding, Diagnostic]]:
         """What is asked for and not silenced, in the order of the text; in the unit, and in the file."""

@@ -145,6 +145,7 @@ class Report:
     unread: tuple[Unread, ...] = ()
     unlisted: int = 0
     skipped: tuple[str, ...] = ()
+    asked: tuple[tuple[str, str], ...] = ()  # other files that it hangs on, with the digests of what they held
 
     @property
     def norm_count(self) -> int:
@@ -169,6 +170,7 @@ def merged(reports: Iterable[Report]) -> Report:
         unread=tuple(one for report in every for one in report.unread),
         unlisted=sum(report.unlisted for report in every),
         skipped=tuple(path for report in every for path in report.skipped),
+        asked=tuple(one for report in every for one in report.asked),
     )
 
 

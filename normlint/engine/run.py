@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from normlint.engine.cache import CLEAN, Cache, Known, digest_of, stamp_of
+from normlint.engine.cache import CLEAN, Cache, Known, digest_with, stamps_of
 from normlint.engine.linter import attempt, check_bytes, check_path
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand
 from normlint.engine.stored import restored, stored
 from normlint.text import marks
-from normlint.text.raw import read_bytes
+from normlint.text.elsewhere import current
+from normlint.text.raw import digest_of, read_bytes
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -125,11 +126,15 @@ def can_fork() -> bool:
 
 
 class Unknown(NamedTuple):
-    """A file that has to be read: `digest` is that of the content whose report is known, if there is one."""
+    """A file that has to be read: `digest` is that of the content whose report is known, if there is one.
+
+    `others`: the files that the report hangs on, too.
+    """
 
     path: str
     demand: Demand
     digest: str = ""
+    others: tuple[str, ...] = ()
 
 
 class Checked(NamedTuple):
@@ -138,6 +143,7 @@ class Checked(NamedTuple):
     report: Report | None
     stamp: str = ""
     digest: str = ""
+    others: tuple[str, ...] = ()
 
 
 def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *, norms: bool) -> Iterator[Report]:
@@ -148,7 +154,7 @@ def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *
     for path, demand in tasks:
         report = _restored(path, cache.known(path, keys[id(demand)]), norms=norms)
         if report is None:
-            unknown.append(Unknown(path, demand, cache.digest(path, keys[id(demand)])))
+            unknown.append(Unknown(path, demand, *cache.digest(path, keys[id(demand)])))
         else:
             known[path] = report
     seen = zip(unknown, each(check_unknown, unknown, jobs), strict=True)
@@ -175,28 +181,37 @@ def _taken(one: Unknown, answer: Checked | Failure, key: str, cache: Cache, *, n
     if report is None:
         report = _restored(one.path, cache.found(answer.digest, key), norms=norms)
         if report is None:  # what was stored is no report
-            afresh = one._replace(digest="")
+            afresh = one._replace(digest="", others=())
             return _taken(afresh, check_unknown(afresh), key, cache, norms=norms)
     elif answer.digest and answer.digest != CLEAN:
         cache.learn(answer.digest, key, stored(report))
     if answer.digest:
-        cache.learn_file(one.path, answer.stamp, answer.digest)
+        cache.learn_file(one.path, answer.stamp, answer.digest, answer.others)
     return report
 
 
 def check_unknown(one: Unknown) -> Checked:
     """Read the file, and analyse it unless its content is the known one."""
-    try:
-        stamp = stamp_of(one.path)
-    except (OSError, ValueError):
-        stamp = ""
+    stamp = _stamps((one.path,))
+    before = _stamps((one.path, *one.others))
     data = attempt(one.path, lambda: read_bytes(one.path))
     if isinstance(data, Failure):
         return Checked(Report(errors=(data,)))
-    if not marks.may_hold_norm(data):
+    if not marks.may_concern(data):
         return Checked(_NO_REPORT, stamp, CLEAN)
-    digest = digest_of(data)
-    if digest == one.digest:
-        return Checked(None, stamp, digest)
+    if one.digest and digest_with(data, current(one.others)) == one.digest:
+        return Checked(None, before, one.digest, one.others)
     report = check_bytes(one.path, data, one.demand)
-    return Checked(report, stamp, "" if report.errors else digest)
+    if not report.asked:
+        return Checked(report, stamp, "" if report.errors else digest_of(data))
+    others = tuple(path for path, _ in report.asked)
+    stamps = " ".join((stamp, _stamps(others)))
+    known = not report.errors and current(others) == report.asked  # as they were read, before the stamps
+    return Checked(report, stamps, digest_with(data, report.asked) if known else "", others)
+
+
+def _stamps(paths: Iterable[str]) -> str:
+    try:
+        return stamps_of(paths)
+    except (OSError, ValueError):
+        return ""

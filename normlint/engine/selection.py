@@ -73,6 +73,7 @@ class Demand:
 
     `fixes`: with the fixes of the findings, trusted as `safety` says.
     `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
+    `around`: may files that the file imports from be read?
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -81,6 +82,7 @@ class Demand:
     fixes: bool = True
     safety: Safety = field(default_factory=Safety)
     prepare: Callable[[Source, Unit, Norm], Any] | None = None
+    around: bool = True
 
     @property
     def plain(self) -> Demand:

@@ -157,7 +157,7 @@ def _holds_no_norm(path: str, cache: Cache | None) -> bool:
         data = read_bytes(path)
     except (BadSourceError, OSError, ValueError):
         return False
-    if marks.may_hold_norm(data):
+    if marks.may_concern(data):
         return False
     if cache is not None:
         cache.learn_file(path, stamp, NO_NORM)

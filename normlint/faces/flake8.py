@@ -15,12 +15,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from normlint import __version__
-from normlint.engine.cache import VARIABLE, Cache, digest_of
+from normlint.engine.cache import VARIABLE, Cache
 from normlint.engine.linter import check_checked_text
 from normlint.engine.selection import Demand, Selection, checked_codes
 from normlint.engine.settings import ConfigError
 from normlint.engine.stored import restored, stored
 from normlint.text import marks
+from normlint.text.raw import digest_of
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Semaphore
@@ -102,7 +103,7 @@ class Plugin:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
-        if marks.may_hold_norm(self.text):
+        if marks.may_concern(self.text):
             for one in self._report().findings:
                 yield one.start.line, one.start.column - 1, f"{one.code} {one.message}", type(self)
 
@@ -118,7 +119,7 @@ class Plugin:
         report = None if known is None else restored(self.filename, known)
         if report is None:
             report = check_checked_text(self.filename, self.text, self.demand)
-            if not report.errors:
+            if not (report.errors or report.asked):  # what it hangs on isn't in the text
                 cache.learn(digest, self.demand.key, stored(replace(report, norms=(), unread=())))
                 cache.save()
         return report

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from normlint.norm.norm import Norm
 from normlint.rules import (
+    callers,
     count,
     epsilon,
     formula,
@@ -16,6 +17,7 @@ from normlint.rules import (
     precision,
     reduction,
     runtime,
+    wiring,
 )
 from normlint.rules.registry import RULES, Problem, Repair
 from normlint.text.finding import WARNING, Finding, Span
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
-FAMILIES = (reduction, count, precision, epsilon, formula, module, modernize, runtime)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, wiring, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)

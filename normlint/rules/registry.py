@@ -12,6 +12,7 @@ from normlint.text.finding import ERROR, WARNING, Applicability, Fix, Span
 from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
+    from normlint.norm.makes import Makes
     from normlint.norm.norm import Norm
     from normlint.rules.runtime import Outcome
 
@@ -30,6 +31,7 @@ class Problem:
     dtypes: tuple[str, ...] = ()  # where it shows in fewer than the rule says
     severity: str = ""  # where it is another than the rule's
     apart: bool = False  # another mistake than that of the rules which this one leaves it to
+    owner: str = ""  # where it is, by name, if not in a norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Fixes:
 
 Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it cannot be fixed with certainty
 Check = Callable[["Norm"], Iterable[Problem]]
+CallsCheck = Callable[["Makes"], Iterable[Problem]]
 RuntimeCheck = Callable[["Outcome"], str]
 
 
@@ -70,7 +73,8 @@ class Rule:
     `about` names the quantities it judges: it sees only paths on which all that can change them was read.
     `dtypes`: those of the input in which what it finds shows; empty for all.
     `severity`: of what it finds, unless a problem says otherwise.
-    A rule about what running a norm showed has `check_run` instead of `check`: its message, empty for none.
+    A rule about what running a norm showed has `check_run` instead of `check`: its message, empty for none. One about
+    where norms are made and called has `check_calls`.
     """
 
     code: str
@@ -83,11 +87,12 @@ class Rule:
     about: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     severity: str = ERROR
+    check_calls: CallsCheck | None = None
 
     @property
     def doc(self) -> str:
         """The rule's page, in Markdown."""
-        return inspect.cleandoc((self.check or self.check_run).__doc__ or "")
+        return inspect.cleandoc((self.check or self.check_calls or self.check_run).__doc__ or "")
 
     @property
     def summary(self) -> str:
@@ -120,6 +125,18 @@ def rule(  # noqa: PLR0913 - the fields of a rule
         RULES[code] = Rule(
             code, name, default, fix, unless, check, None, about, dtypes, severity or (WARNING if dtypes else ERROR)
         )
+        return check
+
+    return register
+
+
+def calls_rule(
+    code: str, *, name: str, default: bool = True, fix: Applicability | None = None, severity: str = ERROR
+) -> Callable[[CallsCheck], CallsCheck]:
+    """Register the decorated function as the rule `code`, which looks at where a text makes and calls norms."""
+
+    def register(check: CallsCheck) -> CallsCheck:
+        RULES[code] = Rule(code, name, default, fix, (), None, check_calls=check, severity=severity)
         return check
 
     return register

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from functools import cached_property, lru_cache
 
+from normlint.text.making import may_make
 from normlint.text.operations import CONSTANTS, CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS, SUMMING
 
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
@@ -73,6 +74,11 @@ _BY_NAME: Final = rf"getattr\([^\n]{{0,120}}?,\s*[\"'](?:{_WORDS})[\"']"
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
 _ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
 _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
+
+
+def may_concern(data: bytes | str) -> bool:
+    """May it hold a norm, or make one in a way that is worth a look?"""
+    return may_hold_norm(data) or may_make(data)
 
 
 def may_hold_norm(data: bytes | str) -> bool:

@@ -13,6 +13,7 @@ PYTHON: Final = "python"
 NOTEBOOK: Final = "notebook"
 MARKDOWN: Final = "markdown"
 SUFFIXES: Final = {".py": PYTHON, ".pyi": PYTHON, ".ipynb": NOTEBOOK, ".md": MARKDOWN}
+ABSENT: Final = "-"  # in a digest's place: there is no such file
 MOST_BYTES: Final = 512 * 2**20
 
 
@@ -37,6 +38,15 @@ def read_bytes(path: str) -> bytes:
             return file.read()
     except (OSError, ValueError) as error:
         raise BadSourceError(reason(error)) from None
+
+
+def digest_of(data: bytes | None) -> str:
+    """What tells one content from another; ABSENT for none."""
+    if data is None:
+        return ABSENT
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def reason(error: Exception) -> str:

@@ -13,6 +13,8 @@ from normlint.text.raw import BadSourceError
 if TYPE_CHECKING:
     import ast
 
+    from normlint.text.finding import Span
+
 _ONLY_AST: Final = 0x400
 _TOP_LEVEL_AWAIT: Final = 0x2000  # as notebooks have it
 _TOO_DEEP: Final = "nested too deeply to be analysed"
@@ -67,6 +69,18 @@ def compiles(text: str) -> bool:
 def parsed(text: str) -> ast.Module:
     """Python's own tree of the text, which nobody changes. Raises what `compile` does."""
     tree: ast.Module = _compile(text, _ONLY_AST)
+    return tree
+
+
+def parsed_part(text: str, span: Span) -> ast.Module:
+    """The tree of some whole statements of a text; without any where they aren't Python."""
+    import ast
+
+    part = text[slice(*span)]
+    try:
+        tree: ast.Module = _compile("" if too_deep(part) else part, _ONLY_AST)
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return ast.Module([], [])
     return tree
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from normlint.engine import cache as caches
 from normlint.engine import run as runs
-from normlint.engine.cache import PREFIX, Cache, Known, digest_of, directory_for, stamp_of
+from normlint.engine.cache import PREFIX, Cache, Known, directory_for, stamp_of
 from normlint.engine.discovery import Configs
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, PlacedFix, Report
 from normlint.engine.selection import Demand, demand_of
@@ -22,6 +22,7 @@ from normlint.engine.settings import Settings
 from normlint.engine.stored import restored, stored
 from normlint.faces import entry
 from normlint.text.finding import Applicability
+from normlint.text.raw import digest_of
 from normlint.text.source import Place
 from tests.helpers import BAD, Ran
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from normlint.fixes import analyse
+from normlint.fixes.makings import mended
+from normlint.rules.callers import called
 from normlint.rules.registry import RULES, Rule
 from normlint.text.edit import apply, overlap
 from normlint.text.finding import Applicability, Edit, Finding
@@ -36,7 +38,7 @@ class Example:
         return [(n, name) for n, line in lines for m in ERROR.finditer(line) for name in m[1].split(", ")]
 
 
-READ = [rule for rule in RULES.values() if rule.check]
+READ = [rule for rule in RULES.values() if rule.check or rule.check_calls]
 RUN = [rule for rule in RULES.values() if rule.check_run]
 
 
@@ -51,9 +53,14 @@ def reported(example: Example) -> list[tuple[int, str]]:
     text = example.text
     return [
         (text.count("\n", 0, f.span.start) + 1, f.name)
-        for f in analyse(text).findings
+        for f in findings(text)
         if RULES[f.code].default or f.code == example.rule.code
     ]
+
+
+def findings(text: str) -> tuple[Finding, ...]:
+    """What is found in norms, and where they are made and called, with its fix."""
+    return (*analyse(text).findings, *mended(text, called(text)))
 
 
 def named(example: Example) -> str:
@@ -61,7 +68,7 @@ def named(example: Example) -> str:
 
 
 def of_rule(text: str, rule: Rule) -> list[Finding]:
-    return [f for f in analyse(text).findings if f.code == rule.code]
+    return [f for f in findings(text) if f.code == rule.code]
 
 
 def fixed_once(text: str, rule: Rule) -> str:
@@ -97,7 +104,7 @@ def test_the_fix_of_an_example_is_the_block_below_it_and_a_second_run_changes_no
 
 @pytest.mark.parametrize("example", list(examples(READ)), ids=named)
 def test_no_fix_claims_to_be_safer_than_its_rule_says(example: Example) -> None:
-    for finding in analyse(example.text).findings:
+    for finding in findings(example.text):
         if finding.fix is not None:
             best = RULES[finding.code].fix
             assert best is not None, f"{finding.code} has a fix"
@@ -121,7 +128,7 @@ def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule
 
 @pytest.mark.parametrize("example", list(examples(RUN)), ids=named)
 def test_reading_finds_nothing_where_only_running_does(example: Example) -> None:
-    assert [f.code for f in analyse(example.text).findings if RULES[f.code].default] == []
+    assert [f.code for f in findings(example.text) if RULES[f.code].default] == []
 
 
 def test_what_running_shows_is_found_by_running(tmp_path: Path) -> None:

@@ -1,0 +1,339 @@
+"""Where a text makes norms: which class, in which function, and with which eps.
+
+Read off the syntax tree of the classes and functions that make one, and of the classes that these name, in this file or
+another of the package.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from normlint.text.elsewhere import Definition, Elsewhere, File
+from normlint.text.finding import Span
+from normlint.text.making import makings, wired
+from normlint.text.pieces import Piece
+from normlint.text.source import line_starts
+from normlint.text.syntax import parsed_part
+
+# Norms of libraries by the module that they come from: the place of eps among the arguments, and its default.
+_LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
+    "torch": {"LayerNorm": (1, 1e-5), "RMSNorm": (1, None)},
+    "apex": dict.fromkeys(("FusedLayerNorm", "FusedRMSNorm", "MixedFusedLayerNorm", "MixedFusedRMSNorm"), (1, 1e-5)),
+    "transformer_engine": dict.fromkeys(("LayerNorm", "RMSNorm"), (1, 1e-5)),
+    "flash_attn": dict.fromkeys(("RMSNorm", "LayerNorm", "DropoutAddLayerNorm"), (1, 1e-5)),
+    "liger_kernel": {"LigerRMSNorm": (1, 1e-6), "LigerLayerNorm": (1, 1e-6)},
+}
+_TORCH_PATHS: Final = ("nn", "torch.nn")
+_EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
+UNKNOWN: Final = math.nan  # a value that can't be read
+_INHERITED: Final = 6
+_SEVERAL: Final = 2
+_MOST: Final = 500  # norms that a text makes
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Eps(NamedTuple):
+    """How a class takes its eps: by which name and at which place, and its default; None: torch's finfo(dtype).eps."""
+
+    name: str
+    place: int
+    default: float | None
+
+
+class Configured(NamedTuple):
+    """An eps that a configuration has: the parameter that holds it, its class, the attribute, and its default."""
+
+    parameter: str
+    kind: str
+    attribute: str
+    value: float
+
+    @property
+    def source(self) -> str:
+        """How it is read where the norm is made."""
+        return f"{self.parameter}.{self.attribute}"
+
+    def speaks_of(self, norm: str) -> bool:
+        """Does its name say nothing of the other of both kinds of norms?"""
+        name, root = norm.lower(), self.attribute.lower().startswith("rms")
+        return root == ("rms" in name) if "rms" in name or root else True
+
+
+class Made(NamedTuple):
+    """A norm where it is made. `given`: what is passed as eps; None for nothing."""
+
+    call: ast.Call
+    name: str
+    given: ast.expr | None
+    function: Function
+    owner: Owner
+
+    @property
+    def span(self) -> Span:
+        """The call in the text."""
+        return self.owner.span(self.call)
+
+    @property
+    def qualname(self) -> str:
+        """The function that makes it, by name."""
+        within = isinstance(self.owner.node, ast.ClassDef)
+        return f"{self.owner.name}.{self.function.name}" if within else self.function.name
+
+
+class Owner:
+    """A class or function at the top of a text, parsed."""
+
+    def __init__(self, text: str, piece: Piece) -> None:
+        self.text, self.piece = text, piece
+        self.node = next(iter(parsed_part(text, piece.span).body), None)
+        self._lines = line_starts(text[slice(*piece.span)])
+
+    @property
+    def name(self) -> str:
+        """As the text calls it."""
+        return self.piece.names[0]
+
+    def span(self, node: Any) -> Span:
+        """Where a node stands in the text."""
+        start = self._offset(node.lineno, node.col_offset)
+        return Span(start, self._offset(node.end_lineno, node.end_col_offset))
+
+    def _offset(self, line: int, column: int) -> int:
+        start = self.piece.span.start + self._lines[line - 1]
+        return start + len(self.text[start : start + column].encode()[:column].decode(errors="ignore"))
+
+    def around(self, places: Iterable[int]) -> tuple[Function, ...]:
+        """The functions that hold one of the places."""
+        inside = [place for place in places if self.piece.span.start <= place < self.piece.span.end]
+        spans = [(function, self.span(function)) for function in self.functions] if inside else []
+        return tuple(f for f, (start, end) in spans if any(start <= place < end for place in inside))
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """The methods of the class, or the function itself."""
+        body = self.node.body if isinstance(self.node, ast.ClassDef) else [self.node]
+        return tuple(node for node in body if isinstance(node, Function))
+
+
+class Makes:
+    """The norms that a text makes. Its answers hang on the files in `elsewhere.asked`, too."""
+
+    def __init__(self, text: str, path: str = "") -> None:
+        self.file = File(text, path)
+        self.elsewhere = Elsewhere()
+        self._norms: dict[Piece, tuple[Made, ...]] = {}
+
+    @cached_property
+    def _marked(self) -> list[tuple[str, bool, Piece]]:
+        """The calls that may make one, by their text: the name, whether an eps is passed, and where it stands."""
+        found, pieces, at = [], self.file.pieces, 0
+        for making in islice(makings(self.file.text), _MOST):
+            while at < len(pieces) and pieces[at].span.end <= making.start:
+                at += 1
+            if at < len(pieces) and pieces[at].kind in ("class", "def"):
+                found.append((making.name, making.passes, pieces[at]))
+        return found
+
+    def without_eps(self, *, hinted: bool = False) -> Iterator[tuple[Made, Eps]]:
+        """The norms that are given none, of classes that take one; `hinted`: where one is at hand in what is near."""
+        for piece in dict.fromkeys(piece for _, passes, piece in self._marked if not passes):
+            if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
+                continue
+            for made in self._made(piece):
+                eps = self.eps_of(made.name) if made.given is None else None
+                if eps is not None:
+                    yield made, eps
+
+    def beside(self, one: Made) -> Iterator[list[Made]]:
+        """Norms of the same class that are given one: by the same owner, or several where the owner is made."""
+        for piece in (one.owner.piece, *self._around(one.owner.piece)):
+            norms = [m for m in self._made(piece) if m.name == one.name and m.given is not None]
+            if len(norms) >= (1 if piece is one.owner.piece else _SEVERAL):
+                yield norms
+
+    def _around(self, piece: Piece) -> Iterator[Piece]:
+        """The statements that give norms an eps and make what this one defines."""
+        call = f"{piece.names[0]}("
+        for other in dict.fromkeys(other for _, passes, other in self._marked if passes):
+            if other is not piece and call in self.file.text[slice(*other.span)]:
+                yield other
+
+    def _made(self, piece: Piece) -> tuple[Made, ...]:
+        if piece not in self._norms:
+            self._norms[piece] = tuple(self._read(Owner(self.file.text, piece)))
+        return self._norms[piece]
+
+    def _read(self, owner: Owner) -> Iterator[Made]:
+        names = {name for name, _, there in self._marked if there == owner.piece}
+        for function in owner.functions:
+            for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
+                name = dotted(call.func)
+                if name.rpartition(".")[2] in names and not name.startswith(("self.", "cls.")) and plain(call):
+                    yield Made(call, name, self._given(call, name), function, owner)
+
+    def _given(self, call: ast.Call, name: str) -> ast.expr | None:
+        named = next((k.value for k in call.keywords if k.arg and is_eps(k.arg)), None)
+        eps = self.eps_of(name) if named is None and len(call.args) > 1 else None
+        return call.args[eps.place] if eps is not None and 0 <= eps.place < len(call.args) else named
+
+    @cached_property
+    def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
+        """The classes that own norms and have a call that is worth a look, with the functions that it stands in."""
+        places = list(wired(self.file.text)) if "Norm" in self.file.text else []
+        starts = [piece.span.start for piece in self.file.pieces] if places else []
+        found = (
+            self.file.pieces[at] for at in sorted({bisect_right(starts, place) - 1 for place in places}) if at >= 0
+        )
+        named = [p for p in found if p.kind == "class" and "Norm" in self.file.text[slice(*p.span)]]
+        return tuple((one, one.around(places)) for one in (Owner(self.file.text, piece) for piece in named))
+
+    # --- classes -----------------------------------------------------------------------------------------------------
+
+    def eps_of(self, name: str) -> Eps | None:
+        """How the class of this name in the text takes its eps; None where it takes none, or isn't known."""
+        return self._eps_in(name, self.file, 0)
+
+    def _eps_in(self, name: str, file: File, far: int) -> Eps | None:
+        path, _, last = name.rpartition(".")
+        if path:
+            return _of_library("torch", last) if path in _TORCH_PATHS else None
+        found = self.elsewhere.definition(name, file) if file.class_named(name) else None
+        roots = [module.partition(".")[0] for module, _ in file.imports(name)] if found is None else []
+        for root in roots:
+            if root in _LIBRARY:
+                return _of_library(root, next(original for _, original in file.imports(name)))
+        found = found or self.elsewhere.definition(name, file)
+        return self._eps_of_class(found, far) if found is not None and far < _INHERITED else None
+
+    def _eps_of_class(self, found: Definition, far: int) -> Eps | None:
+        init = next((n for n in found.node.body if isinstance(n, Function) and n.name == "__init__"), None)
+        if init is not None:
+            return _eps_parameter(init)
+        bases = (self._eps_in(dotted(base), found.file, far + 1) for base in found.node.bases)
+        return next((eps for eps in bases if eps is not None), None)
+
+    # --- configurations ----------------------------------------------------------------------------------------------
+
+    def configured(self, made: Made) -> Iterator[Configured]:
+        """Every eps for norms in the configurations that its function is handed, by their annotations."""
+        for argument in arguments(made.function):
+            kind = annotated(argument.annotation)
+            found = self.elsewhere.definition(kind, self.file) if kind else None
+            for attribute, value in self._fields(found, 0).items() if found is not None else ():
+                if is_eps_of_norm(attribute):
+                    yield Configured(argument.arg, kind, attribute, value)
+
+    def _fields(self, found: Definition, far: int) -> dict[str, float]:
+        """The attributes of a configuration whose names speak of an eps, with their defaults."""
+        fields: dict[str, float] = {}
+        for stmt in found.node.body:
+            if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name):
+                fields[stmt.target.id] = number(stmt.value)
+            elif isinstance(stmt, ast.Assign):
+                fields |= {t.id: number(stmt.value) for t in stmt.targets if isinstance(t, ast.Name)}
+            elif isinstance(stmt, Function) and stmt.name == "__init__":
+                fields |= _stored(stmt)
+        own = {name: value for name, value in fields.items() if is_eps(name)}
+        for base in found.node.bases if far < _INHERITED and not own else ():
+            above = self.elsewhere.definition(dotted(base), found.file)
+            own |= self._fields(above, far + 1) if above is not None else {}
+        return own
+
+
+def _of_library(root: str, name: str) -> Eps | None:
+    known = _LIBRARY[root].get(name)
+    return Eps("eps", *known) if known is not None else None
+
+
+def _eps_parameter(init: Function) -> Eps | None:
+    given, places = defaults(init), len(init.args.args)
+    for at, name in enumerate(argument.arg for argument in arguments(init)):
+        if is_eps(name) and given.get(name) is not None:
+            return Eps(name, at - 1 if at < places else -1, number(given[name]))
+    return None
+
+
+def defaults(function: Function) -> dict[str, ast.expr | None]:
+    """The defaults of its parameters, by their names; None where there is none."""
+    names = [argument.arg for argument in arguments(function)]
+    places, last = function.args.args, function.args.defaults
+    every = (*[None] * (len(places) - len(last)), *last, *function.args.kw_defaults)
+    return dict(zip(names, every, strict=False))
+
+
+def _stored(init: Function) -> dict[str, float]:
+    """What `__init__` keeps of its parameters under a name, with their defaults."""
+    found, given = {}, defaults(init)
+    for target, value in stored(init):
+        found[target] = number(given.get(value.id) if isinstance(value, ast.Name) else value)
+    return found
+
+
+def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
+    """The attributes of `self` that it sets, and the values."""
+    for stmt in ast.walk(function):
+        value = stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
+        targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
+        for target in targets if value is not None else ():
+            if isinstance(target, ast.Attribute) and dotted(target) == f"self.{target.attr}" and value is not None:
+                yield target.attr, value
+
+
+def is_eps(name: str) -> bool:
+    """Does a name say that it holds an eps?"""
+    return _EPS.search(name) is not None
+
+
+def is_eps_of_norm(name: str) -> bool:
+    """Does a configuration's attribute of this name hold the eps of its layer or RMS norms?"""
+    words = name.lower()
+    return is_eps(name) and not any(other in words for other in ("batch", "group", "instance", "adam", "bn_", "gn_"))
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` as it is written; what is before a call or a subscript is left out."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def plain(call: ast.Call) -> bool:
+    """Is everything that is passed to be seen?"""
+    return not any(isinstance(a, ast.Starred) for a in call.args) and all(k.arg for k in call.keywords)
+
+
+def number(node: ast.expr | None) -> float:
+    """The number that is written, be it the default of a field; UNKNOWN for all else."""
+    if isinstance(node, ast.Call):
+        node = next((k.value for k in node.keywords if k.arg == "default"), None)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    try:
+        return float(ast.literal_eval(node)) if isinstance(node, ast.UnaryOp) else UNKNOWN
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return UNKNOWN
+
+
+def arguments(function: Function) -> tuple[ast.arg, ...]:
+    """The parameters that may be passed by name."""
+    return (*function.args.args, *function.args.kwonlyargs)
+
+
+def annotated(node: ast.expr | None) -> str:
+    """The one class that an annotation names; empty for none, or several."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        body = parsed_part(node.value, Span(0, len(node.value))).body
+        node = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    if isinstance(node, ast.Subscript) and dotted(node.value).rpartition(".")[2] == "Optional":
+        return annotated(node.slice)
+    if isinstance(node, ast.BinOp):
+        sides = {annotated(node.left), annotated(node.right)} - {""}
+        return sides.pop() if len(sides) == 1 else ""
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,101 @@
+"""How a module calls the norms that it owns: what goes in, and what is made of what comes out.
+
+A function is read statement by statement, as far as names are given one value after the other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from normlint.norm.makes import Function, Makes, Owner, dotted, stored
+
+_CONSTRUCTOR: Final = "__init__"
+_MOST: Final = 400  # statements of a function that is read
+_BODIES: Final = ("body", "orelse", "finalbody")
+
+
+class Value(NamedTuple):
+    """An expression, and what names stand for in it."""
+
+    node: ast.expr
+    values: Values
+
+
+Values = Mapping[str, Value]
+Step = tuple[ast.stmt, Values, "ast.stmt | None"]  # a statement, what names stand for in it, and the one before it
+
+
+class Module:
+    """A class, what it owns, and the steps of its functions that are looked at."""
+
+    def __init__(self, owner: Owner, looked: tuple[Function, ...]) -> None:
+        self.owner = owner
+        short = [f for f in looked if sum(isinstance(node, ast.stmt) for node in ast.walk(f)) <= _MOST]
+        self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != _CONSTRUCTOR}
+
+    @cached_property
+    def owned(self) -> dict[str, ast.Call]:
+        """What `__init__` calls for each attribute; of a sequence, what comes last in it."""
+        found: dict[str, ast.Call] = {}
+        for function in self.owner.functions:
+            for name, value in stored(function) if function.name == _CONSTRUCTOR else ():
+                last = value
+                while isinstance(last, ast.Call) and called_last(last) == "Sequential" and last.args:
+                    last = last.args[-1]
+                if isinstance(last, ast.Call):
+                    found[name] = last
+        return found
+
+    def calls(self, node: ast.AST | None, kind: str) -> str:
+        """The attribute that is called, if it is one of this kind: `self.norm` of a Norm; else empty."""
+        name = dotted(node.func) if isinstance(node, ast.Call) else ""
+        made = self.owned.get(name.removeprefix("self.")) if name.startswith("self.") else None
+        return name.removeprefix("self.") if made is not None and kind in called_last(made) else ""
+
+
+def modules(makes: Makes) -> Iterator[Module]:
+    """The classes with a call that is worth a look."""
+    return (Module(owner, functions) for owner, functions in makes.wired)
+
+
+def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:
+    last: ast.stmt | None = None
+    for stmt in body:
+        yield stmt, values, last
+        for inner in (getattr(stmt, name, ()) for name in _BODIES):
+            yield from _steps(inner, values)
+        written = {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        after = {name: value for name, value in values.items() if name not in written}
+        if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
+            after[stmt.targets[0].id] = Value(stmt.value, values)
+        values, last = after, stmt
+
+
+def traced(node: ast.expr, values: Values) -> ast.expr:
+    """What a name stands for."""
+    value = Value(node, values)
+    while isinstance(value.node, ast.Name) and value.node.id in value.values:
+        value = value.values[value.node.id]
+    return value.node
+
+
+def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
+    """The expression, all that it is made of, and all that the names in it stand for."""
+    waiting, seen = [Value(node, values)], {node}
+    while waiting:
+        value = waiting.pop()
+        for one in ast.walk(value.node):
+            if isinstance(one, ast.expr):
+                yield Value(one, value.values)
+            named = value.values.get(one.id) if isinstance(one, ast.Name) else None
+            if named is not None and named.node not in seen:
+                seen.add(named.node)
+                waiting.append(named)
+
+
+def called_last(node: ast.Call) -> str:
+    """The last word of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

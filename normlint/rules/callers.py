@@ -1,0 +1,315 @@
+"""NRM7xx: where norms are made and called: what their owner, its configuration and its other norms say of them."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from normlint.norm.makes import (
+    Configured,
+    Eps,
+    Function,
+    Made,
+    Makes,
+    annotated,
+    arguments,
+    defaults,
+    dotted,
+    is_eps,
+    number,
+    stored,
+)
+from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
+from normlint.text.finding import Applicability, Finding
+from normlint.text.frozen import dataclass
+from normlint.text.pieces import with_line_feeds
+
+makings = Fixes("makings")
+_LEAST, _MOST = 1e-12, 1e-3  # what an eps of a norm is
+_CLOSE: Final = 1e-3  # a share, within which two eps are one
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What the rules say of a text's constructions and calls, each with its repair.
+
+    `asked`: the other files that this hangs on, by path, with the digests of what they held.
+    """
+
+    found: tuple[tuple[Finding, Repair | None], ...] = ()
+    asked: tuple[tuple[str, str], ...] = ()
+
+
+def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> Called:
+    """What the rules whose codes are wanted say of a unit of Python; `path`: where it lies in its package."""
+    makes = Makes(with_line_feeds(text), os.path.abspath(path) if path else "")
+    found: dict[tuple[object, str], tuple[Finding, Repair | None]] = {}
+    for code, one in RULES.items():
+        for p in one.check_calls(makes) if one.check_calls and wanted(code) else ():
+            found.setdefault((p.span, code), (Finding(code, one.name, p.message, p.span, p.owner), p.repair))
+    return Called(tuple(found.values()), tuple(sorted(makes.elsewhere.asked.items())))
+
+
+@calls_rule("NRM701", name="eps-left-to-default", fix=Applicability.UNSAFE)
+def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
+    """Is made without the eps that its owner has for it.
+
+    The norm takes its class's own default. Where the configuration says 1e-5 and the default is 1e-6, small
+    activations come out up to three times as large as the checkpoint's author had them, and bf16 outputs drift from
+    those of every engine that reads the configuration. `nn.RMSNorm(dim)` without eps takes `finfo(x.dtype).eps`:
+    1.2e-7 in fp32, 0.0078 in bf16.
+
+    It is reported where another norm of the same class that its owner makes, or that is made beside its owner, is given
+    that eps, and the default is another number:
+
+    ```py
+    from dataclasses import dataclass
+
+    import torch
+    from torch import nn
+
+    @dataclass
+    class Config:
+        dim: int = 4096
+        rank: int = 512
+        norm_eps: float = 1e-5
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.eps = eps
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+    class Attention(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.kv_norm = RMSNorm(config.rank)  # error: [eps-left-to-default]
+
+    class Block(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.norm = RMSNorm(config.dim, eps=config.norm_eps)
+            self.attention = Attention(config)
+            self.mlp_norm = RMSNorm(config.dim, eps=config.norm_eps)
+    ```
+    ```fix
+    from dataclasses import dataclass
+
+    import torch
+    from torch import nn
+
+    @dataclass
+    class Config:
+        dim: int = 4096
+        rank: int = 512
+        norm_eps: float = 1e-5
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.eps = eps
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+    class Attention(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.kv_norm = RMSNorm(config.rank, eps=config.norm_eps)  # error: [eps-left-to-default]
+
+    class Block(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.norm = RMSNorm(config.dim, eps=config.norm_eps)
+            self.attention = Attention(config)
+            self.mlp_norm = RMSNorm(config.dim, eps=config.norm_eps)
+    ```
+
+    And where a function takes an eps that nothing reads:
+
+    ```py
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim, norm_eps=1e-6):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim)  # error: [eps-left-to-default]
+            self.mlp = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            return x + self.mlp(self.norm(x))
+    ```
+    ```fix
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim, norm_eps=1e-6):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim, eps=norm_eps)  # error: [eps-left-to-default]
+            self.mlp = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            return x + self.mlp(self.norm(x))
+    ```
+
+    Configurations, norms and their bases are looked up in the files that the package imports them from. A norm whose
+    owner has another configuration, without an eps, is none of this:
+
+    ```py
+    from dataclasses import dataclass
+
+    from torch import nn
+
+    @dataclass
+    class TextConfig:
+        dim: int = 4096
+        norm_eps: float = 1e-6
+
+    @dataclass
+    class AudioConfig:
+        dim: int = 512
+
+    class TextLayer(nn.Module):
+        def __init__(self, config: TextConfig):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.norm_eps)
+
+    class AudioLayer(nn.Module):
+        def __init__(self, config: AudioConfig):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim)
+    ```
+
+    Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
+    """
+    ignored: dict[ast.AST, str] = {}
+    for made, eps in makes.without_eps(hinted=True):
+        if made.function not in ignored:
+            ignored[made.function] = _ignored(made.function, makes.file.text)
+        own = ignored[made.function]
+        one = _given_beside(makes, made) if not own else None
+        if own:
+            yield _problem(made, eps, own, f"`{own}` is never read")
+        elif one is not None and not _same(one.value, eps):
+            yield _problem(made, eps, one.source, f"`{one.source}` is not passed, as it is beside")
+
+
+@calls_rule("NRM702", name="eps-unlike-config", default=False, fix=Applicability.UNSAFE)
+def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
+    """Is made without an eps where its configuration has another one than its class.
+
+    It may be meant: a model that was ported faithfully has the default where its author left it, and its configuration
+    speaks of other norms. So this is for a review, and off by default. Where the norms around it are given the eps, it
+    is NRM701.
+
+    ```py
+    from dataclasses import dataclass
+
+    from torch import nn
+
+    @dataclass
+    class Config:
+        dim: int = 768
+        layer_norm_eps: float = 1e-12
+
+    class Head(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim)  # error: [eps-unlike-config]
+    ```
+    ```fix
+    from dataclasses import dataclass
+
+    from torch import nn
+
+    @dataclass
+    class Config:
+        dim: int = 768
+        layer_norm_eps: float = 1e-12
+
+    class Head(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)  # error: [eps-unlike-config]
+    ```
+
+    A configuration that says which norms it means says nothing of others:
+
+    ```py
+    from dataclasses import dataclass
+
+    from torch import nn
+
+    @dataclass
+    class Config:
+        dim: int = 768
+        rms_norm_eps: float = 1e-6
+
+    class Head(nn.Module):
+        def __init__(self, config: Config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim)
+    ```
+
+    Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
+    """
+    said = {problem.span for problem in eps_left_to_default(makes)}
+    for made, eps in makes.without_eps():
+        fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in said else []
+        if len(fitting) == 1 and not _same(fitting[0].value, eps):
+            yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
+
+
+def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
+    value = f"{eps.default:g}" if eps.default is not None else "finfo(x.dtype).eps"
+    took = "its default" if value == "nan" else value
+    message = f"{why}: eps is {took}"
+    return Problem(made.span, message, partial(makings.with_argument, made.span, eps.name, source), owner=made.qualname)
+
+
+def _ignored(function: Function, text: str) -> str:
+    """A parameter for eps of a function that makes norms, which nothing reads; empty for none."""
+    given = defaults(function)
+    names = [a.arg for a in arguments(function) if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))]
+    for name in names:
+        reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+        kept = [attribute for attribute, value in stored(function) if value in reads]
+        if len(reads) == len(kept) and all(text.count(f".{attribute}") == 1 for attribute in kept):
+            return name
+    return ""
+
+
+def _may_be(name: str, value: float) -> bool:
+    """May a parameter be for a norm's eps, and not for that of a logarithm or an optimizer?"""
+    return "norm" in name.lower() or not (value < _LEAST or value > _MOST)
+
+
+def _same(value: float, eps: Eps) -> bool:
+    """Is the class's default the configuration's?"""
+    return eps.default is not None and math.isclose(value, eps.default, rel_tol=_CLOSE)
+
+
+def _given_beside(makes: Makes, made: Made) -> Configured | None:
+    """The configured eps that a norm of the same owner gets; or several of those that are made beside its owner."""
+    several = list(makes.beside(made))
+    configured = makes.configured(made) if several else ()
+    return next((c for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)
+
+
+def _gets(other: Made, one: Configured) -> bool:
+    """Is another norm given this eps of this configuration, as far as annotations tell?"""
+    given = dotted(other.given) if other.given is not None else ""
+    if given.rpartition(".")[2] != one.attribute:
+        return False
+    kinds = {annotated(a.annotation) for a in arguments(other.function) if a.arg == one.parameter}
+    return kinds in ({one.kind}, {""})

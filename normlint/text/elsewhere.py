@@ -1,0 +1,143 @@
+"""The other files of a package: what a name that one of them imports is, in the file that defines it.
+
+Nothing is imported and nothing is run. A file is read only when a name is asked for that it may define; which files
+were read, and which were looked for in vain, is kept, since the answers hang on them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from normlint.text.pieces import Piece, pieces
+from normlint.text.raw import BadSourceError, digest_of, read_bytes
+from normlint.text.syntax import parsed_part
+
+_FROM: Final = re.compile(r"\bfrom[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)")
+_COMMENT: Final = re.compile(r"#[^\n]*")
+_MOST_BYTES: Final = 2 * 2**20
+_FARTHEST: Final = 6  # files from the import to the definition
+
+
+class Definition(NamedTuple):
+    """A class, and the file that it stands in."""
+
+    node: ast.ClassDef
+    file: File
+
+
+class File:
+    """A text and where it lies; `path` is empty where that isn't known."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text, self.path = text, path
+        self._pieces: tuple[Piece, ...] | None = None
+        self._classes: dict[str, ast.ClassDef | None] = {}
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The statements at its top."""
+        if self._pieces is None:
+            self._pieces = pieces(self.text)
+        return self._pieces
+
+    def class_named(self, name: str) -> ast.ClassDef | None:
+        """The class of this name at its top, the last one."""
+        if name not in self._classes:
+            found = [piece for piece in self.pieces if piece.names == (name,)] if f"class {name}" in self.text else []
+            nodes = parsed_part(self.text, found[-1].span).body if found and found[-1].kind == "class" else []
+            self._classes[name] = next((node for node in nodes if isinstance(node, ast.ClassDef)), None)
+        return self._classes[name]
+
+    def imports(self, name: str) -> Iterator[tuple[str, str]]:
+        """The modules that it may take the name from, and what it is called there; what is imported as `*` last."""
+        starred = []
+        for match in _FROM.finditer(self.text) if name in self.text or "import *" in self.text else ():
+            for one in _COMMENT.sub("", match[2]).strip("()").split(","):
+                words = one.split()
+                if words and words[-1] == name:
+                    yield match[1], words[0]
+                elif words == ["*"]:
+                    starred.append(match[1])
+        yield from ((module, name) for module in starred)
+
+
+class Elsewhere:
+    """What the files around one file say. `asked`: the digest of each that was looked for."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, str] = {}
+        self._files: dict[str, File | None] = {}
+        self._known: dict[tuple[File, str], Definition | None] = {}
+
+    def definition(self, name: str, file: File, far: int = 0) -> Definition | None:
+        """The class that a name in a file stands for; None where that isn't found in the package."""
+        if (file, name) not in self._known:
+            self._known[file, name] = None  # while it is looked for
+            self._known[file, name] = self._found(name, file, far)
+        return self._known[file, name]
+
+    def _found(self, name: str, file: File, far: int) -> Definition | None:
+        node = file.class_named(name)
+        if node is not None:
+            return Definition(node, file)
+        for module, original in file.imports(name) if far < _FARTHEST else ():
+            there = self._module(module, file.path)
+            found = self.definition(original, there, far + 1) if there is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def _module(self, module: str, path: str) -> File | None:
+        for candidate in _places(module, path) if path else ():
+            file = self._file(candidate)
+            if file is not None:
+                return file
+        return None
+
+    def _file(self, path: str) -> File | None:
+        if path not in self._files:
+            data = _read(path)
+            self.asked[path] = digest_of(data)
+            self._files[path] = None if data is None else File(data.decode("utf-8", "replace"), path)
+        return self._files[path]
+
+
+def current(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """These files with the digests of what they hold now."""
+    return tuple((path, digest_of(_read(path))) for path in paths)
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return read_bytes(path) if os.path.getsize(path) <= _MOST_BYTES else None
+    except (BadSourceError, OSError):
+        return None
+
+
+def _places(module: str, path: str) -> Iterator[str]:
+    """Where a module may lie that the file at `path` imports: beside it, or below the folder of its package."""
+    name = module.lstrip(".")
+    folder, parts = os.path.dirname(path), name.split(".") if name else []
+    if len(module) > len(name):
+        for _ in range(len(module) - len(name) - 1):
+            folder = os.path.dirname(folder)
+    else:
+        folder = _above(folder, parts[0])
+    base = os.path.join(folder, *parts)
+    if name:
+        yield f"{base}.py"
+    yield os.path.join(base, "__init__.py")
+
+
+def _above(folder: str, name: str) -> str:
+    """The folder that holds the nearest one of this name around `folder`; else `folder` itself."""
+    at = folder
+    while os.path.basename(at) != name:
+        at, below = os.path.dirname(at), at
+        if at == below:
+            return folder
+    return os.path.dirname(at)

@@ -1,0 +1,65 @@
+"""Where a text makes norms by its spelling alone: what decides whether its constructions are read."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False  # imported at each start
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+_NAMED: Final = re.compile(r"Norm(?!alized)\w*\(")
+_SPLIT: Final = re.compile(r"chunk\(")
+_TWICE: Final = re.compile(r"(orm\w*)\((?:self\.\w*\1\(|\w+\)\s*\n\s*(\w+) = self\.\w*\1\(\2\))")
+_RESIDUAL: Final = re.compile(r"orm\w*\((\w+)\)\s*\n\s*\1 (?:= \1 \+|\+=)")
+_BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
+_BRACKET: Final = re.compile(r"[()]")
+_FARTHEST: Final = 600  # characters between a call's brackets
+_OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
+
+
+class Making:
+    """A call of what is named like a norm: from its name's last word on, and whether an eps is spoken of in it."""
+
+    __slots__ = ("name", "passes", "start")
+
+    def __init__(self, name: str, start: int, passes: bool) -> None:
+        self.name, self.start, self.passes = name, start, passes
+
+
+def may_make(data: bytes | str) -> bool:
+    """Is a norm made without an eps, where there is one, or called in a way that is worth a look?"""
+    text = data.decode("latin-1") if isinstance(data, bytes) else data
+    without = "eps" in text and any(not making.passes for making in makings(text))
+    return without or ("Norm" in text and any(True for _ in wired(text)))
+
+
+def wired(text: str) -> Iterator[int]:
+    """Where a condition is split, or a norm is followed by what may not be meant."""
+    for match in _SPLIT.finditer(text):
+        inside = text[match.end() : _closing(text, match.end())]
+        if inside and "dim" not in inside and "axis" not in inside:
+            yield match.start()
+    for pattern in (_TWICE, _RESIDUAL):
+        yield from (match.start() for match in pattern.finditer(text))
+
+
+def makings(text: str) -> Iterator[Making]:
+    """The calls of what is named like a norm and isn't one over the batch, in the order of the text."""
+    for match in _NAMED.finditer(text):
+        before = _BEFORE.search(text, max(match.start() - 60, 0), match.end() - 1)
+        if before is None or before[1] or before[2][:1] == "_" or any(other in before[2] for other in _OTHERS):
+            continue
+        inside = text[match.end() : _closing(text, match.end())]
+        if inside.strip():
+            yield Making(before[2], match.start(), "eps" in inside or "*" in inside.lstrip()[:2] or "**" in inside)
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 1
+    for match in _BRACKET.finditer(text, start, start + _FARTHEST):
+        depth += 1 if match.group() == "(" else -1
+        if not depth:
+            return match.start()
+    return start

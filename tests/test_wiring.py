@@ -1,0 +1,67 @@
+"""How norms are called: what is never said, and what is."""
+
+from __future__ import annotations
+
+import pytest
+
+from normlint.rules.callers import called
+
+BLOCK = """\
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim)
+        self.norm2 = nn.LayerNorm(dim)
+        self.attention = nn.Linear(dim, dim)
+        self.mlp = nn.Linear(dim, 2 * dim)
+
+    def forward(self, x, c):
+"""
+
+
+def codes(body: str) -> list[str]:
+    """What is found in a block whose forward has these lines."""
+    text = BLOCK + "".join(f"        {line}\n" for line in body.splitlines())
+    return [finding.code for finding, _ in called(text, wanted="NRM702".__ne__).found]
+
+
+MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a) + b"
+SPLIT = "self.mlp(c).chunk(2)"
+HALF = "x = self.norm1(x)\nx = x + self.attention(x)"
+SECOND = "return x + self.mlp(self.norm2(x))"
+SILENT = {
+    "the parts are split along the last axis": MODULATED.replace("chunk(2)", "chunk(2, dim=-1)"),
+    "the axis comes by its place": MODULATED.replace("chunk(2)", "chunk(2, -1)"),
+    "the layer's size isn't so many times another": MODULATED.replace("self.mlp(c)", "self.attention(c)"),
+    "what is split comes from elsewhere": MODULATED.replace(SPLIT, "c.chunk(2)"),
+    "no part scales a norm": MODULATED.replace("* (1 + a) + b", "+ b") + "\nreturn a",
+    "two norms follow one another": "x = self.norm1(x)\nx = self.norm2(x)\nreturn x",
+    "a norm is called again after a layer": "x = self.norm1(x)\nx = self.norm1(self.attention(x))\nreturn x",
+    "the name has another value by then": "h = self.norm1(x)\nh = self.norm1(x)\nreturn h",
+    "all residuals are of the norms": f"{HALF}\nx = self.norm2(x)\nx = x + self.mlp(x)\nreturn x",
+    "a norm stands in front of the block": f"{HALF}\nreturn x",
+    "what came in has another name": f"h = self.norm1(x)\nx = x + self.attention(h)\n{SECOND}",
+    "post-norm": "x = self.norm1(x + self.attention(x))\nx = self.norm2(x + self.mlp(x))\nreturn x",
+}
+FOUND = {
+    "scale and shift are split along the batch": (MODULATED, "NRM703"),
+    "they are split by torch.chunk": (MODULATED.replace(SPLIT, "torch.chunk(self.mlp(c), 2)"), "NRM703"),
+    "what is split has a name": (MODULATED.replace("a, b = self.mlp(c)", "e = self.mlp(c)\na, b = e"), "NRM703"),
+    "a norm is nested in itself": ("return self.norm1(self.norm1(x))", "NRM704"),
+    "a norm is applied to its output": ("x = self.norm1(x)\nx = self.norm1(x)\nreturn x", "NRM704"),
+    "one of two residuals is of the norm": (f"{HALF}\n{SECOND}", "NRM705"),
+    "it is added in place": (f"{HALF}\n{SECOND}".replace("x = x +", "x +="), "NRM705"),
+    "the other half has names": (f"{HALF}\nh = self.norm2(x)\nh = self.mlp(h)\nx = x + h\nreturn x", "NRM705"),
+}
+
+
+@pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
+def test_nothing_is_said_where(body: str) -> None:
+    assert codes(body) == []
+
+
+@pytest.mark.parametrize(("body", "code"), FOUND.values(), ids=FOUND)
+def test_it_is_said_where(body: str, code: str) -> None:
+    assert codes(body) == [code]

@@ -16,7 +16,7 @@ from normlint.fixes.formula import Change, tried
 from normlint.fixes.powers import in_place_of, squared_base
 from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, reported
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Fix
 from normlint.text.frozen import dataclass
@@ -28,7 +28,7 @@ _INPUT: Final = cst.Name | cst.Call | cst.Subscript
 def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Subtract the mean where it is missing; in a norm that says RMS, nowhere. With a shift it may be a layer norm."""
     rms = norm.owner.intent == "rms"
-    if rms and c.shift is not None:
+    if (rms and c.shift is not None) or "NRM103" in reported(norm):  # first the axes: the mean is taken over them
         return None
     ways = _uncentred if rms else _centrings
     return tried(Trial(tree, norm, "NRM404", partly=not rms), ways(c, tree.document))
@@ -248,7 +248,7 @@ def averaged(
 
 def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """The squared mean is no longer taken off; instead the square is that of the centred input."""
-    return tried(Trial(tree, norm, "NRM204"), _one_pass(stat, tree.document))
+    return tried(Trial(tree, norm, "NRM204", partly=True), _one_pass(stat, tree.document))
 
 
 Link = tuple[cst.BaseExpression, cst.Name, cst.Assign]  # an expression, a name in it, and what gives that its value

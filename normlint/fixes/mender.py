@@ -11,7 +11,7 @@ from normlint.fixes.along import with_remarks, with_twins
 from normlint.fixes.callers import beside, read_elsewhere
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
-from normlint.fixes.work import NOW, Spent, Work
+from normlint.fixes.work import NOW, Spent, Work, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
 from normlint.text.finding import Applicability, Finding, Fix, Span
@@ -47,6 +47,7 @@ class Mender:
         """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
         before = NOW.set(self._work)
         try:
+            took(0)
             return None if self._tree is None else self._fix(self._tree, finding, repairs)
         except Spent:
             return None

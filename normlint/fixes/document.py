@@ -32,6 +32,7 @@ class Block:
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.start = text, start
+        took(2 * len(text))
         self.module = cst.parse_module(text)
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
@@ -39,7 +40,6 @@ class Block:
         self.nodes: list[cst.CSTNode] = []  # each in front of those below it
         self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._number()
-        took(len(self.nodes))
 
     def _number(self) -> None:
         """Libcst's own provider of parents takes ten times as long."""
@@ -105,6 +105,7 @@ class Block:
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
+        took(len(self.text))
         try:
             after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
         except (cst.CSTValidationError, ValueError, TypeError):

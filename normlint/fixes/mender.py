@@ -69,7 +69,7 @@ class Mender:
 
     def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The one fix that all repairs are agreed on, also where the same lines stand again."""
-        fixes = {repair(tree) if repair else None for repair in repairs}
+        fixes = {repair(tree) if repair else None for repair in dict.fromkeys(repairs)}
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.fixes.calls import Reduction, argument_of, bound_first, parameters, places, with_argument, with_parameter
-from normlint.fixes.casts_words import with_lines_above
+from normlint.fixes.casts_words import written_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.eps_join import joined, place
 from normlint.fixes.eps_scope import (
@@ -28,7 +27,7 @@ from normlint.fixes.eps_scope import (
     self_at,
     stores,
 )
-from normlint.fixes.flow import names_in, reads
+from normlint.fixes.flow import names_in, stored
 from normlint.fixes.formula import tried
 from normlint.fixes.spelling import is_none, number
 from normlint.fixes.tree import Tree
@@ -186,7 +185,7 @@ def _may_be_none(document: Document, source: Source) -> bool:
     value = default(holder, source.name) if holder is not None else None
     if holder is None or not is_none(value):
         return False
-    return not any(n.value == source.name and not reads(document, n) for n in names_in(document, holder.body))
+    return not stored(document, holder.body, source.name)
 
 
 def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
@@ -378,12 +377,8 @@ def kept(cls: cst.ClassDef, name: str) -> Changes | None:
     calls = [s for s in simple if "__init__" in cst.Module([]).code_for_node(s)]
     documented = init.get_docstring(clean=False) is not None
     if calls or documented:
-        return {calls[-1] if calls else body[0]: partial(_with_line_below, line)}
-    return {body[0]: lambda now: with_lines_above(now, line)}
-
-
-def _with_line_below(line: str, now: Any) -> cst.FlattenSentinel[Any]:
-    return cst.FlattenSentinel([now, cst.parse_statement(line)])
+        return {calls[-1] if calls else body[0]: lambda now: cst.FlattenSentinel([now, cst.parse_statement(line)])}
+    return written_above([(body[0], line)])
 
 
 def _new_parameter(document: Document, node: cst.CSTNode, value: str) -> Reached | None:

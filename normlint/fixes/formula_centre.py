@@ -11,7 +11,17 @@ import libcst as cst
 from normlint.evaluate.monomial import ALL, Centred, Stat
 from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import assignments, carried, definitions, loads, names_in, names_of, products, reads
+from normlint.fixes.flow import (
+    assignments,
+    carried,
+    definitions,
+    loads,
+    names_in,
+    names_of,
+    products,
+    reads,
+    stored,
+)
 from normlint.fixes.formula import Change, tried
 from normlint.fixes.powers import in_place_of, squared_base
 from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
@@ -335,7 +345,7 @@ def _bound_between(
     """A name in an expression is bound between two others."""
     start, end = (document.span(n).end for n in (first, last))
     names = {n.value for n in document.below(written, cst.Name)}
-    bound = (n for n in names_in(document, document.scope(last)) if n.value in names and not reads(document, n))
+    bound = stored(document, document.scope(last), *names)
     return any(start <= document.span(n).start < end for n in bound)
 
 

@@ -110,7 +110,7 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     spans = [c.span for c in norm.computations if c.returned]
     parts = [e.value for n in returns if isinstance(n.value, cst.Tuple) for e in n.value.elements]
     here = [(part, document.span(part)) for part in parts]
-    chosen = [part for part, at in here if any(at.start <= s.start and s.end <= at.end for s in spans)]
+    chosen = [part for part, at in here if any(map(at.holds, spans))]
     yield message, {part: _onto(new, part) for part in chosen[:1]}
 
 

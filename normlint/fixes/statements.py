@@ -9,7 +9,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, names_in, reads
+from normlint.fixes.flow import loads, stored
 from normlint.fixes.formula import Change
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import LOOKS, Tree
@@ -156,7 +156,7 @@ def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
 def _bound(document: Document, name: str, scope: cst.CSTNode) -> bool:
     """The scope itself binds the name, so that it may bind it anew."""
     params = [p.name.value for p in document.below(scope, cst.Param)]
-    return name in params or any(n.value == name and not reads(document, n) for n in names_in(document, scope))
+    return name in params or bool(stored(document, scope, name))
 
 
 def _meant(document: Document, node: cst.CSTNode) -> bool:

@@ -119,10 +119,6 @@ def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Ite
         yield from _multiplied(document, named, length, "/")
     elif sums and isinstance(start, cst.Call):
         yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
-    elif name == "reduce" and isinstance(start, cst.Call):  # einops
-        words = [a.value for a in start.args if isinstance(a.value, cst.SimpleString) and a.value.raw_value == "sum"]
-        new = [w.with_changes(value=w.value.replace("sum", "mean")) for w in words]
-        yield "Take the mean instead of the sum", dict(zip(words, new, strict=True))
     elif name == "einsum":
         yield from _multiplied(document, start, length, "/")
     elif name in _SAID:

@@ -10,9 +10,8 @@ from typing import Final
 import libcst as cst
 
 from normlint.fixes.calls import Reduction
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
-from normlint.fixes.formula import Change, tried
 from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
@@ -44,7 +43,7 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
     several = list(_candidates(c, document, Style(tree)))
-    fix = tried(trial, several)
+    fix = trial.first(several)
     if fix is not None or not several:
         return fix
     message, edits = several[0][0], document.edits(several[0][1])

@@ -23,6 +23,7 @@ from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
 
 Changes = dict[Any, Any]  # node → the new one, a function that makes it of the old one, or None: the statement goes
+Change = tuple[str, Changes]  # what a fix is called, and its changes
 _MOST: Final = 4_000_000  # pairs of tokens that are compared; beyond, the edit is one
 _TOKEN: Final = re.compile(r"\w+|\s|.", re.DOTALL)
 

@@ -28,7 +28,6 @@ from normlint.fixes.eps_scope import (
     stores,
 )
 from normlint.fixes.flow import names_in, stored
-from normlint.fixes.formula import tried
 from normlint.fixes.spelling import is_none, number
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -107,7 +106,7 @@ def put_right(norm: Norm, e: Eps, tree: Tree) -> Fix | None:
         return None
     value = usual(norm)
     safe = SAFE if e.default <= 0 else UNSAFE
-    return tried(Trial(tree, norm, "NRM303"), [(f"Use `{value}`", _instead(numbers[0], value))], safe)
+    return Trial(tree, norm, "NRM303").first([(f"Use `{value}`", _instead(numbers[0], value))], safe)
 
 
 # --- NRM304 ----------------------------------------------------------------------------------------------------------
@@ -134,7 +133,7 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
 def _kept(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
     """A constructor's parameter is stored first: in place of a number that stands there, or by the base, or anew."""
     ways = ((f"{message}", changes) for changes, message in _stored(norm, tree, cls, name))
-    fix = tried(Trial(tree, norm, "NRM304"), ways)
+    fix = Trial(tree, norm, "NRM304").first(ways)
     storing = kept(cls, name)
     if fix is not None or has_attribute(tree.document, cls, name) or storing is None:
         return fix
@@ -166,7 +165,7 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text = text or found.text
         changes = {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
-    return tried(trial, [(f"Use `{text}`", changes)])
+    return trial.first([(f"Use `{text}`", changes)])
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
@@ -175,7 +174,7 @@ def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
     text = known(tree, node) if node is not None and number(node) is not None else None
     if text is None:
         return None
-    return tried(Trial(tree, norm, "NRM304"), [(f"Use `{text}`", _instead(node, text))], UNSAFE)
+    return Trial(tree, norm, "NRM304").first([(f"Use `{text}`", _instead(node, text))], UNSAFE)
 
 
 def _may_be_none(document: Document, source: Source) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Centred, Stat
 from normlint.fixes.calls import operand_of
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
     assignments,
     carried,
@@ -22,7 +22,6 @@ from normlint.fixes.flow import (
     reads,
     stored,
 )
-from normlint.fixes.formula import Change, tried
 from normlint.fixes.powers import in_place_of, squared_base
 from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
 from normlint.fixes.tree import Tree
@@ -41,7 +40,7 @@ def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     if (rms and c.shift is not None) or "NRM103" in reported(norm):  # first the axes: the mean is taken over them
         return None
     ways = _uncentred if rms else _centrings
-    return tried(Trial(tree, norm, "NRM404", partly=not rms), ways(c, tree.document))
+    return Trial(tree, norm, "NRM404", partly=not rms).first(ways(c, tree.document))
 
 
 def _centrings(c: Computation, document: Document) -> Iterator[Change]:
@@ -258,7 +257,7 @@ def averaged(
 
 def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """The squared mean is no longer taken off; instead the square is that of the centred input."""
-    return tried(Trial(tree, norm, "NRM204", partly=True), _one_pass(stat, tree.document))
+    return Trial(tree, norm, "NRM204", partly=True).first(_one_pass(stat, tree.document))
 
 
 Link = tuple[cst.BaseExpression, cst.Name, cst.Assign]  # an expression, a name in it, and what gives that its value

@@ -11,9 +11,8 @@ import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Centred, Input, Stat
 from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
-from normlint.fixes.formula import Change, tried
 from normlint.fixes.lengths import to_last
 from normlint.fixes.spelling import called, number, tight
 from normlint.fixes.tree import Tree
@@ -244,7 +243,7 @@ def _put_back_at(document: Document, node: cst.Call) -> Any:
 
 
 def _written_again(norm: Norm, code: str, stats: Sequence[Stat], tree: Tree, axis: int) -> Fix | None:
-    return tried(Trial(tree, norm, code, partly=True), _candidates(stats, tree.document, axis))
+    return Trial(tree, norm, code, partly=True).first(_candidates(stats, tree.document, axis))
 
 
 def _candidates(stats: Sequence[Stat], document: Document, axis: int) -> Iterator[Change]:

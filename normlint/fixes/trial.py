@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from normlint.evaluate.module import Module
 from normlint.fixes.along import with_twins
 from normlint.fixes.callers import beside
+from normlint.fixes.document import Change
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
 from normlint.norm.blocks import blocks, reinitialises
@@ -26,7 +27,6 @@ from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.frozen import dataclass
 
 MOST: Final = 24  # candidates tried for one finding
-Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
 _Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
@@ -43,13 +43,13 @@ class Trial:
     gained: int = 0  # how many eps it gets by them
     partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
-    def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
-        """The fix by the first candidate that passes, rather one that changes nothing else."""
+    def first(self, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
+        """The fix by the first of these changes that passes, rather one that changes nothing else."""
         tried: dict[tuple[Edit, ...], str] = {}
         second: Fix | None = None
         places = {c.statistic.span for c in self.norm.computations}
-        for message, plain in candidates:
-            edits = with_twins(self.tree, plain, places)
+        for message, change in changes:
+            edits = with_twins(self.tree, self.tree.document.edits(change), places)
             if not edits or edits in tried:
                 continue
             if len(tried) == MOST:

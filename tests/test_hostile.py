@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from normlint.engine.fix import MOST_NORMS, Fixed, FixRequest, fix_bytes
-from normlint.engine.linter import check_bytes
+from normlint.engine.fix import Fixed, FixRequest, fix_bytes
+from normlint.engine.linter import MOST_NORMS, check_bytes
 from normlint.engine.report import Report, Unread
 from normlint.engine.selection import Demand
 from normlint.engine.stored import restored, stored

@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.engine.linter import View, attempt, findings_of, report_of, report_on, views_of
+from normlint.engine.linter import (
+    MOST_NORMS,
+    View,
+    attempt,
+    findings_of,
+    norms_to_fix,
+    report_of,
+    report_on,
+    views_of,
+)
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand
@@ -71,7 +80,6 @@ class Fixed:
 
 
 MOST_ROUNDS: Final = 10
-MOST_NORMS: Final = 64  # of a file; each takes some 20 ms to be fixed and run
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +155,12 @@ class Rounds:
     def _round(self, source: Source, views: Sequence[View]) -> tuple[Source, list[_Chosen]]:
         """All at once if that is sound, else one by one."""
         self.seen.add(source.text)
-        chosen = self._chosen(views)
-        norms = {key for one in chosen for key in _norms(one.view, one.diagnostic)}
-        if len(norms) > MOST_NORMS:
+        norms = norms_to_fix(views)
+        if norms > MOST_NORMS and self._left(findings_of(views)):
             raise BadSourceError(
-                f"{len(norms)} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
+                f"{norms} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
             )
+        chosen = self._chosen(views)
         after = _attempt(source, views, chosen)
         if after is not None:
             return after, chosen

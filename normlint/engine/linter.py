@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Done = TypeVar("Done")
 Asked = tuple[tuple[str, str], ...]  # other files by path, with the digests of what they held
 CONTEXT: Final = 2
+MOST_NORMS: Final = 64  # of a file are fixed; each takes some 20 ms to be fixed and run
 STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
 
 
@@ -92,7 +93,7 @@ def views_of(source: Source, demand: Demand) -> list[View]:
     views: list[View] = []
     before = 0
     for number, unit in enumerate(units):
-        analysis, asked = _with_calls(_analysed(unit, demand), unit, source, demand)
+        analysis, asked = _with_calls(_analysed(unit, demand, MOST_NORMS - norms_to_fix(views)), unit, source, demand)
         views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number, asked))
         before += len(analysis.norms)
     return views
@@ -136,8 +137,18 @@ def _with_calls(
     return replace(analysis, findings=(*analysis.findings, *findings)), seen.asked
 
 
-def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
-    """All of it only where it is asked for: to fix a finding."""
+def norms_to_fix(views: Iterable[View]) -> int:
+    """How many norms of a file have findings whose rules offer fixes."""
+    return sum(len(_to_fix(view.analysis, view.demand)) for view in views)
+
+
+def _to_fix(analysis: Analysis | LightAnalysis, demand: Demand) -> set[int]:
+    fixable = filter(demand.fixable, analysis.findings) if demand.fixes else ()
+    return {number for one in fixable for number in one.norms}
+
+
+def _analysed(unit: Unit, demand: Demand, most: int) -> Analysis | LightAnalysis:
+    """All of it only where it is asked for: to fix a finding, and of no more than so many norms."""
     from normlint import rules
 
     if unit.text and not marks.may_hold_norm(unit.text):
@@ -147,7 +158,7 @@ def _analysed(unit: Unit, demand: Demand) -> Analysis | LightAnalysis:
         return light
     if not unit.snippet:
         check_syntax(unit.text)  # of a text that isn't Python nothing is said but that
-    if light is not None and not (demand.fixes and any(map(demand.fixable, light.findings))):
+    if light is not None and not 0 < len(_to_fix(light, demand)) <= most:
         return light
     try:
         if not demand.fixes:

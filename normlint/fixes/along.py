@@ -97,11 +97,11 @@ def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) ->
 
 def _copies(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
     here, *others = _twins(document, place) or [place]
-    inside = [edit for edit in edits if _within(edit.span, here)]
+    inside = [edit for edit in edits if here.holds(edit.span)]
     if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
         return
     for there in others:
-        if not any(_within(edit.span, there) for edit in edits):
+        if not any(there.holds(edit.span) for edit in edits):
             yield from (replace(edit, span=edit.span.shift(there.start - here.start)) for edit in inside)
 
 
@@ -120,7 +120,3 @@ def _twins(document: Document, place: Span) -> list[Span]:
         if others:
             return [here, *others]
     return []
-
-
-def _within(one: Span, two: Span) -> bool:
-    return two.start <= one.start and one.end <= two.end

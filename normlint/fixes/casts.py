@@ -21,9 +21,8 @@ from normlint.fixes.casts_places import (
     lacks,
     one_line,
     shared_casts,
-    written_above,
 )
-from normlint.fixes.casts_words import back, cast, raising, receiver, scope, upwards, without_cast
+from normlint.fixes.casts_words import back, cast, raising, receiver, scope, upwards, without_cast, written_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation

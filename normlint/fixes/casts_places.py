@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from functools import partial
 from typing import Any, Final
 
 import libcst as cst
@@ -23,7 +22,7 @@ from normlint.fixes.casts_words import (
     receiver,
     scope,
     statement,
-    with_lines_above,
+    written_above,
 )
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import loads, loads_after
@@ -282,17 +281,6 @@ def cast_back(
         lines |= {(found.line_at, found.line): None} if found.line_at is not None else {}
     lines |= {(top.stmt, top.line): None} if top else {}
     return changes | written_above(lines)
-
-
-def written_above(lines: Iterable[tuple[cst.CSTNode, str]]) -> Changes:
-    """New lines, each in front of its statement."""
-    places = dict.fromkeys(stmt for stmt, _ in lines)
-    own = {place: [line for stmt, line in lines if stmt is place] for place in places}
-    return {place: partial(_below, several) for place, several in own.items()}
-
-
-def _below(lines: Sequence[str], now: Any) -> cst.FlattenSentinel[Any]:
-    return with_lines_above(now, *lines)
 
 
 def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: str) -> Changes:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.fixes.calls import Scope, parameters
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import names_in, reads
+from normlint.fixes.flow import names_in, stored
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import expression, tight
 from normlint.fixes.tree import Tree, spelled
@@ -72,7 +73,7 @@ def scope(document: Document, node: cst.CSTNode) -> Any:
 def bound(document: Document, function: Scope, name: str) -> list[int]:
     """Where the function itself binds a name; in place is not anew."""
     kinds = cst.FunctionDef | cst.Lambda | cst.ClassDef
-    names = (n for n in names_in(document, function.body) if n.value == name and not reads(document, n))
+    names = stored(document, function.body, name)
     return [document.span(n).start for n in names if document.around(n, kinds) is function]
 
 
@@ -81,8 +82,13 @@ def statement(document: Document, node: cst.CSTNode) -> Any:
     return document.around(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
 
 
-def with_lines_above(now: Any, *lines: str) -> cst.FlattenSentinel[Any]:
-    """New lines in front of a statement, and of the comments directly above it."""
+def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
+    """New lines, each in front of its statement, and of the comments directly above that."""
+    own = {place: [line for stmt, line in lines if stmt is place] for place, _ in lines}
+    return {place: partial(_below, several) for place, several in own.items()}
+
+
+def _below(lines: Sequence[str], now: Any) -> cst.FlattenSentinel[Any]:
     blank = [n for n, line in enumerate(now.leading_lines) if line.comment is None]
     cut = blank[-1] + 1 if blank else 0
     first, *rest = (cst.parse_statement(line) for line in lines)

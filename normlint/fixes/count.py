@@ -10,9 +10,8 @@ from typing import Final
 import libcst as cst
 
 from normlint.fixes.calls import Reduction
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
-from normlint.fixes.formula import Change, tried
 from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
@@ -44,7 +43,7 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
     several = list(_candidates(c, document, Style(tree)))
-    fix = tried(trial, several)
+    fix = trial.first(several)
     if fix is not None or not several:
         return fix
     message, edits = several[0][0], document.edits(several[0][1])
@@ -119,10 +118,6 @@ def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Ite
         yield from _multiplied(document, named, length, "/")
     elif sums and isinstance(start, cst.Call):
         yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
-    elif name == "reduce" and isinstance(start, cst.Call):  # einops
-        words = [a.value for a in start.args if isinstance(a.value, cst.SimpleString) and a.value.raw_value == "sum"]
-        new = [w.with_changes(value=w.value.replace("sum", "mean")) for w in words]
-        yield "Take the mean instead of the sum", dict(zip(words, new, strict=True))
     elif name == "einsum":
         yield from _multiplied(document, start, length, "/")
     elif name in _SAID:

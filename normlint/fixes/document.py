@@ -23,6 +23,7 @@ from normlint.text.finding import Edit, Span
 from normlint.text.source import line_starts
 
 Changes = dict[Any, Any]  # node → the new one, a function that makes it of the old one, or None: the statement goes
+Change = tuple[str, Changes]  # what a fix is called, and its changes
 _MOST: Final = 4_000_000  # pairs of tokens that are compared; beyond, the edit is one
 _TOKEN: Final = re.compile(r"\w+|\s|.", re.DOTALL)
 
@@ -32,6 +33,7 @@ class Block:
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.start = text, start
+        took(2 * len(text))
         self.module = cst.parse_module(text)
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
@@ -39,7 +41,6 @@ class Block:
         self.nodes: list[cst.CSTNode] = []  # each in front of those below it
         self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._number()
-        took(len(self.nodes))
 
     def _number(self) -> None:
         """Libcst's own provider of parents takes ten times as long."""
@@ -105,6 +106,7 @@ class Block:
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
+        took(len(self.text))
         try:
             after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
         except (cst.CSTValidationError, ValueError, TypeError):

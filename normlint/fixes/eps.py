@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.fixes.calls import Reduction, argument_of, bound_first, parameters, places, with_argument, with_parameter
-from normlint.fixes.casts_words import with_lines_above
+from normlint.fixes.casts_words import written_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.eps_join import joined, place
 from normlint.fixes.eps_scope import (
@@ -28,8 +27,7 @@ from normlint.fixes.eps_scope import (
     self_at,
     stores,
 )
-from normlint.fixes.flow import names_in, reads
-from normlint.fixes.formula import tried
+from normlint.fixes.flow import names_in, stored
 from normlint.fixes.spelling import is_none, number
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -108,7 +106,7 @@ def put_right(norm: Norm, e: Eps, tree: Tree) -> Fix | None:
         return None
     value = usual(norm)
     safe = SAFE if e.default <= 0 else UNSAFE
-    return tried(Trial(tree, norm, "NRM303"), [(f"Use `{value}`", _instead(numbers[0], value))], safe)
+    return Trial(tree, norm, "NRM303").first([(f"Use `{value}`", _instead(numbers[0], value))], safe)
 
 
 # --- NRM304 ----------------------------------------------------------------------------------------------------------
@@ -135,7 +133,7 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
 def _kept(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
     """A constructor's parameter is stored first: in place of a number that stands there, or by the base, or anew."""
     ways = ((f"{message}", changes) for changes, message in _stored(norm, tree, cls, name))
-    fix = tried(Trial(tree, norm, "NRM304"), ways)
+    fix = Trial(tree, norm, "NRM304").first(ways)
     storing = kept(cls, name)
     if fix is not None or has_attribute(tree.document, cls, name) or storing is None:
         return fix
@@ -167,8 +165,7 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text = text or found.text
         changes = {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
-    fix = tried(trial, [(f"Use `{text}`", changes)])
-    return fix or tried(trial, [(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+    return trial.first([(f"Use `{text}`", changes)])
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
@@ -177,7 +174,7 @@ def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
     text = known(tree, node) if node is not None and number(node) is not None else None
     if text is None:
         return None
-    return tried(Trial(tree, norm, "NRM304"), [(f"Use `{text}`", _instead(node, text))], UNSAFE)
+    return Trial(tree, norm, "NRM304").first([(f"Use `{text}`", _instead(node, text))], UNSAFE)
 
 
 def _may_be_none(document: Document, source: Source) -> bool:
@@ -186,18 +183,7 @@ def _may_be_none(document: Document, source: Source) -> bool:
     value = default(holder, source.name) if holder is not None else None
     if holder is None or not is_none(value):
         return False
-    return not any(n.value == source.name and not reads(document, n) for n in names_in(document, holder.body))
-
-
-def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
-    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
-    holder: Any = source.holder
-    given = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
-    init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
-    given = given or ([default(init, source.name)] if init is not None else [])
-    numbers = origin(tree, given[0]) if len(given) == 1 else []
-    wrong = (one for one in numbers if not 0 < (number(one) or 0) < 1e-2)
-    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
+    return not stored(document, holder.body, source.name)
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
@@ -378,12 +364,8 @@ def kept(cls: cst.ClassDef, name: str) -> Changes | None:
     calls = [s for s in simple if "__init__" in cst.Module([]).code_for_node(s)]
     documented = init.get_docstring(clean=False) is not None
     if calls or documented:
-        return {calls[-1] if calls else body[0]: partial(_with_line_below, line)}
-    return {body[0]: lambda now: with_lines_above(now, line)}
-
-
-def _with_line_below(line: str, now: Any) -> cst.FlattenSentinel[Any]:
-    return cst.FlattenSentinel([now, cst.parse_statement(line)])
+        return {calls[-1] if calls else body[0]: lambda now: cst.FlattenSentinel([now, cst.parse_statement(line)])}
+    return written_above([(body[0], line)])
 
 
 def _new_parameter(document: Document, node: cst.CSTNode, value: str) -> Reached | None:

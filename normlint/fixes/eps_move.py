@@ -7,9 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import carried, loads_after, names_in, names_of, reads, sole_value
-from normlint.fixes.formula import Change
+from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.flow import carried, loads_after, names_of, reads, sole_value, stored
 from normlint.fixes.powers import in_place_of, power_of, renamed
 from normlint.fixes.spelling import HALF, SUM, Style, called, expression, instead, number, stripped, tight
 from normlint.fixes.tree import Tree
@@ -28,7 +27,7 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
         mended = trial.mended(edits) if edits else None
         sums = [one for one in mended.computations if one.statistic.reduce == "sum"] if mended else []
         if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
-            return trial.first([(message, edits)], Applicability.UNSAFE)
+            return trial.first([(message, changes)], Applicability.UNSAFE)
     return None
 
 
@@ -134,7 +133,7 @@ def _seen(document: Document, eps: cst.BaseExpression, root: cst.BaseExpression)
         n.value for n in (document.below(eps, cst.Name) or [eps]) if isinstance(n, cst.Name) and reads(document, n)
     }
     one, two = document.scope(eps), document.scope(root)
-    bound = [n for n in names_in(document, one) if n.value in names and not reads(document, n)]
+    bound = stored(document, one, *names)
     if one is two or number(eps) is not None:
         end = document.span(eps).start
         return not any(document.span(root).start <= document.span(n).start < end for n in bound)

@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.fixes.calls import Scope, argument_of, parameters
 from normlint.fixes.document import Document
-from normlint.fixes.flow import names_in, reads
+from normlint.fixes.flow import stored
 from normlint.fixes.spelling import called, is_none, last_name, number
 from normlint.fixes.tree import Tree
 from normlint.norm.owner import is_eps
@@ -263,8 +263,7 @@ def _of_name(tree: Tree, node: cst.Name) -> list[Value]:
 
 def _bound(document: Document, scope: Scope, name: str) -> list[Value]:
     """What a function gives to a name."""
-    names = [n for n in names_in(document, scope.body) if n.value == name and not reads(document, n)]
-    return [value for n in names for value in _given(document, n) or [None]]
+    return [value for n in stored(document, scope.body, name) for value in _given(document, n) or [None]]
 
 
 def arguments(document: Document, function: cst.FunctionDef, name: str) -> Iterator[Value]:

@@ -75,6 +75,11 @@ def names_in(document: Document, node: cst.CSTNode) -> list[cst.Name]:
     return [n for n in document.below(node, cst.Name) if not _labels(next(document.above(n), None), n)]
 
 
+def stored(document: Document, node: cst.CSTNode, *names: str) -> list[cst.Name]:
+    """Where these names are given a value below a node."""
+    return [n for n in names_in(document, node) if n.value in names and not reads(document, n)]
+
+
 def _labels(holder: cst.CSTNode | None, name: cst.Name) -> bool:
     return (isinstance(holder, cst.Arg) and holder.keyword is name) or (
         isinstance(holder, cst.Attribute) and holder.attr is name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import Step
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
     assignments,
     bound_to_root,
@@ -28,25 +28,17 @@ from normlint.fixes.flow import (
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
 from normlint.fixes.spelling import Style, call_of, called, expression, number, placed, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Candidate, Trial
+from normlint.fixes.trial import Trial
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.norm.recognise import deep_steps
-from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.finding import Fix, Span
 
 _POWERS: Final = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
-Change = tuple[str, Changes]
 
 
 def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Divide where it multiplies: turn the product round, or the root under it."""
-    return tried(Trial(tree, norm, "NRM401", partly=True), _inversions(c, tree))
-
-
-def tried(trial: Trial, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
-    """The fix by the first of these changes that passes."""
-    document = trial.tree.document
-    candidates: Iterator[Candidate] = ((message, document.edits(change)) for message, change in changes)
-    return trial.first(candidates, applicability)
+    return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree))
 
 
 def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
@@ -98,7 +90,7 @@ def _steps(c: Computation, document: Document) -> list[Taken]:
 
 def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """One square root: put in where there is none, taken away where there are two."""
-    return tried(Trial(tree, norm, "NRM402", partly=True), _roots(c, tree))
+    return Trial(tree, norm, "NRM402", partly=True).first(_roots(c, tree))
 
 
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
@@ -140,7 +132,7 @@ _SQUARES: Final = re.compile(r"^s$|sq|squares|pow", re.IGNORECASE)
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Average the squares; take the root as well where nothing but the mean was divided by."""
-    return tried(Trial(tree, norm, "NRM403", partly=True), _squares(c, tree.document, Style(tree)))
+    return Trial(tree, norm, "NRM403", partly=True).first(_squares(c, tree.document, Style(tree)))
 
 
 def _squares(c: Computation, document: Document, style: Style) -> Iterator[Change]:
@@ -194,7 +186,7 @@ _GUARDS: Final = ("no_grad", "inference_mode", "set_grad_enabled")
 
 def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Take away what keeps the gradient from the statistic."""
-    return tried(Trial(tree, norm, "NRM405", partly=True), _attached(c, tree.document))
+    return Trial(tree, norm, "NRM405", partly=True).first(_attached(c, tree.document))
 
 
 def _attached(c: Computation, document: Document) -> Iterator[Change]:
@@ -289,7 +281,7 @@ def _only_computes(stmt: cst.CSTNode) -> bool:
 
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
     """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
-    return tried(Trial(tree, norm, "NRM601"), _inverse_roots(root, division, tree.document, Style(tree)))
+    return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, Style(tree)))
 
 
 def _inverse_roots(root: Span, division: Span, document: Document, style: Style) -> Iterator[Change]:

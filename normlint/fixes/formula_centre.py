@@ -10,13 +10,22 @@ import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Centred, Stat
 from normlint.fixes.calls import operand_of
-from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import assignments, carried, definitions, loads, names_in, names_of, products, reads
-from normlint.fixes.formula import Change, tried
+from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.flow import (
+    assignments,
+    carried,
+    definitions,
+    loads,
+    names_in,
+    names_of,
+    products,
+    reads,
+    stored,
+)
 from normlint.fixes.powers import in_place_of, squared_base
 from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, reported
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Fix
 from normlint.text.frozen import dataclass
@@ -28,10 +37,10 @@ _INPUT: Final = cst.Name | cst.Call | cst.Subscript
 def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Subtract the mean where it is missing; in a norm that says RMS, nowhere. With a shift it may be a layer norm."""
     rms = norm.owner.intent == "rms"
-    if rms and c.shift is not None:
+    if (rms and c.shift is not None) or "NRM103" in reported(norm):  # first the axes: the mean is taken over them
         return None
     ways = _uncentred if rms else _centrings
-    return tried(Trial(tree, norm, "NRM404", partly=not rms), ways(c, tree.document))
+    return Trial(tree, norm, "NRM404", partly=not rms).first(ways(c, tree.document))
 
 
 def _centrings(c: Computation, document: Document) -> Iterator[Change]:
@@ -248,7 +257,7 @@ def averaged(
 
 def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """The squared mean is no longer taken off; instead the square is that of the centred input."""
-    return tried(Trial(tree, norm, "NRM204"), _one_pass(stat, tree.document))
+    return Trial(tree, norm, "NRM204", partly=True).first(_one_pass(stat, tree.document))
 
 
 Link = tuple[cst.BaseExpression, cst.Name, cst.Assign]  # an expression, a name in it, and what gives that its value
@@ -335,7 +344,7 @@ def _bound_between(
     """A name in an expression is bound between two others."""
     start, end = (document.span(n).end for n in (first, last))
     names = {n.value for n in document.below(written, cst.Name)}
-    bound = (n for n in names_in(document, document.scope(last)) if n.value in names and not reads(document, n))
+    bound = stored(document, document.scope(last), *names)
     return any(start <= document.span(n).start < end for n in bound)
 
 

@@ -14,8 +14,8 @@ from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import targets_of
 from normlint.fixes.spelling import called
 from normlint.fixes.tree import Tree, spelled
+from normlint.fixes.trial import reported
 from normlint.norm.norm import Computation, Norm
-from normlint.rules.registry import RULES
 from normlint.text.finding import Applicability, Fix
 from normlint.text.frozen import dataclass
 
@@ -55,7 +55,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
     document, functional = tree.document, spelled(tree, "torch.nn.functional")
     name = document.at(norm.owner.span, cst.Name)
     function = document.around(name, cst.FunctionDef) if name is not None else None
-    if function is None or functional is None or norm.kind not in _FUNCTIONAL or _faulty(norm):
+    if function is None or functional is None or norm.kind not in _FUNCTIONAL or any(reported(norm)):  # first the rest
         return None
     body = _body(function)
     parts = _parts(norm, function, document) if body else None
@@ -101,11 +101,6 @@ def _of_heads(norm: Norm, document: Document) -> bool:
     calls = (n for n in document.everywhere(cst.Call, name) if called(n) == name)
     given = (a.value for n in calls for number, a in enumerate(n.args) if a.keyword or not number)
     return any(isinstance(value, cst.Tuple) and len(value.elements) > 1 for value in given)
-
-
-def _faulty(norm: Norm) -> bool:
-    """Another rule has something to say: that comes first."""
-    return any(rule.check and rule.default and list(rule.check(norm)) for rule in RULES.values())
 
 
 def _body(function: cst.FunctionDef) -> Sequence[Any]:

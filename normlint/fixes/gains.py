@@ -10,9 +10,8 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import Param
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import targets_of
-from normlint.fixes.formula import Change, tried
 from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -88,7 +87,7 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
         return None  # it must be laid along the features, wherever they are
     new = _Unused(next(iter(gains), None), next(iter(biases), None), document)
     trial = Trial(tree, norm, "NRM505", frozenset(p.name for p in gains))
-    return tried(trial, _candidates(new, norm, forward), new.applicability)
+    return trial.first(_candidates(new, norm, forward), new.applicability)
 
 
 def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Change]:
@@ -110,7 +109,7 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     spans = [c.span for c in norm.computations if c.returned]
     parts = [e.value for n in returns if isinstance(n.value, cst.Tuple) for e in n.value.elements]
     here = [(part, document.span(part)) for part in parts]
-    chosen = [part for part, at in here if any(at.start <= s.start and s.end <= at.end for s in spans)]
+    chosen = [part for part, at in here if any(map(at.holds, spans))]
     yield message, {part: _onto(new, part) for part in chosen[:1]}
 
 
@@ -209,7 +208,7 @@ def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
     document, style = tree.document, Style(tree)
     several = zip(*(_first_values(norm, gain, document, style) for gain in gains), strict=False)
     together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
-    return tried(Trial(tree, norm, "NRM406"), together, Applicability.UNSAFE)
+    return Trial(tree, norm, "NRM406").first(together, Applicability.UNSAFE)
 
 
 def _first_values(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:

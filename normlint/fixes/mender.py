@@ -11,7 +11,7 @@ from normlint.fixes.along import with_remarks, with_twins
 from normlint.fixes.callers import beside, read_elsewhere
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
-from normlint.fixes.work import NOW, Spent, Work
+from normlint.fixes.work import NOW, Spent, Work, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
 from normlint.text.finding import Applicability, Finding, Fix, Span
@@ -47,6 +47,7 @@ class Mender:
         """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
         before = NOW.set(self._work)
         try:
+            took(0)
             return None if self._tree is None else self._fix(self._tree, finding, repairs)
         except Spent:
             return None
@@ -68,7 +69,7 @@ class Mender:
 
     def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The one fix that all repairs are agreed on, also where the same lines stand again."""
-        fixes = {repair(tree) if repair else None for repair in repairs}
+        fixes = {repair(tree) if repair else None for repair in dict.fromkeys(repairs)}
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()

@@ -10,11 +10,10 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Centred, Input, Stat
-from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, reductions
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
-from normlint.fixes.formula import Change, tried
-from normlint.fixes.lengths import bindings, to_last, uses
+from normlint.fixes.lengths import to_last
 from normlint.fixes.spelling import called, number, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -32,10 +31,8 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
     """A reduction over everything, over the last axis: by its arguments, or written again without views."""
     document = tree.document
     call = Reduction.of(document, document.at(stat.span))
-    if not features_last(norm):
+    if call is None or not features_last(norm):
         return None
-    if call is None:
-        return _pattern(tree, stat)
     dim, taken = call.value("dim"), takes_axis(norm, call)
     named = None if stat.layout or (dim is not None and document.source(dim) not in ("None", "()")) else call
     axis = _axis_of_other(norm, stat, call) or (None if taken else _LAST)
@@ -107,10 +104,7 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     document, axes = tree.document, stat.axes
     if any(one.keepdim for one in _stats(norm) if one.span == stat.span):
         return None  # put back where one use needs it, so that the others need it there, too
-    node = document.at(stat.span)
-    call = Reduction.of(document, node)
-    if node is not None and call is None:
-        return _pattern(tree, stat) or _unsqueezed(tree, node, stat)
+    call = Reduction.of(document, document.at(stat.span))
     if call is not None and not _rearranged(document, call.node) and (changes := call.kept()):
         return _fix(tree, "Keep the reduced axis: `keepdim=True`", changes)
     if not isinstance(axes, tuple) or len(axes) != 1:
@@ -118,21 +112,13 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     return _written_again(norm, "NRM102", [t for t in _both(c) if t.axes == axes and not t.keepdim], tree, axes[0])
 
 
-def _unsqueezed(tree: Tree, node: cst.BaseExpression, stat: Stat) -> Fix | None:
-    if called(node) not in ("einsum", "vecdot") or stat.axes != (-1,):
-        return None
-    put_back = cst.Call(cst.Attribute(node, cst.Name("unsqueeze")), [cst.Arg(_LAST)])
-    return _fix(tree, "Put the reduced axis back: `.unsqueeze(-1)`", {node: put_back})
-
-
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     """Reductions over other axes than the gain lies along: over the last one."""
     document, changes = tree.document, Changes()
     for stat in _wrong(norm):
-        node = document.at(stat.span)
-        call, pattern = Reduction.of(document, node), _as_pattern(node)
-        made = pattern if call is None else _moved(document, stat, call)
-        lengths = _lengths(norm, stat, document) if pattern is None else {}
+        call = Reduction.of(document, document.at(stat.span))
+        made = _moved(document, stat, call) if call is not None else None
+        lengths = _lengths(norm, stat, document)
         if made is None or lengths is None:
             return None
         changes |= {**made, **lengths}
@@ -141,8 +127,6 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
 
 def _moved(document: Document, stat: Stat, call: Reduction) -> Changes | None:
     dim = call.value("dim")
-    if isinstance(dim, cst.Name | cst.Attribute) and stat.keepdim:
-        return _at_definition(document, dim, call)
     if dim is None or not axis_of(dim):
         return None
     if not stat.keepdim:
@@ -151,17 +135,6 @@ def _moved(document: Document, stat: Stat, call: Reduction) -> Changes | None:
         return call.over(_like(dim), keep=False)
     at = _put_back_at(document, call.node)
     return {**call.over(_like(dim), keep=False), at: _LAST} if at is not None else None
-
-
-def _at_definition(document: Document, name: cst.BaseExpression, call: Reduction) -> Changes | None:
-    """The axis where it is kept, if reductions alone read it."""
-    values = list(bindings(document, name))
-    if len(values) != 1 or values[0] is None or not axis_of(values[0]):
-        return None
-    several = (call, *reductions(document, call.node))
-    read = sum(dim is not None and dim.deep_equals(name) for one in several for dim in [one.value("dim")])
-    one = {cst.Tuple: "(-1,)", cst.List: "[-1]"}.get(type(values[0]), "-1")
-    return {values[0]: cst.parse_expression(one)} if read == uses(document, name) else None
 
 
 def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
@@ -179,27 +152,6 @@ def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
     if c.placing.along_gain is None or not isinstance(right, tuple) or len(right) != 1:
         return None
     return _written_again(norm, "NRM103", [off], tree, right[0])
-
-
-# --- einops ----------------------------------------------------------------------------------------------------------
-
-
-def _pattern(tree: Tree, stat: Stat) -> Fix | None:
-    changes = _as_pattern(tree.document.at(stat.span))
-    new = next(iter(changes.values())).value.partition("->")[2].strip("\"' ") if changes else ""
-    return _fix(tree, f"Reduce over the last axis: `-> {new}`", changes)
-
-
-def _as_pattern(node: cst.CSTNode | None) -> Changes | None:
-    """`einops.reduce`: the last axis becomes a 1, the others stay."""
-    strings = [a.value for a in node.args] if isinstance(node, cst.Call) and called(node) == "reduce" else []
-    words = [s for s in strings if isinstance(s, cst.SimpleString) and "->" in s.value]
-    source = words[0].value if len(words) == 1 else ""
-    names = source.partition("->")[0].strip("\"' ").split()
-    if len(names) < 2 or source[:1] not in "\"'" or re.search(r"[()\\]", source):
-        return None
-    new = f"{source[: source.index('->')]}-> {' '.join(names[:-1])} 1{source[-1]}"
-    return {words[0]: words[0].with_changes(value=new)}
 
 
 # --- what a repair asks ----------------------------------------------------------------------------------------------
@@ -291,7 +243,7 @@ def _put_back_at(document: Document, node: cst.Call) -> Any:
 
 
 def _written_again(norm: Norm, code: str, stats: Sequence[Stat], tree: Tree, axis: int) -> Fix | None:
-    return tried(Trial(tree, norm, code, partly=True), _candidates(stats, tree.document, axis))
+    return Trial(tree, norm, code, partly=True).first(_candidates(stats, tree.document, axis))
 
 
 def _candidates(stats: Sequence[Stat], document: Document, axis: int) -> Iterator[Change]:

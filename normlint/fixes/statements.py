@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, names_in, reads
-from normlint.fixes.formula import Change
+from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.flow import loads, stored
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import LOOKS, Tree
-from normlint.fixes.trial import Candidate, Trial
+from normlint.fixes.trial import Trial
 from normlint.norm.norm import Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.operations import CLASSES
@@ -75,15 +74,15 @@ def _prints(line: cst.CSTNode) -> bool:
 
 def out_of_place(norm: Norm, spans: tuple[Span, ...], tree: Tree) -> Fix | None:
     """The first of the changes, or all of them, on a tensor of their own, so that the norm stays what it is."""
-    return Trial(tree, norm, "NRM502").first(_candidates(tree.document, spans), Applicability.SAFE)
+    return Trial(tree, norm, "NRM502").first(_candidates(tree.document, spans))
 
 
-def _candidates(document: Document, spans: tuple[Span, ...]) -> Iterator[Candidate]:
+def _candidates(document: Document, spans: tuple[Span, ...]) -> Iterator[Change]:
     """Each way for the first change; then the same way for all."""
     several = [list(_ways(document, span)) for span in spans]
-    yield from ((message, document.edits(changes)) for message, changes in several[0])
+    yield from several[0]
     for ways in zip(*several, strict=False) if len(several) > 1 else ():
-        yield ways[0][0], document.edits({node: new for _, changes in ways for node, new in changes.items()})
+        yield ways[0][0], {node: new for _, changes in ways for node, new in changes.items()}
 
 
 def _ways(document: Document, span: Span) -> Iterator[Change]:
@@ -156,7 +155,7 @@ def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
 def _bound(document: Document, name: str, scope: cst.CSTNode) -> bool:
     """The scope itself binds the name, so that it may bind it anew."""
     params = [p.name.value for p in document.below(scope, cst.Param)]
-    return name in params or any(n.value == name and not reads(document, n) for n in names_in(document, scope))
+    return name in params or bool(stored(document, scope, name))
 
 
 def _meant(document: Document, node: cst.CSTNode) -> bool:

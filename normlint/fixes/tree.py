@@ -120,7 +120,7 @@ class Tree:
 
     def around(self, span: Span, kind: type[N]) -> N | None:
         """The innermost node of that kind that takes the span in."""
-        found = [(here, node) for here, node in self._touching(span, kind) if _inside(span, here)]
+        found = [(here, node) for here, node in self._touching(span, kind) if here.holds(span)]
         return min(found, key=lambda one: one[0].end - one[0].start, default=(span, None))[1]
 
     def _touching(self, span: Span, kind: type[N]) -> Iterator[tuple[Span, N]]:
@@ -186,10 +186,6 @@ def _first_line(node: ast.AST) -> int:
     """Of a decorated one, its first decorator's."""
     lines: list[int] = [one.lineno for one in (node, *getattr(node, "decorator_list", ()))]
     return min(lines)
-
-
-def _inside(one: Span, two: Span) -> bool:
-    return two.start <= one.start and one.end <= two.end
 
 
 _FUNCTIONAL: Final = "torch.nn.functional"

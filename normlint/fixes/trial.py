@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from normlint.evaluate.module import Module
 from normlint.fixes.along import with_twins
 from normlint.fixes.callers import beside
+from normlint.fixes.document import Change
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
 from normlint.norm.blocks import blocks, reinitialises
@@ -26,7 +27,6 @@ from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.frozen import dataclass
 
 MOST: Final = 24  # candidates tried for one finding
-Candidate = tuple[str, tuple[Edit, ...]]  # what the fix is called, and its edits
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
 _Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
@@ -43,13 +43,13 @@ class Trial:
     gained: int = 0  # how many eps it gets by them
     partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
-    def first(self, candidates: Iterable[Candidate], applicability: Applicability) -> Fix | None:
-        """The fix by the first candidate that passes, rather one that changes nothing else."""
+    def first(self, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
+        """The fix by the first of these changes that passes, rather one that changes nothing else."""
         tried: dict[tuple[Edit, ...], str] = {}
         second: Fix | None = None
         places = {c.statistic.span for c in self.norm.computations}
-        for message, plain in candidates:
-            edits = with_twins(self.tree, plain, places)
+        for message, change in changes:
+            edits = with_twins(self.tree, self.tree.document.edits(change), places)
             if not edits or edits in tried:
                 continue
             if len(tried) == MOST:
@@ -66,7 +66,7 @@ class Trial:
 
     def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:
         """Edits that mend one of several findings of the rule, or that bring out what the finding hid."""
-        most = list(_codes(self.norm)).count(self.code) - 1
+        most = list(reported(self.norm)).count(self.code) - 1
         yield from (edits for edits in tried if most and self.passes(edits, left=most))
         brought = {edits: self._brought_out(edits) for edits in tried}
         yield from sorted((e for e, new in brought.items() if new), key=lambda e: len(brought[e]))
@@ -74,7 +74,7 @@ class Trial:
     def _brought_out(self, edits: tuple[Edit, ...]) -> tuple[str, ...]:
         """What other rules see where the norm is rid of the finding: a wrong count under what was no root."""
         mended = self.mended(edits)
-        codes = set(_codes(mended)) if mended is not None else {self.code}
+        codes = set(reported(mended)) if mended is not None else {self.code}
         if mended is None or self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
             return ()
         new = list(self._read(edits).new)
@@ -88,7 +88,7 @@ class Trial:
         `left`: how often it may still speak.
         """
         mended = self.mended(edits)
-        if mended is None or not _alike(self, mended) or list(_codes(mended)).count(self.code) > left:
+        if mended is None or not _alike(self, mended) or list(reported(mended)).count(self.code) > left:
             return False
         return not self._read(edits).new
 
@@ -211,7 +211,9 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
     factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
     kept = len(was.eps) + trial.gained == len(now.eps) and factors and (told or gains == wanted)
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
-    return kept and joined and (told or len(norm.computations) <= len(mended.computations))
+    own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
+    centred = now.centre is None or now.centre.axes in own
+    return kept and joined and centred and (told or len(norm.computations) <= len(mended.computations))
 
 
 def _said(found: _Norms) -> Counter[tuple[str, str]]:
@@ -219,10 +221,11 @@ def _said(found: _Norms) -> Counter[tuple[str, str]]:
     norms = [norm for _, norm in found]
     places = {c.joined for norm in norms if not norm.helper for c in norm.computations}
     judged = (n for n in norms if not (n.helper and any(c.joined in places for c in n.computations)))
-    return Counter((norm.qualname, code) for norm in judged for code in _codes(norm))
+    return Counter((norm.qualname, code) for norm in judged for code in reported(norm))
 
 
-def _codes(norm: Norm) -> Iterator[str]:
+def reported(norm: Norm) -> Iterator[str]:
+    """What the rules that are on by default say of a norm."""
     for code, rule in RULES.items():
         if rule.check is not None and rule.default:
             yield from (code for _ in rule.check(norm))

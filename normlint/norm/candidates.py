@@ -51,7 +51,8 @@ class _Reading:
         self._starts = [piece.span.start for piece in pieces]
         self._units: dict[Piece, tuple[Unit, ...]] = {}
         self._marks = marks
-        self._waiting: list[Unit] = []
+        self._waiting: dict[Unit, None] = {}  # the last is read first
+        self._others: dict[str, set[str]] = {}  # names by the function that they are given
         self._made: set[str] = set()  # names of loose statements with a reduction
         self._special: set[Span] = set()  # units that were read
         self._givers: dict[Span, Value] = {}  # of those of them that give a statistic back, what they give
@@ -157,11 +158,11 @@ class _Reading:
                 self._whole.add(piece)
             elif unit.span not in self._special:
                 self._special.add(unit.span)
-                self._waiting.append(unit)
+                self._waiting[unit] = None
         wrapping = (self.unit_at(at) for at in self._marks.wrapped)
         self._arrived.update(unit for unit in wrapping if unit is not None)
         for name in self._made:
-            self._waiting += [unit for unit in self._using(name) if unit not in self._waiting]
+            self._waiting.update(dict.fromkeys(self._using(name)))
         for unit in list(self._waiting):
             read = read_of(self.source(unit))
             if read is not None:
@@ -169,7 +170,7 @@ class _Reading:
         left = max(_MOST_READ, 4 * len(self.text))
         for _ in range(_MOST_CALLS):
             if self._waiting and left > 0:
-                unit = self._waiting.pop()
+                unit = self._waiting.popitem()[0]
                 left -= len(self.source(unit))
                 self._process(unit)
         self._arrived.update(self._waiting)
@@ -185,7 +186,7 @@ class _Reading:
         )
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
-            self._waiting += [other for other in self._naming(unit) if other not in self._waiting]
+            self._waiting.update(dict.fromkeys(self._naming(unit)))
 
     def _process(self, unit: Unit) -> None:
         self._special.add(unit.span)
@@ -228,14 +229,14 @@ class _Reading:
                 self.attrs[name] = join((before, value))
                 if self.attrs[name] != before:
                     self._known.clear()
-                    self._waiting += self._reading(f".{name}")
+                    self._waiting.update(dict.fromkeys(self._reading(f".{name}")))
         self._gives(unit, seen)
 
     def _reading(self, word: str) -> Iterator[Unit]:
         """Units with an attribute."""
         for at in mentions(self.text, word[1:], Span(0, len(self.text))):
             other = self.unit_at(at)
-            if self.text[at - 1] == "." and other is not None and other not in self._waiting:
+            if self.text[at - 1] == "." and other is not None:
                 yield other
 
     def _names(self, piece: Piece) -> Sequence[str]:
@@ -367,7 +368,7 @@ class _Reading:
         reached_, waiting = set(self._arrived), list(self._arrived)
         while waiting:
             unit = waiting.pop()
-            names = self._made if not unit.name else self._aliases(unit)
+            names = self._made if not unit.name else self._aliases(unit.name) if unit.piece.kind == "def" else set()
             naming = {*self._naming(unit), *(u for name in names for u in self._using(name))}
             waiting += naming - reached_
             reached_ |= naming
@@ -385,10 +386,12 @@ class _Reading:
             self._inherit(found)
         return {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
 
-    def _aliases(self, unit: Unit) -> set[str]:
+    def _aliases(self, function: str) -> set[str]:
         """Names that loose statements give to a function, and to what they make of it."""
-        names: set[str] = set()
-        waiting = [unit.name] if unit.piece.kind == "def" else []
+        if function in self._others:
+            return self._others[function]
+        names = self._others[function] = set()
+        waiting = [function]
         while waiting:
             name = waiting.pop()
             for at in mentions(self.text, name, Span(0, len(self.text))):

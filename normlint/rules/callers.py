@@ -50,7 +50,10 @@ def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> C
     found: dict[tuple[object, str], tuple[Finding, Repair | None]] = {}
     for code, one in RULES.items():
         for p in one.check_calls(makes) if one.check_calls and wanted(code) else ():
-            found.setdefault((p.span, code), (Finding(code, one.name, p.message, p.span, p.owner), p.repair))
+            found.setdefault(
+                (p.span, code),
+                (Finding(code, one.name, p.message, p.span, p.owner, severity=p.severity or one.severity), p.repair),
+            )
     return Called(tuple(found.values()), tuple(sorted(makes.elsewhere.asked.items())))
 
 

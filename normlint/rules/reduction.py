@@ -194,8 +194,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight[:, None, None]
     ```
 
-    Fix safety: safe. The axis is put right where it is written, in the call or where a constant holds it; an axis that
-    comes in as a parameter is left to its callers.
+    Fix safety: safe. The axis is put right where it is written in the call; one that has a name is left alone.
     """
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)

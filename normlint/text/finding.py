@@ -24,6 +24,10 @@ class Span(NamedTuple):
         """The same stretch, `by` characters further on."""
         return Span(self.start + by, self.end + by)
 
+    def holds(self, other: Span) -> bool:
+        """Does the other one lie within it?"""
+        return self.start <= other.start and other.end <= self.end
+
 
 class Covered:
     """The places that lie in one of several stretches, however these lie in one another."""

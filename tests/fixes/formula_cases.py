@@ -232,6 +232,17 @@ ms = (h - mean).pow(2).mean(-1, keepdim=True)
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
+    "NRM404 not by a mean over other axes, whatever else it is for": norm(
+        """
+c = h - h.mean((0, 1), keepdim=True)
+var = h.var(-1, keepdim=True, unbiased=False)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+---
+c = h - h.mean((0, 1), keepdim=True)
+var = h.var(-1, keepdim=True, unbiased=False)
+return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
     "NRM404 no variance in an RMS norm": norm("""
 var = h.var(-1, keepdim=True, unbiased=False)
 return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
@@ -314,5 +325,39 @@ FIRST_VALUES = {
     "where it is made and where it is filled": (
         norm(OFFSET, more=RESET.format("ones")),
         norm(OFFSET, init="zeros", more=RESET.format("zeros")),
+    ),
+}
+AFTER_ONE_ANOTHER = {
+    "first the axes, then the mean over them": (
+        """
+m = h.mean((0, 1), keepdim=True)
+c = h - m
+var = h.var((0, 1), keepdim=True, unbiased=False)
+return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        """
+m = h.mean((0, 1), keepdim=True)
+c = h - m
+var = h.var(-1, keepdim=True, unbiased=False)
+return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+    ),
+    "first the centre, then the count of what is summed": (
+        """
+m = h.mean(-1, keepdim=True)
+var = h.pow(2).sum(-1, keepdim=True) - m.pow(2)
+return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        """
+m = h.mean(-1, keepdim=True)
+var = (h - m).pow(2).mean(-1, keepdim=True)
+return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+    ),
+    "first the centre, then the mean that is divided once more": (
+        """
+m = h.mean(-1, keepdim=True)
+var = h.pow(2).mean(-1, keepdim=True) / h.shape[-1] - m.pow(2)
+return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+        """
+m = h.mean(-1, keepdim=True)
+var = (h - m).pow(2).mean(-1, keepdim=True)
+return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
     ),
 }

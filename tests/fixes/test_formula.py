@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.text.finding import Applicability
-from tests.fixes.formula_cases import CASES, DECORATED, FIRST_VALUES, UNCHANGED, norm
+from tests.fixes.formula_cases import AFTER_ONE_ANOTHER, CASES, DECORATED, FIRST_VALUES, UNCHANGED, norm
 from tests.fixes.mend import Mended, mend, only
 
 FORMULA = tuple(f"NRM40{n}" for n in range(1, 7))
@@ -38,6 +38,11 @@ def test_a_formula_is_mended_as_its_author_would_have_written_it(name: str) -> N
 @pytest.mark.parametrize(("before", "after"), FIRST_VALUES.values(), ids=FIRST_VALUES)
 def test_a_gain_starts_at_one_by_its_first_value(before: str, after: str) -> None:
     assert mended(before).text == after
+
+
+@pytest.mark.parametrize(("before", "after"), AFTER_ONE_ANOTHER.values(), ids=AFTER_ONE_ANOTHER)
+def test_two_defects_are_mended_one_after_the_other(before: str, after: str) -> None:
+    assert mend(norm(before, "LayerNorm")).text == norm(after, "LayerNorm")
 
 
 def test_a_decorator_goes_where_nothing_is_written() -> None:

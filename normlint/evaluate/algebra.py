@@ -374,7 +374,7 @@ def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
 def clamp(base: Product, floor: Product, span: Span) -> Product:
     """base, at least `floor`."""
     rooted = all(f.power.denominator == 2 for f in base.mono.factors)
-    if floor.number == 0 and (rooted or is_kept_from_zero(base)):
+    if floor.number is not None and floor.number <= 0 and (rooted or is_kept_from_zero(base)):
         return base  # as a root is, too
     return _with_eps(base, floor, "clamp", span)
 

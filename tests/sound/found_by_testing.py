@@ -329,4 +329,42 @@ def rms_norm(x, weight):
     ms = h.pow(2).mean(-1, keepdim=True)
     return (h * torch.rsqrt(ms + torch.zeros_like(ms).fill_(smallest()))).type_as(x) * weight
 """,
+    "a mean of a view whose shape isn't known": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, k, eps=1e-5):
+        super().__init__()
+        self.weight, self.eps, self.k = nn.Parameter(torch.ones(dim)), eps, k
+
+    def forward(self, x):
+        h = x.float()
+        h = h - h.reshape(self.k).mean(0, keepdim=True)
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "a mean along an axis that is moved by a number that isn't known": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, k, eps=1e-5):
+        super().__init__()
+        self.weight, self.eps, self.k = nn.Parameter(torch.ones(dim)), eps, k
+
+    def forward(self, x):
+        h = x.float()
+        h = h - h.movedim(self.k, 0).mean(0, keepdim=True).movedim(0, self.k)
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "a mean of what is expanded to a shape that isn't known": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, k, eps=1e-5):
+        super().__init__()
+        self.weight, self.eps, self.k = nn.Parameter(torch.ones(dim)), eps, k
+
+    def forward(self, x):
+        h = x.float()
+        h = h - h.expand(self.k).mean(0)
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "an inverse root that is held above a negative number": """
+def t5_norm(x, weight, eps=1e-6):
+    ms = x.float().pow(2).mean(-1, keepdim=True)
+    return weight * (x * torch.clamp(torch.rsqrt(ms + eps), min=-1e4, max=1e4)).type_as(x)
+""",
 }

@@ -36,7 +36,14 @@ def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
         return None if head is None else _with_tail(ctx, dims, head, rest)
     if any(isinstance(v, Shape) for v in values):
         return _with_inner(ctx, values)
+    if not rest and not is_length(first):
+        return None  # a whole shape, perhaps
     return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), values))
+
+
+def is_length(value: Value | None) -> bool:
+    """One number or length, and no tuple."""
+    return isinstance(value, Product) and all(isinstance(f.atom, Size) for f in value.mono.factors)
 
 
 def _head(ctx: Context, shape: Shape) -> Dims | None:
@@ -119,7 +126,7 @@ def expanded(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None
     """x.expand(b, -1, d), x.expand(y.shape)."""
     if len(values) == 1 and isinstance(values[0], Shape):
         return _head(ctx, values[0])
-    if not values or any(isinstance(v, Shape) for v in values):
+    if not values or any(isinstance(v, Shape) for v in values) or not (values[1:] or is_length(values[0])):
         return None
 
     def one(i: int, v: Value) -> Mono | None:

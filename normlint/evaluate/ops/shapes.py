@@ -108,9 +108,11 @@ def transparent(ctx: Context, call: Bound) -> Value | None:
 
 
 def _is_longer(x: Product, call: Bound) -> bool:
-    """The last axis, or one that was added, gets another length than 1 or its own."""
+    """The last axis, or one that was added, gets another length than 1 or its own, as far as is known."""
     lengths = sizes(call.sequence("size", "shape"))
     last = lengths[-1] if lengths else None
+    if len(lengths) == 1 and not (isinstance(last, Shape) or resizing.is_length(last)):
+        return True  # a whole shape, perhaps
     name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
     if name == "axis" and isinstance(place, int) and -len(lengths) <= place < len(lengths):
         length = lengths[place]

@@ -129,6 +129,21 @@ def pad(x: Given, pad: Given, mode: str = "constant", value: Given = 0) -> Array
     return x  # type: ignore[no-any-return]
 
 
+@runs("movedim moveaxis")
+def movedim(x: Given, source: int, destination: int) -> Array:
+    return a.moved(x, source, destination)
+
+
+@runs("unsqueeze")
+def unsqueeze(x: Given, dim: int) -> Array:
+    return a.with_axis(x, dim)
+
+
+@runs("select")
+def select(x: Given, dim: int, index: int) -> Array:
+    return a.taken(x, dim, index)
+
+
 TABLE.update(
     {
         "view": lambda x, **sizes: a.reshaped(x, flat(*sizes.values())),
@@ -137,14 +152,11 @@ TABLE.update(
         "permute": lambda x, **dims: a.permuted(x, flat(*dims.values())),
         "t": lambda x: a.permuted(x, _index(len(x.shape))[::-1]),
         "mT": lambda x: transpose(x, dim0=-2, dim1=-1),
-        "movedim": lambda x, source, destination: a.moved(x, int(source), int(destination)),
-        "unsqueeze": lambda x, dim: a.with_axis(x, int(dim)),
         "expand": lambda x, **sizes: a.expanded(x, flat(*sizes.values())),
         "expand_as": lambda x, other: a.expanded(x, other.shape),
         "as_strided": lambda x, size, stride, storage_offset=0: a.strided(x, flat(size), flat(stride), storage_offset),
         "diag": lambda x: diag_embed(x) if len(x.shape) == 1 else diagonal(x),
         "narrow": lambda x, dim, start, length: a.sliced(x, dim, list(range(start, start + length))),
-        "select": lambda x, dim, index: a.taken(x, int(dim), index),
         "atleast_3d": lambda rest: a.reshaped(rest[0], [1] * (3 - len(rest[0].shape)) + list(rest[0].shape)),
         ".values": lambda x: x[0],
         ".indices": lambda x: x[1],
@@ -152,7 +164,7 @@ TABLE.update(
 )
 TABLE.update({
     "reshape": TABLE["view"], "reshape_as": TABLE["view_as"], "T": TABLE["t"], ".H": TABLE["t"], "adjoint": TABLE["mT"],
-    "moveaxis": TABLE["movedim"], "broadcast_to": TABLE["expand"],
+    "broadcast_to": TABLE["expand"],
 })  # fmt: skip
 
 

@@ -206,6 +206,8 @@ def may_be_instance_norm(norm: Norm, c: Computation) -> bool:
 def along_features(c: Computation, i: int) -> bool:
     """Does this gain lie along the last axis?"""
     param = c.gains[i].param
+    if param.shape is None and param.role == "parameter" and not param.maker:
+        return False  # made by something that isn't read
     ahead = param.shape[:-1] if param.shape else ()
     return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 

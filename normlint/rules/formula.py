@@ -143,7 +143,7 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
             yield Problem(c.statistic.span, f"averages the values to the power {c.degree}, not their squares")
 
 
-@rule("NRM404", name="missing-centre", fix=Applicability.SAFE)
+@rule("NRM404", name="missing-centre", fix=Applicability.SAFE, about=("power",))
 def missing_centre(norm: Norm) -> Iterator[Problem]:
     """Subtracts the mean on one side only.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from normlint.rules.callers import called
+from normlint.text.making import may_make
 
 BLOCK = """\
 from torch import nn
@@ -65,3 +68,22 @@ def test_nothing_is_said_where(body: str) -> None:
 @pytest.mark.parametrize(("body", "code"), FOUND.values(), ids=FOUND)
 def test_it_is_said_where(body: str, code: str) -> None:
     assert codes(body) == [code]
+
+
+HOSTILE = {
+    "blank lines": "Norm(x)\n" + " \n" * 50_000 + "x = ",
+    "brackets": "self.a = LayerNorm(" * 6_000 + "x eps",
+    "a long name": "Norm" * 25_000 + "(eps",
+    "calls of chunk": "Norm chunk(" * 9_000,
+    "statements": BLOCK + MODULATED.replace("a, b", "        a, b", 1).replace("return", "        return")
+    + "\n" + "        a = b\n" * 8_000,
+    "norms": BLOCK.replace("dim):", "dim, eps=1e-6):") + "        x = nn.LayerNorm(4)\n" * 3_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_text_is_read_in_little_time_for_all_its(text: str) -> None:
+    began = time.process_time()
+    may_make(text)
+    called(text)
+    assert time.process_time() - began < 2

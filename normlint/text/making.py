@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-_NAMED: Final = re.compile(r"Norm(?!alized)\w*\(")
+_NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
 _SPLIT: Final = re.compile(r"chunk\(")
-_TWICE: Final = re.compile(r"(orm\w*)\((?:self\.\w*\1\(|\w+\)\s*\n\s*(\w+) = self\.\w*\1\(\2\))")
-_RESIDUAL: Final = re.compile(r"orm\w*\((\w+)\)\s*\n\s*\1 (?:= \1 \+|\+=)")
+_TWICE: Final = re.compile(r"(orm\w{0,40})\((?:self\.\w{0,40}\1\(|\w+\)\n[ \t]+(\w+) = self\.\w{0,40}\1\(\2\))")
+_RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)\n[ \t]+\1 (?:= \1 \+|\+=)")
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _BRACKET: Final = re.compile(r"[()]")
 _FARTHEST: Final = 600  # characters between a call's brackets

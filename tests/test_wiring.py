@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from normlint.rules.callers import called
+from normlint.text.making import may_make
 
 BLOCK = """\
 from torch import nn
@@ -16,6 +19,13 @@ class Block(nn.Module):
         self.norm2 = nn.LayerNorm(dim)
         self.attention = nn.Linear(dim, dim)
         self.mlp = nn.Linear(dim, 2 * dim)
+        self.dim = dim
+        self.head_dim = self.dim // 4
+        self.head_size = self.dim // 4
+        self.width = self.dim // 2
+        self.width = dim
+        self.q_norm = nn.LayerNorm(self.dim)
+        self.k_norm = nn.LayerNorm(self.head_dim)
 
     def forward(self, x, c):
 """
@@ -28,6 +38,7 @@ def codes(body: str) -> list[str]:
 
 
 MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a) + b"
+VIEWED = "4, self.head_size)"
 SPLIT = "self.mlp(c).chunk(2)"
 HALF = "x = self.norm1(x)\nx = x + self.attention(x)"
 SECOND = "return x + self.mlp(self.norm2(x))"
@@ -43,6 +54,10 @@ SILENT = {
     "all residuals are of the norms": f"{HALF}\nx = self.norm2(x)\nx = x + self.mlp(x)\nreturn x",
     "a norm stands in front of the block": f"{HALF}\nreturn x",
     "what came in has another name": f"h = self.norm1(x)\nx = x + self.attention(h)\n{SECOND}",
+    "a head's norm is given a head": "q = x.view(-1, 4, self.head_dim)\nreturn self.k_norm(q)",
+    "the norm of all comes before the view": "return self.q_norm(x).view(-1, 4, self.head_size)",
+    "the size of the view has another value, too": "q = x.view(-1, 4, self.width)\nreturn self.q_norm(q)",
+    "the view is merged again": "q = x.view(-1, 4, self.head_size)\nq = q.flatten(-2)\nreturn self.q_norm(q)",
     "post-norm": "x = self.norm1(x + self.attention(x))\nx = self.norm2(x + self.mlp(x))\nreturn x",
 }
 FOUND = {
@@ -53,6 +68,8 @@ FOUND = {
     "a norm is applied to its output": ("x = self.norm1(x)\nx = self.norm1(x)\nreturn x", "NRM704"),
     "one of two residuals is of the norm": (f"{HALF}\n{SECOND}", "NRM705"),
     "it is added in place": (f"{HALF}\n{SECOND}".replace("x = x +", "x +="), "NRM705"),
+    "the norm of all is given a head": (f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)", "NRM706"),
+    "it is given one by a tuple": (f"q = x.reshape((-1, {VIEWED})\nq = self.q_norm(q)\nreturn q", "NRM706"),
     "the other half has names": (f"{HALF}\nh = self.norm2(x)\nh = self.mlp(h)\nx = x + h\nreturn x", "NRM705"),
 }
 
@@ -65,3 +82,22 @@ def test_nothing_is_said_where(body: str) -> None:
 @pytest.mark.parametrize(("body", "code"), FOUND.values(), ids=FOUND)
 def test_it_is_said_where(body: str, code: str) -> None:
     assert codes(body) == [code]
+
+
+HOSTILE = {
+    "blank lines": "Norm(x)\n" + " \n" * 50_000 + "x = ",
+    "brackets": "self.a = LayerNorm(" * 6_000 + "x eps",
+    "a long name": "Norm" * 25_000 + "(eps",
+    "calls of chunk": "Norm chunk(" * 9_000,
+    "statements": BLOCK + MODULATED.replace("a, b", "        a, b", 1).replace("return", "        return")
+    + "\n" + "        a = b\n" * 8_000,
+    "norms": BLOCK.replace("dim):", "dim, eps=1e-6):") + "        x = nn.LayerNorm(4)\n" * 3_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_text_is_read_in_little_time_for_all_its(text: str) -> None:
+    began = time.process_time()
+    may_make(text)
+    called(text)
+    assert time.process_time() - began < 2

@@ -31,6 +31,7 @@ _LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
     "liger_kernel": {"LigerRMSNorm": (1, 1e-6), "LigerLayerNorm": (1, 1e-6)},
 }
 _TORCH_PATHS: Final = ("nn", "torch.nn")
+_CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
 UNKNOWN: Final = math.nan  # a value that can't be read
 _INHERITED: Final = 6
@@ -129,6 +130,7 @@ class Makes:
         self.file = File(text, path)
         self.elsewhere = Elsewhere()
         self._norms: dict[Piece, tuple[Made, ...]] = {}
+        self._eps: dict[str, Eps | None] = {}
 
     @cached_property
     def _marked(self) -> list[tuple[str, bool, Piece]]:
@@ -160,10 +162,16 @@ class Makes:
 
     def _around(self, piece: Piece) -> Iterator[Piece]:
         """The statements that give norms an eps and make what this one defines."""
-        call = f"{piece.names[0]}("
-        for other in dict.fromkeys(other for _, passes, other in self._marked if passes):
-            if other is not piece and call in self.file.text[slice(*other.span)]:
-                yield other
+        return (other for other in self._making.get(piece.names[0], ()) if other is not piece)
+
+    @cached_property
+    def _making(self) -> dict[str, list[Piece]]:
+        """The statements that give norms an eps, by what they call."""
+        found: dict[str, list[Piece]] = {}
+        for piece in dict.fromkeys(piece for _, passes, piece in self._marked if passes):
+            for name in dict.fromkeys(_CALLED.findall(self.file.text, *piece.span)):
+                found.setdefault(name, []).append(piece)
+        return found
 
     def _made(self, piece: Piece) -> tuple[Made, ...]:
         if piece not in self._norms:
@@ -198,7 +206,9 @@ class Makes:
 
     def eps_of(self, name: str) -> Eps | None:
         """How the class of this name in the text takes its eps; None where it takes none, or isn't known."""
-        return self._eps_in(name, self.file, 0)
+        if name not in self._eps:
+            self._eps[name] = self._eps_in(name, self.file, 0)
+        return self._eps[name]
 
     def _eps_in(self, name: str, file: File, far: int) -> Eps | None:
         path, _, last = name.rpartition(".")

@@ -42,12 +42,21 @@ class Module:
         found: dict[str, ast.Call] = {}
         for function in self.owner.functions:
             for name, value in stored(function) if function.name == _CONSTRUCTOR else ():
-                last = value
+                last = value.body if isinstance(value, ast.IfExp) else value
                 while isinstance(last, ast.Call) and called_last(last) == "Sequential" and last.args:
                     last = last.args[-1]
                 if isinstance(last, ast.Call):
                     found[name] = last
         return found
+
+    @cached_property
+    def divided(self) -> dict[str, ast.expr]:
+        """The attributes that are set to so many parts of something, and what that is."""
+        init = [function for function in self.owner.functions if function.name == _CONSTRUCTOR]
+        several = [(name, value) for function in init for name, value in stored(function)]
+        divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
+        names = [name for name, _ in several]
+        return {name: whole for name, whole in divided.items() if names.count(name) == 1}
 
     def calls(self, node: ast.AST | None, kind: str) -> str:
         """The attribute that is called, if it is one of this kind: `self.norm` of a Norm; else empty."""

@@ -12,6 +12,7 @@ from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import Applicability
 
 makings = Fixes("makings")
+_VIEWS = ("view", "reshape")
 
 
 @calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
@@ -274,3 +275,67 @@ def _keeps(module: Module, stmt: ast.stmt, values: Values) -> bool:
         if normed and there.get(added[0]) is values.get(added[0]):
             return True
     return False
+
+
+@calls_rule("NRM706", name="norm-of-all-heads")
+def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
+    """Is made for all heads, and given a view of each.
+
+    A norm over the features of one head has as many gains as a head has features. One that is made for the whole width
+    fails as soon as it is called with more than one head, be it in a branch that nobody has run yet.
+
+    ```py
+    from torch import nn
+
+    class Attention(nn.Module):
+        def __init__(self, dim, heads):
+            super().__init__()
+            self.dim = dim
+            self.heads = heads
+            self.head_dim = self.dim // heads
+            self.to_q = nn.Linear(dim, dim)
+            self.q_norm = nn.LayerNorm(self.dim)
+
+        def forward(self, x):
+            q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
+            return self.q_norm(q)  # error: [norm-of-all-heads]
+    ```
+
+    ```py
+    from torch import nn
+
+    class Attention(nn.Module):
+        def __init__(self, dim, heads):
+            super().__init__()
+            self.heads = heads
+            self.head_dim = dim // heads
+            self.to_q = nn.Linear(dim, dim)
+            self.q_norm = nn.LayerNorm(dim)
+            self.k_norm = nn.LayerNorm(self.head_dim)
+
+        def forward(self, x):
+            q = self.q_norm(self.to_q(x)).view(x.shape[0], -1, self.heads, self.head_dim)
+            return self.k_norm(q)
+    ```
+    """
+    for module in modules(makes):
+        for function, steps in module.functions.items():
+            for stmt, values, _ in steps if module.divided else ():
+                for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+                    name = module.calls(node, "Norm")
+                    if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
+                        continue
+                    whole = module.divided.get(_last_size(traced(node.args[0], values)))
+                    if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
+                        message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
+                        where = f"{module.owner.name}.{function.name}"
+                        yield Problem(module.owner.span(node), message, owner=where)
+
+
+def _last_size(node: ast.expr) -> str:
+    """The attribute that says how long the last axis of a view is."""
+    viewed = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
+    args = node.args if viewed and isinstance(node, ast.Call) else []
+    if len(args) == 1 and isinstance(args[0], ast.Tuple):
+        args = args[0].elts
+    return dotted(args[-1]).removeprefix("self.") if args and dotted(args[-1]).startswith("self.") else ""

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-_NAMED: Final = re.compile(r"Norm(?!alized)\w*\(")
+_NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
 _SPLIT: Final = re.compile(r"chunk\(")
-_TWICE: Final = re.compile(r"(orm\w*)\((?:self\.\w*\1\(|\w+\)\s*\n\s*(\w+) = self\.\w*\1\(\2\))")
-_RESIDUAL: Final = re.compile(r"orm\w*\((\w+)\)\s*\n\s*\1 (?:= \1 \+|\+=)")
+_TWICE: Final = re.compile(r"(orm\w{0,40})\((?:self\.\w{0,40}\1\(|\w+\)\n[ \t]+(\w+) = self\.\w{0,40}\1\(\2\))")
+_RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)\n[ \t]+\1 (?:= \1 \+|\+=)")
+_APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
+_VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
+_SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
+_NEAR: Final = 300
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _BRACKET: Final = re.compile(r"[()]")
 _FARTHEST: Final = 600  # characters between a call's brackets
@@ -43,6 +47,18 @@ def wired(text: str) -> Iterator[int]:
             yield match.start()
     for pattern in (_TWICE, _RESIDUAL):
         yield from (match.start() for match in pattern.finditer(text))
+    yield from _viewed(text)
+
+
+def _viewed(text: str) -> Iterator[int]:
+    """Where a norm is given a view whose last size is that of none of the norms that are made."""
+    sizes: set[str] | None = None
+    for match in _APPLIED.finditer(text):
+        views = _VIEWED.findall(text, max(match.start() - _NEAR, 0), match.start())
+        if any(name == match[1] for name, _ in views):
+            sizes = set(_SIZED.findall(text)) if sizes is None else sizes
+            if any(name == match[1] and last not in sizes for name, last in views):
+                yield match.start()
 
 
 def makings(text: str) -> Iterator[Making]:

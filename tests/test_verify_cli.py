@@ -245,7 +245,7 @@ def test_a_skipped_norm_is_told_and_fails_only_where_that_is_asked_for(run: Run)
     )
     ran = run("--verify", "--extend-select", "NRM903", "--output-format", "concise")
     assert ran.status == 1
-    assert ran.out.startswith("a.py:9:12: NRM903 not verified: needs a value for plan\nFound 1 error.\n")
+    assert ran.out.startswith("a.py:9:12: NRM903 not verified: needs a value for plan\nChecked 1 norm in 1 file.\n")
 
 
 @needs_torch

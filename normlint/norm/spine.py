@@ -47,11 +47,15 @@ def _clauses(c: Computation) -> Iterator[str]:
         yield "fp32 statistics"
     elif c.sees_half and c.statistic.accumulate in (DType.INPUT, DType.FP16, DType.BF16):
         yield "statistics in the input's dtype"
-    yield from (f"gain {_offset(g)}`{g.param.name or 'tensor'}`" for g in c.gains)
+    yield from (f"gain {_offset(g)}`{g.param.name or 'tensor'}`{_power(g)}" for g in c.gains)
     if c.shift is not None:
         yield f"shift `{_shown(_words(c.shift))}`"
     if any(step.op == "detach" for step in c.trail):
         yield "WITHOUT the statistic's gradient"
+
+
+def _power(g: Gain) -> str:
+    return "" if g.power == 1 else f" to the power of {g.power}"
 
 
 def _over(c: Computation) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.monomial import ALL, Centred, Input, Stat
+from normlint.evaluate.monomial import ALL, Input, Stat
 from normlint.fixes.along import with_twins
 from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
 from normlint.fixes.document import Change, Changes, Document
@@ -17,7 +17,7 @@ from normlint.fixes.flow import carried, loads, loads_after
 from normlint.fixes.lengths import to_last
 from normlint.fixes.spelling import called, number, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix
 from normlint.text.operations import CLASSES
@@ -43,7 +43,7 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
         made = [one.over(axis, keep=not _put_back(document, one.node)) for one in calls]
         changes = {node: new for one in (*made, lengths) for node, new in one.items()}
         return _fix(tree, norm, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
-    return None if taken else _written_again(norm, "NRM101", [t for t in _of(c) if t.axes == ALL], tree, -1)
+    return None if taken else _written_again(norm, "NRM101", [t for t in stats_of(c) if t.axes == ALL], tree, -1)
 
 
 def takes_axis(norm: Norm, call: Reduction) -> bool:
@@ -107,7 +107,7 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
         return _fix(tree, norm, "Keep the reduced axis: `keepdim=True`", changes)
     if not isinstance(axes, tuple) or len(axes) != 1:
         return None
-    return _written_again(norm, "NRM102", [t for t in _of(c) if t.axes == axes and not t.keepdim], tree, axes[0])
+    return _written_again(norm, "NRM102", [t for t in stats_of(c) if t.axes == axes and not t.keepdim], tree, axes[0])
 
 
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
@@ -146,7 +146,7 @@ def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
     """A mean and a variance over different axes: the one that is off is taken over the axis of the other."""
-    right = next((stat.axes for stat in _of(c) if stat is not off), None)
+    right = next((stat.axes for stat in stats_of(c) if stat is not off), None)
     if c.placing.along_gain is None or not isinstance(right, tuple) or len(right) != 1:
         return None
     return _written_again(norm, "NRM103", [off], tree, right[0])
@@ -172,17 +172,12 @@ def _shown(call: Reduction, made: Changes) -> str:
 
 def _stats(norm: Norm) -> Iterator[Stat]:
     """The statistics and centres of a norm, with the centres inside the statistics."""
-    return (stat for c in norm.computations for stat in _of(c))
-
-
-def _of(c: Computation) -> list[Stat]:
-    inner = (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
-    return [stat for stat in (c.statistic, c.centre, *inner) if stat is not None]
+    return (stat for c in norm.computations for stat in stats_of(c))
 
 
 def _calls(document: Document, c: Computation, stat: Stat) -> list[Reduction]:
     """The call that is to be mended, with a centre also the same mean inside the statistic; none if one isn't plain."""
-    centres = [s for s in _of(c) if s.span not in (stat.span, c.statistic.span)] if stat is c.centre else []
+    centres = [s for s in stats_of(c) if s.span not in (stat.span, c.statistic.span)] if stat is c.centre else []
     alike = dict.fromkeys(s.span for s in centres if (s.axes, s.keepdim) == (stat.axes, stat.keepdim))
     calls = [Reduction.of(document, document.at(span)) for span in (stat.span, *alike)]
     known = [call for call in calls if call is not None]
@@ -210,7 +205,7 @@ def _like(dim: cst.BaseExpression) -> cst.BaseExpression:
 def _axis_of_other(norm: Norm, stat: Stat, call: Reduction) -> cst.BaseExpression | None:
     """The axis as the norm's other reduction in the function has it, if that is the last one."""
     document = call.document
-    for other in (s for c in norm.computations for s in _of(c) if s.span != stat.span and s.axes == (-1,)):
+    for other in (s for c in norm.computations for s in stats_of(c) if s.span != stat.span and s.axes == (-1,)):
         there = Reduction.of(document, document.at(other.span))
         if there and document.scope(there.node) is document.scope(call.node) and there.value("dim") is not None:
             return there.value("dim")

@@ -12,7 +12,7 @@ import pytest
 from normlint.engine.fix import Fixed, FixRequest, fix_bytes
 from normlint.engine.linter import MOST_NORMS, check_bytes
 from normlint.engine.report import Report, Unread
-from normlint.engine.selection import Demand
+from normlint.engine.selection import Demand, Selection
 from normlint.engine.stored import restored, stored
 from normlint.evaluate.context import MAX_SPENT, MAX_STEPS
 from normlint.evaluate.module import Module
@@ -95,6 +95,15 @@ def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_told() -> None:
     assert [one.message for one in done.report.errors] == [
         f"not fixed: {MOST_NORMS + 1} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
     ]
+
+
+def test_a_file_of_very_many_norms_that_no_safe_fix_is_for_is_told_nothing() -> None:
+    line = "    return (x - x.mean(-1, True)) / (x.float().std(-1, True) + 1e-6)\n\n\n"
+    text = HEAD + "".join(f"def layer_norm{i}(x):\n    x = x.float()\n{line}" for i in range(MOST_NORMS + 1))
+    done = fix_bytes("a.py", text.encode(), FixRequest(Demand(Selection(("NRM105",)))))
+    assert isinstance(done, Fixed)
+    assert len(done.report.findings) == MOST_NORMS + 1
+    assert done.report.errors == ()
 
 
 def test_what_is_unread_is_kept_with_the_norms() -> None:

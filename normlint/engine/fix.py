@@ -156,7 +156,8 @@ class Rounds:
         """All at once if that is sound, else one by one."""
         self.seen.add(source.text)
         norms = norms_to_fix(views)
-        if norms > MOST_NORMS and self._left(findings_of(views)):
+        wanted = norms > MOST_NORMS and self._left(findings_of(views))
+        if wanted and any(self.request.demand.may_make(one.code) for one in wanted):
             raise BadSourceError(
                 f"{norms} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
             )

@@ -114,6 +114,13 @@ class Demand:
 
         return self.takes(finding) and RULES[finding.code].fix is not None
 
+    def may_make(self, code: str) -> bool:
+        """Are the best fixes of a rule made, where fixes are asked for?"""
+        from normlint.rules.registry import RULES
+
+        best = RULES[code].fix
+        return best is not None and self.safety.makes(self.safety.judged(code, best))
+
 
 def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
     """What these settings want of the file at `path`."""

@@ -165,7 +165,8 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text = text or found.text
         changes = {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
-    return trial.first([(f"Use `{text}`", changes)])
+    fix = trial.first([(f"Use `{text}`", changes)])
+    return fix or trial.first([(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
@@ -184,6 +185,17 @@ def _may_be_none(document: Document, source: Source) -> bool:
     if holder is None or not is_none(value):
         return False
     return not stored(document, holder.body, source.name)
+
+
+def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
+    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
+    holder: Any = source.holder
+    given = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
+    init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
+    given = given or ([default(init, source.name)] if init is not None else [])
+    numbers = origin(tree, given[0]) if len(given) == 1 else []
+    wrong = (one for one in numbers if not 0 < (number(one) or 0) < 1e-2)
+    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:

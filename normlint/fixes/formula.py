@@ -28,7 +28,7 @@ from normlint.fixes.flow import (
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
 from normlint.fixes.spelling import Style, call_of, called, expression, number, placed, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.text.finding import Fix, Span
@@ -192,8 +192,8 @@ def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 def _attached(c: Computation, document: Document) -> Iterator[Change]:
     cuts = {node: _uncut(document, node) for node in _cuts(c, document)}
     guard: Changes = {}
-    for stat in (c.statistic, c.centre):
-        if stat is not None and stat.no_grad:
+    for stat in stats_of(c):
+        if stat.no_grad:
             guard |= _unguarded(document, stat.span)
     if cuts:
         yield "Let the gradient through the statistic", {**cuts, **guard}
@@ -204,8 +204,8 @@ def _attached(c: Computation, document: Document) -> Iterator[Change]:
 def _cuts(c: Computation, document: Document) -> Iterator[cst.BaseExpression]:
     shared = {s.span for s in c.input_steps}
     inner = [s for s in deep_steps(c.statistic.inner.factors) if s.span not in shared]
-    centre = c.centre.steps if c.centre is not None else ()
-    spans = {s.span: None for s in (*inner, *c.own_steps(), *centre) if s.op in _CUTS}
+    centres = (s for stat in stats_of(c)[1:] for s in stat.steps)
+    spans = {s.span: None for s in (*inner, *c.own_steps(), *centres) if s.op in _CUTS}
     nodes = [document.at(span) for span in spans]
     return (node for node in nodes if node is not None and isinstance(node, cst.Attribute | cst.Call))
 

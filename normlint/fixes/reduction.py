@@ -9,14 +9,15 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.monomial import ALL, Centred, Input, Stat
+from normlint.evaluate.monomial import ALL, Input, Stat
+from normlint.fixes.along import with_twins
 from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
 from normlint.fixes.lengths import to_last
 from normlint.fixes.spelling import called, number, tight
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix
 from normlint.text.operations import CLASSES
@@ -36,17 +37,13 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
     dim, taken = call.value("dim"), takes_axis(norm, call)
     named = None if stat.layout or (dim is not None and document.source(dim) not in ("None", "()")) else call
     axis = _axis_of_other(norm, stat, call) or (None if taken else _LAST)
-    again = _put_back(document, call.node)
-    changes = _lengths(norm, stat, document)
-    if (
-        named is not None
-        and axis is not None
-        and changes is not None
-        and (again or not _rearranged(document, call.node))
-    ):
-        made = named.over(axis, keep=not again)
-        return _fix(tree, f"Reduce over the last axis: {_shown(call, made)}", {**made, **changes})
-    return None if taken else _written_again(norm, "NRM101", [t for t in _both(c) if t.axes == ALL], tree, -1)
+    lengths, calls = _lengths(norm, stat, document), _calls(document, c, stat)
+    plain = all(_put_back(document, one.node) or not _rearranged(document, one.node) for one in calls)
+    if named is not None and axis is not None and lengths is not None and calls and plain:
+        made = [one.over(axis, keep=not _put_back(document, one.node)) for one in calls]
+        changes = {node: new for one in (*made, lengths) for node, new in one.items()}
+        return _fix(tree, norm, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
+    return None if taken else _written_again(norm, "NRM101", [t for t in stats_of(c) if t.axes == ALL], tree, -1)
 
 
 def takes_axis(norm: Norm, call: Reduction) -> bool:
@@ -104,12 +101,13 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     document, axes = tree.document, stat.axes
     if any(one.keepdim for one in _stats(norm) if one.span == stat.span):
         return None  # put back where one use needs it, so that the others need it there, too
-    call = Reduction.of(document, document.at(stat.span))
-    if call is not None and not _rearranged(document, call.node) and (changes := call.kept()):
-        return _fix(tree, "Keep the reduced axis: `keepdim=True`", changes)
+    calls = _calls(document, c, stat)
+    changes = {node: new for call in calls for node, new in call.kept().items()}
+    if changes and not any(_rearranged(document, call.node) for call in calls):
+        return _fix(tree, norm, "Keep the reduced axis: `keepdim=True`", changes)
     if not isinstance(axes, tuple) or len(axes) != 1:
         return None
-    return _written_again(norm, "NRM102", [t for t in _both(c) if t.axes == axes and not t.keepdim], tree, axes[0])
+    return _written_again(norm, "NRM102", [t for t in stats_of(c) if t.axes == axes and not t.keepdim], tree, axes[0])
 
 
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
@@ -122,7 +120,7 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
         if made is None or lengths is None:
             return None
         changes |= {**made, **lengths}
-    return _fix(tree, "Reduce over the last axis: `dim=-1`", changes)
+    return _fix(tree, norm, "Reduce over the last axis: `dim=-1`", changes)
 
 
 def _moved(document: Document, stat: Stat, call: Reduction) -> Changes | None:
@@ -143,12 +141,12 @@ def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     lengths = _lengths(norm, stat, tree.document)
     if call is None or call.name != "normalize" or "dim" in call.given or lengths is None:
         return None
-    return _fix(tree, "Normalize over the last axis: `dim=-1`", {**call.over(_LAST, keep=False), **lengths})
+    return _fix(tree, norm, "Normalize over the last axis: `dim=-1`", {**call.over(_LAST, keep=False), **lengths})
 
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
     """A mean and a variance over different axes: the one that is off is taken over the axis of the other."""
-    right = next((stat.axes for stat in _both(c) if stat is not off), None)
+    right = next((stat.axes for stat in stats_of(c) if stat is not off), None)
     if c.placing.along_gain is None or not isinstance(right, tuple) or len(right) != 1:
         return None
     return _written_again(norm, "NRM103", [off], tree, right[0])
@@ -157,8 +155,9 @@ def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(tree: Tree, said: str, changes: Changes | None) -> Fix | None:
-    edits = tree.document.edits(changes) if changes else ()
+def _fix(tree: Tree, norm: Norm, said: str, changes: Changes | None) -> Fix | None:
+    """The changes, also where the same mean stands again: both factors of a square are centred alike."""
+    edits = with_twins(tree, tree.document.edits(changes) if changes else (), {s.span for s in _stats(norm)})
     return Fix(said, edits, Applicability.SAFE) if edits else None
 
 
@@ -173,18 +172,21 @@ def _shown(call: Reduction, made: Changes) -> str:
 
 def _stats(norm: Norm) -> Iterator[Stat]:
     """The statistics and centres of a norm, with the centres inside the statistics."""
-    for c in norm.computations:
-        yield from (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
-        yield from _both(c)
+    return (stat for c in norm.computations for stat in stats_of(c))
 
 
-def _both(c: Computation) -> list[Stat]:
-    return [stat for stat in (c.statistic, c.centre) if stat is not None]
+def _calls(document: Document, c: Computation, stat: Stat) -> list[Reduction]:
+    """The call that is to be mended, with a centre also the same mean inside the statistic; none if one isn't plain."""
+    centres = [s for s in stats_of(c) if s.span not in (stat.span, c.statistic.span)] if stat is c.centre else []
+    alike = dict.fromkeys(s.span for s in centres if (s.axes, s.keepdim) == (stat.axes, stat.keepdim))
+    calls = [Reduction.of(document, document.at(span)) for span in (stat.span, *alike)]
+    known = [call for call in calls if call is not None]
+    return known if len(known) == len(calls) else []
 
 
 def _wrong(norm: Norm) -> Iterator[Stat]:
     """The statistics and centres that miss the features, each place once."""
-    found = {s.span: s for c in norm.computations for s in _both(c)}
+    found = {s.span: s for s in _stats(norm)}
     return (stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,))
 
 
@@ -203,7 +205,7 @@ def _like(dim: cst.BaseExpression) -> cst.BaseExpression:
 def _axis_of_other(norm: Norm, stat: Stat, call: Reduction) -> cst.BaseExpression | None:
     """The axis as the norm's other reduction in the function has it, if that is the last one."""
     document = call.document
-    for other in (s for c in norm.computations for s in _both(c) if s.span != stat.span and s.axes == (-1,)):
+    for other in (s for c in norm.computations for s in stats_of(c) if s.span != stat.span and s.axes == (-1,)):
         there = Reduction.of(document, document.at(other.span))
         if there and document.scope(there.node) is document.scope(call.node) and there.value("dim") is not None:
             return there.value("dim")

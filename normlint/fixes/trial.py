@@ -13,6 +13,7 @@ from itertools import chain, product
 from typing import Any, Final, NamedTuple
 
 from normlint.evaluate.module import Module
+from normlint.evaluate.monomial import Centred, Stat
 from normlint.fixes.along import with_twins
 from normlint.fixes.callers import beside
 from normlint.fixes.document import Change
@@ -20,7 +21,7 @@ from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
 from normlint.norm.blocks import blocks, reinitialises
 from normlint.norm.kept import norms
-from normlint.norm.norm import HALF, Norm
+from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import RULES
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
@@ -229,3 +230,9 @@ def reported(norm: Norm) -> Iterator[str]:
     for code, rule in RULES.items():
         if rule.check is not None and rule.default:
             yield from (code for _ in rule.check(norm))
+
+
+def stats_of(c: Computation) -> list[Stat]:
+    """The statistic, its centre, and the centres inside it."""
+    inner = (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
+    return [stat for stat in (c.statistic, c.centre, *inner) if stat is not None]

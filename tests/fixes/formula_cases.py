@@ -262,6 +262,15 @@ return (h * torch.rsqrt(ms)).type_as(x) * self.weight
 ---
 ms = h.pow(2).mean(-1, keepdim=True) + self.eps
 return (h * torch.rsqrt(ms)).type_as(x) * self.weight"""),
+    "NRM405 the mean on both sides": norm(
+        """
+v = (h - h.mean(-1, True).detach()).pow(2).mean(-1, True)
+return ((h - h.mean(-1, True).detach()) * torch.rsqrt(v + self.eps)).type_as(x) * self.weight
+---
+v = (h - h.mean(-1, True)).pow(2).mean(-1, True)
+return ((h - h.mean(-1, True)) * torch.rsqrt(v + self.eps)).type_as(x) * self.weight""",
+        "LayerNorm",
+    ),
     "NRM405 a block without gradients moves out": norm("""
 with torch.no_grad():
     ms = h.pow(2).mean(-1, keepdim=True)

@@ -16,7 +16,6 @@ LITERAL = f"return self.weight * (h * torch.rsqrt({MS} + 1e-8)).type_as(x)"
 HELPER = f"def {{}}(x):\n    h = x.float()\n    return (h * torch.rsqrt({MS} + 1e-8)).type_as(x)\n\n\n"
 
 STAYS = [
-    Case("an eps that is too large to be used", "NRM304", module("dim, eps=0.1", "self.eps = eps", H, LITERAL)),
     Case(
         "somebody else sees the root",
         "NRM302",
@@ -227,6 +226,12 @@ USED = [
         module(TAKES, "self.eps = eps", H, LITERAL)
         + f"\n    def forward_native(self, x):\n        {H}\n        {LITERAL.replace('1e-8', '1e-7')}\n",
         (("1e-8", "self.eps"), ("1e-7", "self.eps")),
+    ),
+    Case(
+        "with a number that does what eps should, where it has none",
+        "NRM304",
+        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
+        (("eps=0.1", "eps=1e-6"), ("1e-8", "self.eps")),
     ),
     Case(
         "by a function of its own",

@@ -278,6 +278,37 @@ WRONG = [
 ]
 
 
+EACH = [
+    Case(
+        "the mean keeps its axis on both sides",
+        "NRM102",
+        module(
+            "y = (h - h.mean(-1)) * torch.rsqrt((h - h.mean(-1)).pow(2).mean(-1, True) + self.eps)", name="LayerNorm"
+        ),
+        (("h.mean(-1)) *", "h.mean(-1, True)) *"), ("h.mean(-1)).pow", "h.mean(-1, True)).pow")),
+    ),
+    Case(
+        "a mean over everything is one over the features on both sides",
+        "NRM101",
+        module("y = (h - h.mean()) * torch.rsqrt((h - h.mean()).pow(2).mean(-1, True) + self.eps)", name="LayerNorm"),
+        (("h.mean()) *", "h.mean(-1, True)) *"), ("h.mean()).pow", "h.mean(-1, True)).pow")),
+    ),
+    Case(
+        "both factors of a square are centred alike",
+        "NRM103",
+        module(
+            "v = ((h - h.mean(-2, True)) * (h - h.mean(-2, True))).mean(-2, True)",
+            "y = (h - h.mean(-2, True)) * torch.rsqrt(v + self.eps)",
+            name="LayerNorm",
+        ),
+        (
+            ("v = ((h - h.mean(-2, True)) *", "v = ((h - h.mean(-1, True)) *"),
+            ("* (h - h.mean(-2, True))).mean(-2, True)", "* (h - h.mean(-1, True))).mean(-1, True)"),
+            ("y = (h - h.mean(-2, True))", "y = (h - h.mean(-1, True))"),
+        ),
+    ),
+]
+
 AGAIN = [
     Case(
         "the values are laid in a row before their mean",
@@ -331,6 +362,6 @@ def test_what_cannot_be_mended_with_certainty_is_left_alone(case: Case) -> None:
     stays(case)
 
 
-@pytest.mark.parametrize("case", [*EVERYTHING, *KEEPDIM, *WRONG, *AGAIN], ids=lambda case: case.says)
+@pytest.mark.parametrize("case", [*EVERYTHING, *KEEPDIM, *WRONG, *EACH, *AGAIN], ids=lambda case: case.says)
 def test_a_reduction_is_mended_in_the_spelling_of_the_file(case: Case) -> None:
     is_mended(case)

@@ -126,7 +126,7 @@ def _with_calls(
     from normlint.rules.callers import called
 
     placed = demand.around and source.kind == PYTHON and not source.path.startswith("<")
-    seen = called(unit.text, source.path if placed else "", demand.chooses)
+    seen = called(unit.text, source.path if placed else "", demand.shows)
     findings = tuple(one for one, _ in seen.found)
     if findings and not unit.snippet:
         check_syntax(unit.text)

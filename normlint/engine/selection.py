@@ -101,6 +101,12 @@ class Demand:
         """Is a finding with this code to be reported?"""
         return self.selection.chooses(code) and not matches(self.ignored, code)
 
+    def shows(self, code: str) -> bool:
+        """Is what this rule finds grave enough to be reported?"""
+        from normlint.rules.registry import RULES
+
+        return self.chooses(code) and at_least(RULES[code].severity, self.selection.least)
+
     def takes(self, finding: Finding) -> bool:
         """Is the finding to be reported, unless a comment silences it?"""
         chosen = self.selection

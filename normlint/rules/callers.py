@@ -24,7 +24,7 @@ from normlint.norm.makes import (
     stored,
 )
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
-from normlint.text.finding import Applicability, Finding
+from normlint.text.finding import REVIEW, Applicability, Finding
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
@@ -207,13 +207,13 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
             yield _problem(made, eps, one.source, f"`{one.source}` is not passed, as it is beside")
 
 
-@calls_rule("NRM702", name="eps-unlike-config", default=False, fix=Applicability.UNSAFE)
+@calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
 def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
     """Is made without an eps where its configuration has another one than its class.
 
     It may be meant: a model that was ported faithfully has the default where its author left it, and its configuration
-    speaks of other norms. So this is for a review, and off by default. Where the norms around it are given the eps, it
-    is NRM701.
+    speaks of other norms. So this is a review, which `--min-severity review` shows. Where the norms around it are given
+    the eps, it is NRM701.
 
     ```py
     from dataclasses import dataclass

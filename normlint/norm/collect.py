@@ -181,7 +181,8 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
         atoms = {f.atom for f in one.flow.product.mono.factors}
         part = any(atoms <= {f.atom for f in whole.factors} for whole in tangled)
         unread = c.unread | ({"power", "scale"} if part else set())
-        yield replace(one, computation=replace(c, placing=told, layout_matches=matches, unread=unread))
+        tests = frozenset(one.decisions.items())
+        yield replace(one, computation=replace(c, placing=told, layout_matches=matches, unread=unread, tests=tests))
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)

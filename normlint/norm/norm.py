@@ -113,6 +113,7 @@ class Computation:
     placing: Placing = Placing()
     astray: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
+    tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # in words, and how they came out
 
     @property
     def feature_power(self) -> Fraction | None:

@@ -280,16 +280,26 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
             return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
     ```
 
+    Where a flag, or a test that can't be read, decides whether it is cast back, nothing is reported.
+
     Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
     """
     owner = norm.owner
     whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
     meant = norm.meant and whole and not stays_wide(norm.owner.name)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
+    back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide]
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
+    wide = tuple(c for c in wide if not any(_by_choice(c, other) for other in back))
     for c in wide:
         message = "the output stays fp32 for a half input: cast it back"
         yield Problem(c.span, message, partial(casts.downcast, wide))
+
+
+def _by_choice(c: Computation, other: Computation) -> bool:
+    """Does a flag, or a test that isn't read, choose between these paths?"""
+    chosen = (test for test in c.tests if "dtype" not in test[0] and not test[0].endswith(" is None"))
+    return any((key, not outcome) in other.tests for key, outcome in chosen)
 
 
 def _returned_wide(c: Computation) -> bool:

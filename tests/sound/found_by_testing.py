@@ -367,4 +367,28 @@ def t5_norm(x, weight, eps=1e-6):
     ms = x.float().pow(2).mean(-1, keepdim=True)
     return weight * (x * torch.clamp(torch.rsqrt(ms + eps), min=-1e4, max=1e4)).type_as(x)
 """,
+    "a cast back that a test decides which isn't read": """
+class T5LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(dim)), eps
+
+    def forward(self, x):
+        ms = x.to(torch.float32).pow(2).mean(-1, keepdim=True)
+        x = x * torch.rsqrt(ms + self.eps)
+        if runs_in_halves():
+            x = x.to(self.weight.dtype)
+        return self.weight * x
+""",
+    "a cast back that the maker asks for": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, keep=False):
+        super().__init__()
+        self.weight, self.eps, self.keep = nn.Parameter(torch.ones(dim)), eps, keep
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h * self.weight if self.keep else h.type_as(x) * self.weight
+""",
 }

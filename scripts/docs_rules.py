@@ -11,6 +11,7 @@ from normlint.engine.report import Diagnostic
 from normlint.engine.selection import Demand, Safety, Selection, known_rules
 from normlint.faces.rules import fix_of
 from normlint.rules.registry import Rule
+from normlint.text.finding import REVIEW
 
 EXAMPLE = re.compile(r"^```py\n(.*?)^```$(?:\n^```fix\n.*?^```$)?", re.MULTILINE | re.DOTALL)
 SAFE = re.compile(r"^Fix safety: (\w)", re.MULTILINE)
@@ -49,7 +50,7 @@ def page(rule: Rule) -> str:
 
 
 def _default(rule: Rule) -> str:
-    on = "On by default" if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it"
+    on = f"Off by default: `{rule.asked_by}` asks for it" if rule.asked_by else "On by default"
     return f"{on} · Only [`--verify`](../verifying.md) finds it" if rule.check_run else on
 
 
@@ -83,7 +84,7 @@ def _example(rule: Rule, marked: str) -> str:
 
 def mended(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
-    demand = Demand(Selection((rule.code,)), safety=Safety(unsafe=True))
+    demand = Demand(Selection((rule.code,), least=REVIEW), safety=Safety(unsafe=True))
     fixed = fix_bytes("example.py", text.encode(), FixRequest(demand))
     if not isinstance(fixed, Fixed):
         raise TypeError(f"{rule.code}: {fixed.message}")
@@ -113,7 +114,7 @@ def overview(rules: Iterable[Rule]) -> str:
 
 def _said() -> Iterator[str]:
     rules = known_rules().values()
-    on, mends = sum(rule.default for rule in rules), sum(rule.fix is not None for rule in rules)
+    on, mends = sum(not rule.asked_by for rule in rules), sum(rule.fix is not None for rule in rules)
     yield f"{len(rules)} rules, of which {on} are on by default and {mends} come with a [fix](../fixing.md)."
     yield "`normlint --explain CODE` prints a rule's page, `normlint --list-rules` this list."
 
@@ -126,7 +127,7 @@ def _tables(rules: Iterable[Rule]) -> Iterator[str]:
             yield from ("", f"## {FAMILIES[family]}", "")
             yield from ("| code | rule | what it says | default | fix |", "|---|---|---|---|---|")
         said = rule.summary.replace("|", "\\|")
-        on = "on" if rule.default else "off"
+        on = "off" if rule.asked_by else "on"
         yield f"| {rule.code} | [{rule.name}]({rule.name}.md) | {said} | {on} | {fix_of(rule)} |"
 
 

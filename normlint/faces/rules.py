@@ -68,9 +68,9 @@ def fix_of(rule: Rule) -> str:
 
 
 def _default(rule: Rule) -> str:
-    return "on" if rule.default else "off"
+    return "off" if rule.asked_by else "on"
 
 
 def _on(rule: Rule) -> str:
-    on = "On by default." if rule.default else f"Off by default: `--extend-select {rule.code}` asks for it."
+    on = f"Off by default: `{rule.asked_by}` asks for it." if rule.asked_by else "On by default."
     return f"{on} Only `--verify` finds it." if rule.check_run else on

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from normlint.text.finding import ERROR, WARNING, Applicability, Fix, Span
+from normlint.text.finding import ERROR, REVIEW, WARNING, Applicability, Fix, Span
 from normlint.text.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -88,6 +88,13 @@ class Rule:
     dtypes: tuple[str, ...] = ()
     severity: str = ERROR
     check_calls: CallsCheck | None = None
+
+    @property
+    def asked_by(self) -> str:
+        """The option without which it isn't reported; empty for none."""
+        if not self.default:
+            return f"--extend-select {self.code}"
+        return "--min-severity review" if self.severity == REVIEW else ""
 
     @property
     def doc(self) -> str:

@@ -143,8 +143,11 @@ def norms_to_fix(views: Iterable[View]) -> int:
 
 
 def _to_fix(analysis: Analysis | LightAnalysis, demand: Demand) -> set[int]:
-    fixable = filter(demand.fixable, analysis.findings) if demand.fixes else ()
-    return {number for one in fixable for number in one.norms}
+    return {number for one in _fixable(analysis, demand) for number in one.norms}
+
+
+def _fixable(analysis: Analysis | LightAnalysis, demand: Demand) -> Iterator[Finding]:
+    return filter(demand.fixable, analysis.findings) if demand.fixes else iter(())
 
 
 def _analysed(unit: Unit, demand: Demand, most: int) -> Analysis | LightAnalysis:
@@ -158,7 +161,7 @@ def _analysed(unit: Unit, demand: Demand, most: int) -> Analysis | LightAnalysis
         return light
     if not unit.snippet:
         check_syntax(unit.text)  # of a text that isn't Python nothing is said but that
-    if light is not None and not 0 < len(_to_fix(light, demand)) <= most:
+    if light is not None and not (any(_fixable(light, demand)) and len(_to_fix(light, demand)) <= most):
         return light
     try:
         if not demand.fixes:

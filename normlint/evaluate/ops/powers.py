@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
+from normlint.evaluate.counted import nonzero
 from normlint.evaluate.monomial import Apply, Atom, Centred, Mono, Size, Through
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Product, Value
@@ -170,7 +171,7 @@ def where(ctx: Context, call: Bound) -> Value | None:
     if one is None or two is None:
         return None
     condition = call.product("condition")
-    if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, algebra.nonzero(condition)):
+    if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, nonzero(condition)):
         return replace(one, span=call.span)  # and a zero stays one
     return one if one.mono == two.mono or _holds(condition) else algebra.apply("where", (one, two), call.span)
 

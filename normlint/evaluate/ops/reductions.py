@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
+from normlint.evaluate.counted import nonzero
 from normlint.evaluate.dims import without
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
@@ -307,7 +308,7 @@ def total(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor:
         return None
-    same, asked = algebra.held(x), algebra.nonzero(x)
+    same, asked = algebra.held(x), nonzero(x)
     counted = _nonzero(ctx, call, x, asked) if asked else None
     return (same and _times(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
 
@@ -320,7 +321,7 @@ def count(ctx: Context, call: Bound) -> Value | None:
         return None
     same = algebra.held(x)
     if same is None or same.factors:
-        return _nonzero(ctx, call, x, algebra.nonzero(x) or x.mono)
+        return _nonzero(ctx, call, x, nonzero(x) or x.mono)
     found = _times(ctx, call, x, Mono(float(same.coef != 0)))
     return replace(found, dtype=DType.INT) if found else None
 

@@ -1,0 +1,41 @@
+"""A sum over the number of elements that aren't zero is their mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from normlint.evaluate.monomial import ONCE, Abs, Apply, Centred, Factor, Mono, Size, Stat
+from normlint.evaluate.value import Product
+
+
+def nonzero(condition: Product) -> Mono | None:
+    """What it is of that it asks of each element whether it isn't zero."""
+    atom = condition.sole.atom if condition.sole else None
+    args = atom.args if isinstance(atom, Apply) and atom.name in ("ne", "not_equal") else ()
+    asked, of = args[::-1] if len(args) == 2 else (None, None)
+    return of if isinstance(asked, Mono) and asked.coef == 0 and isinstance(of, Mono) else None
+
+
+def mean_of_nonzero(left: Product, right: Product) -> Mono | None:
+    """A sum over the number of elements along its axes that aren't zero: the mean of these."""
+    size = right.sole.atom if right.sole and right.sole.power == 1 else None
+    counted = size.of.factors[0].atom if isinstance(size, Size) and size.of.factors else None
+    sums = [f for f in left.mono.factors if isinstance(f.atom, Stat)]
+    if not isinstance(counted, Apply) or counted.name != "nonzero" or len(sums) != 1 or sums[0].power != 1:
+        return None
+    stat = sums[0].atom
+    assert isinstance(stat, Stat)
+    if stat.reduce != "sum" or counted.args != (_element(stat.inner), stat.axes, stat.keepdim, stat.layout):
+        return None
+    mean = replace(sums[0], atom=replace(stat, reduce="mean"))
+    return Mono(left.mono.coef, tuple(mean if f is sums[0] else f for f in left.mono.factors))
+
+
+def _element(summed: Mono) -> Mono | None:
+    """The tensor whose values, squares or deviations are summed."""
+    atom = summed.factors[0].atom if len(summed.factors) == 1 else None
+    if isinstance(atom, Abs):
+        return _element(atom.inner)
+    if isinstance(atom, Centred):
+        return atom.base
+    return Mono(1.0, (Factor(atom, ONCE),)) if atom is not None else None

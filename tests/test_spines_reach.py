@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from tests.spines import IMPORTS, PLAIN, RMS, ROOT_OF_MEAN, function, main, module, norms, only, spines, table
@@ -182,3 +184,13 @@ def test_a_module_that_is_passed_has_its_eps_and_its_gain(parameters: str, eps: 
     (norm,) = norms(function(body, parameters))
     assert norm.spine.startswith("mean[-1] keepdim | eps → rsqrt → input(x) → scale(")
     assert not norm.main.eps[0].value
+
+
+def test_a_unit_vector_that_something_is_projected_on_is_still_a_norm() -> None:
+    text = """
+        def exclusive(attended, values, alpha):
+            values = values[:, :, None, :, :].expand(2, 4, 3, 5, values.shape[-1]).flatten(1, 2)
+            unit = F.normalize(values.float(), dim=-1).to(attended.dtype)
+            return attended - alpha * (attended * unit).sum(-1, keepdim=True) * unit
+    """
+    assert [n.kind for n in norms("import torch.nn.functional as F\n" + textwrap.dedent(text))] == ["l2"]

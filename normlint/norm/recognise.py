@@ -92,7 +92,7 @@ def entangled(mono: Mono) -> bool:
     if not 2 <= len(roots) <= _MOST_STATISTICS:
         return False
     stats = {r.stat: _measured(r.stat) for r in roots if r is not None}
-    return any(one & two for one, two in combinations(stats.values(), 2))
+    return any(one == two for one, two in combinations(stats.values(), 2))
 
 
 def _measured(stat: Stat) -> set[Atom]:

@@ -101,23 +101,30 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
 def transparent(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
-        if x.mono.has_data and not x.mono.has_stat and _is_longer(x, call):
+        lengths = sizes(call.sequence("size", "shape"))
+        data = x.mono.has_data and not x.mono.has_stat
+        if data and lengths and _is_longer(lengths):
             return None  # copies in rows of their own, which the next step may multiply or add
-        x = _of_any_shape(x)
+        x = _of_any_shape(_lengthened(x, lengths) if data else x)
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
 
 
-def _is_longer(x: Product, call: Bound) -> bool:
-    """The last axis, or one that was added, gets another length than 1 or its own, as far as is known."""
-    lengths = sizes(call.sequence("size", "shape"))
-    last = lengths[-1] if lengths else None
+def _is_longer(lengths: tuple[Value, ...]) -> bool:
+    """The last axis gets a length that stands in the text, or all get lengths that aren't known."""
+    last = lengths[-1]
     if len(lengths) == 1 and not (isinstance(last, Shape) or resizing.is_length(last)):
-        return True  # a whole shape, perhaps
-    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
-    if name == "axis" and isinstance(place, int) and -len(lengths) <= place < len(lengths):
-        length = lengths[place]
-        return not (isinstance(length, Product) and length.number in (1, -1))
+        return True
     return isinstance(last, Product) and last.number is not None and last.number > 1
+
+
+def _lengthened(x: Product, lengths: tuple[Value, ...]) -> Product:
+    """An axis that was added, no longer of length 1."""
+    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
+    if name != "axis" or not isinstance(place, int) or not -len(lengths) <= place < len(lengths):
+        return x
+    length = lengths[place]
+    same = isinstance(length, Product) and length.number in (1, -1)
+    return x if same else replace(x, layout=(*x.layout[:-1], ("copies", place)))
 
 
 @op("tile")

@@ -288,7 +288,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
     meant = norm.meant and whole and not stays_wide(norm.owner.name)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
-    back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide]
+    back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
     wide = tuple(c for c in wide if not any(_by_choice(c, other) for other in back))
     for c in wide:
@@ -297,9 +297,21 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
 
 def _by_choice(c: Computation, other: Computation) -> bool:
-    """Does a flag, or a test that isn't read, choose between these paths?"""
+    """Does a flag, or a test that isn't read, choose between these paths, which differ in nothing but the cast?"""
+    if _formula(c) != _formula(other):
+        return False
     chosen = (test for test in c.tests if "dtype" not in test[0] and not test[0].endswith(" is None"))
     return any((key, not outcome) in other.tests for key, outcome in chosen)
+
+
+def _is_cast_back(c: Computation) -> bool:
+    half = (DType.INPUT, DType.PARAM, DType.FP16, DType.BF16)
+    return any(s.op == "cast" and s.dtype in half for s in (*c.trail, *c.input_steps))
+
+
+def _formula(c: Computation) -> tuple[object, ...]:
+    gains = tuple((g.param, g.offset, g.power) for g in c.gains)
+    return c.statistic, c.power, c.input, gains, c.shift, c.others
 
 
 def _returned_wide(c: Computation) -> bool:

@@ -43,7 +43,7 @@ def test_pytest(files: dict[str, str], arguments: list[str], said: str, tmp_path
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    command = [sys.executable, "-m", "pytest", "-p", "normlint.faces.pytest_plugin", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     ran = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert said in ran.stdout + ran.stderr
     assert ran.returncode == (0 if "passed" in said else 1)

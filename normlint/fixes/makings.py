@@ -31,7 +31,7 @@ def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
 
 
 def mended(text: str, called: Called, *, snippet: bool = False) -> tuple[Finding, ...]:
-    """The findings, each with its fix."""
+    """The findings, each with its fix, or without where none can be made in bounded work."""
     before = NOW.set(Work())
     try:
         tree = Tree(with_line_feeds(text), snippet=snippet)

@@ -65,9 +65,11 @@ class Module:
         return name.removeprefix("self.") if made is not None and kind in called_last(made) else ""
 
 
-def modules(makes: Makes) -> Iterator[Module]:
-    """The classes with a call that is worth a look."""
-    return (Module(owner, functions) for owner, functions in makes.wired)
+def functions(makes: Makes) -> Iterator[tuple[Module, str, tuple[Step, ...]]]:
+    """The functions with a call that is worth a look: their class, their qualified name, and their steps."""
+    for owner, looked in makes.wired:
+        module = Module(owner, looked)
+        yield from ((module, f"{owner.name}.{f.name}", steps) for f, steps in module.functions.items())
 
 
 def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:

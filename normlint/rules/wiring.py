@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.norm.makes import Makes, dotted
-from normlint.norm.wiring import Module, Step, Values, made_of, modules, traced
+from normlint.norm.wiring import Module, Step, Values, functions, made_of, traced
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import Applicability
 
@@ -66,15 +66,14 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
 
     Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
     """
-    for module in modules(makes):
-        for function, steps in module.functions.items():
-            for stmt, values, _ in steps:
-                call = _split_of_linear(module, stmt, values)
-                if call is not None and _modulates(module, steps, stmt):
-                    message = "`chunk` splits the batch here, not the features"
-                    span = module.owner.span(call)
-                    repair = partial(makings.with_argument, span, "dim", "-1")
-                    yield Problem(span, message, repair, owner=f"{module.owner.name}.{function.name}")
+    for module, where, steps in functions(makes):
+        for stmt, values, _ in steps:
+            call = _split_of_linear(module, stmt, values)
+            if call is not None and _modulates(module, steps, stmt):
+                message = "`chunk` splits the batch here, not the features"
+                span = module.owner.span(call)
+                repair = partial(makings.with_argument, span, "dim", "-1")
+                yield Problem(span, message, repair, owner=where)
 
 
 def _split_of_linear(module: Module, stmt: ast.stmt, values: Values) -> ast.Call | None:
@@ -150,18 +149,16 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
             return x + self.mlp(self.norm(x))
     ```
     """
-    for module in modules(makes):
-        for function, steps in module.functions.items():
-            for stmt, values, last in steps:
-                for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
-                    name = module.calls(node, "Norm")
-                    inner = node.args[0] if name and isinstance(node, ast.Call) and node.args else None
-                    if inner is not None and last is not None and isinstance(inner, ast.Name):
-                        inner = traced(inner, values) if _assigned(last) == inner.id else None
-                    if inner is not None and module.calls(inner, "Norm") == name and isinstance(node, ast.Call):
-                        message = f"`{name}` is applied to what it has just given"
-                        where = f"{module.owner.name}.{function.name}"
-                        yield Problem(module.owner.span(node), message, owner=where)
+    for module, where, steps in functions(makes):
+        for stmt, values, last in steps:
+            for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+                name = module.calls(node, "Norm")
+                inner = node.args[0] if name and isinstance(node, ast.Call) and node.args else None
+                if inner is not None and last is not None and isinstance(inner, ast.Name):
+                    inner = traced(inner, values) if _assigned(last) == inner.id else None
+                if inner is not None and module.calls(inner, "Norm") == name and isinstance(node, ast.Call):
+                    message = f"`{name}` is applied to what it has just given"
+                    yield Problem(module.owner.span(node), message, owner=where)
 
 
 def _assigned(stmt: ast.stmt) -> str:
@@ -172,11 +169,11 @@ def _assigned(stmt: ast.stmt) -> str:
 
 @calls_rule("NRM705", name="residual-of-norm")
 def residual_of_norm(makes: Makes) -> Iterator[Problem]:
-    """Is added to instead of what came in.
+    """Gives the residual its output, where the input should go past it.
 
     In a pre-norm block the residual carries the input past the norm. Where the norm's output takes the input's name,
-    the stream is normalised at every layer, and a deep model trains worse, without a word. It is reported where the
-    other half of the same function keeps the input.
+    the residual stream is normalised at every layer: nothing fails, but a deep model trains worse. It is reported where
+    the other half of the same function keeps the input.
 
     ```py
     from torch import nn
@@ -228,18 +225,16 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             return x
     ```
     """
-    for module in modules(makes):
-        for function, steps in module.functions.items():
-            several = [s for s in steps if isinstance(s[0], ast.Assign | ast.AugAssign | ast.Return)]
-            raw = [stmt for stmt, values, _ in several if _keeps(module, stmt, values)]
-            for stmt, _, last in several if raw else ():
-                name = _assigned(last) if isinstance(last, ast.Assign) else ""
-                given = last.value if name and isinstance(last, ast.Assign) else None
-                normed = module.calls(given, "Norm") and isinstance(given, ast.Call) and _is(given.args[:1], name)
-                if normed and _adds_to(stmt, name) and stmt not in raw:
-                    message = f"the residual is what `{dotted(given.func)}` gave, not what came in"  # type: ignore
-                    where = f"{module.owner.name}.{function.name}"
-                    yield Problem(module.owner.span(stmt), message, owner=where)
+    for module, where, steps in functions(makes):
+        several = [s for s in steps if isinstance(s[0], ast.Assign | ast.AugAssign | ast.Return)]
+        raw = [stmt for stmt, values, _ in several if _keeps(module, stmt, values)]
+        for stmt, _, last in several if raw else ():
+            name = _assigned(last) if isinstance(last, ast.Assign) else ""
+            given = last.value if name and isinstance(last, ast.Assign) else None
+            norm = module.calls(given, "Norm") if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
+            if norm and _adds_to(stmt, name) and stmt not in raw:
+                message = f"the residual is what `self.{norm}` gave, not what came in"
+                yield Problem(module.owner.span(stmt), message, owner=where)
 
 
 def _is(args: list[ast.expr], name: str) -> bool:
@@ -318,18 +313,16 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             return self.k_norm(q)
     ```
     """
-    for module in modules(makes):
-        for function, steps in module.functions.items():
-            for stmt, values, _ in steps if module.divided else ():
-                for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
-                    name = module.calls(node, "Norm")
-                    if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
-                        continue
-                    whole = module.divided.get(_last_size(traced(node.args[0], values)))
-                    if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
-                        message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
-                        where = f"{module.owner.name}.{function.name}"
-                        yield Problem(module.owner.span(node), message, owner=where)
+    for module, where, steps in functions(makes):
+        for stmt, values, _ in steps if module.divided else ():
+            for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+                name = module.calls(node, "Norm")
+                if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
+                    continue
+                whole = module.divided.get(_last_size(traced(node.args[0], values)))
+                if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
+                    message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
+                    yield Problem(module.owner.span(node), message, owner=where)
 
 
 def _last_size(node: ast.expr) -> str:

@@ -315,7 +315,7 @@ def _detaching(c: Computation) -> Step | None:
 
 @rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)
 def gain_offset(norm: Norm) -> Iterator[Problem]:
-    """Starts with a gain of 2, or of 0.
+    """Starts with another gain than 1, such as 2 or 0.
 
     `1 + weight` wants a weight that starts at zeros; a plain weight wants ones, and no noise around 0 either.
 

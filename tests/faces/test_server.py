@@ -344,10 +344,11 @@ async def test_it_says_its_version() -> None:
     assert ran.stdout.startswith("normlint-server ")
 
 
-async def test_it_says_what_to_install_where_pygls_is_missing() -> None:
+@pytest.mark.parametrize("asked", [[], ["--version"]], ids=["to serve", "for its version"])
+async def test_without_pygls_it_says_what_to_install_when_it_is_asked(asked: list[str]) -> None:
     without = (
-        "import sys; sys.modules['pygls'] = None\nfrom normlint.faces.server.command import main\nsys.exit(main([]))"
+        "import sys; sys.modules['pygls'] = None\nfrom normlint.faces.server.command import main\nsys.exit(main())"
     )
-    ran = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False, input="")
+    ran = subprocess.run([sys.executable, "-c", without, *asked], capture_output=True, text=True, check=False, input="")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "pip install 'normlint[lsp]'" in ran.stderr

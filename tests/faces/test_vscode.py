@@ -7,10 +7,16 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -21,6 +27,10 @@ from normlint.faces.server.options import KNOWN, Options, options_of
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
 OWN = ("path", "trace.server")
+EDITOR = os.environ.get("NORMLINT_VSCODE")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATHS = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+ENVIRONMENT = os.environ | {"NORMLINT_PYTHON": sys.executable, "PYTHONPATH": PATHS}
 pytestmark = pytest.mark.skipif(not EXTENSION.exists(), reason="the sdist is without the extension")
 
 
@@ -88,17 +98,68 @@ def test_it_runs_the_server_s_module_and_names_the_extra() -> None:
     assert "normlint[lsp]" in code
 
 
-def test_its_own_tests_pass() -> None:
-    """Which server is found, and a session with the real one."""
-    npm = shutil.which("npm")
-    if npm is None or not (EXTENSION / "node_modules" / "esbuild").exists():
+# --- what needs its packages -----------------------------------------------------------------------------------------
+
+
+def npm(*arguments: str) -> str:
+    """What npm prints in the extension's directory, with this interpreter's server at hand."""
+    program = shutil.which("npm")
+    if program is None or not (EXTENSION / "node_modules" / "esbuild").exists():
         pytest.skip("the extension's packages are not installed: npm ci in editors/vscode")
     pytest.importorskip("pygls", reason="the server needs it")
-    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = os.environ | {"NORMLINT_PYTHON": sys.executable, "PYTHONPATH": paths}
-    run = [npm, "test"]
     ran = subprocess.run(
-        run, cwd=EXTENSION, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+        [program, *arguments],
+        cwd=EXTENSION,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
     )
     assert ran.returncode == 0, ran.stdout
-    assert re.search(r"^(#|ℹ) fail 0$", ran.stdout, re.MULTILINE)
+    return ran.stdout
+
+
+def test_its_own_tests_pass() -> None:
+    """Which server is found, and a session with the real one."""
+    assert re.search(r"^(#|ℹ) fail 0$", npm("test"), re.MULTILINE)
+
+
+def test_a_session_in_the_editor_itself(tmp_path: Path) -> None:
+    """The package, in VS Code's own server, with Chromium for its window."""
+    if EDITOR is None or CHROMIUM is None:
+        pytest.skip("NORMLINT_VSCODE names no VS Code server, or there is no Chromium")
+    npm("run", "package", "--", "--out", str(tmp_path / "normlint.vsix"))
+    zipfile.ZipFile(tmp_path / "normlint.vsix").extractall(tmp_path)
+    npm("run", "build:editor", "--", f"--outfile={tmp_path / 'editor.js'}")
+    python = tmp_path / "project" / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    result = tmp_path / "result.txt"
+    serve = ("node", "out/server-main.js", "--accept-server-license-terms", "--without-connection-token")
+    kept = ("--host=127.0.0.1", "--port=0", f"--server-data-dir={tmp_path / 'server'}")
+    env = ENVIRONMENT | {"NORMLINT_RESULT": str(result)}
+    with running(*serve, *kept, cwd=EDITOR, env=env, stdout=subprocess.PIPE, text=True) as server:
+        port = next(int(found[1]) for line in server.stdout if (found := re.search(r"listening on (\d+)", line)))
+        there = f"vscode-remote://127.0.0.1:{port}{tmp_path}"
+        asked = [["extensionDevelopmentPath", f"{there}/extension"], ["extensionTestsPath", f"{there}/editor.js"]]
+        query = urlencode({"folder": tmp_path / "project", "payload": json.dumps(asked)})
+        window = (CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'window'}")
+        debugged = "--remote-debugging-port=0"  # else it leaves when the page is loaded
+        with running(*window, debugged, f"http://127.0.0.1:{port}/?{query}", stderr=subprocess.DEVNULL):
+            for _ in range(300):
+                if result.exists() and result.read_text().endswith("failed\n"):
+                    break
+                time.sleep(1)
+    assert result.read_text().splitlines()[-1] == "0 failed", result.read_text()
+
+
+@contextmanager
+def running(*command: str, **how: Any) -> Iterator[subprocess.Popen[str]]:
+    """It ends with all that it has started."""
+    with subprocess.Popen(command, start_new_session=True, **how) as process:
+        try:
+            yield process
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)

@@ -2,7 +2,8 @@
 
     python scripts/vscode_bundle.py [PYTHON …]
 
-What libcst has compiled is of one version of Python: with several interpreters, what they need lies side by side.
+What libcst has compiled is of one version of Python: with several interpreters, what they need lies side by side, if it
+is of one version each.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Final
 
@@ -37,10 +40,15 @@ def main(pythons: list[str]) -> None:
     shutil.rmtree(BUNDLED, ignore_errors=True)
     for python in pythons:
         with tempfile.TemporaryDirectory() as place:
-            command = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--target", place, f"{ROOT}[lsp]"]
-            subprocess.run(command, check=True)
+            pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "-c", str(ROOT / "constraints.txt")]
+            subprocess.run([*pip, "--target", place, f"{ROOT}[lsp]"], check=True)
             skipped = shutil.ignore_patterns("bin", "tests", "*.pyc")
             shutil.copytree(place, BUNDLED, dirs_exist_ok=True, ignore=skipped)
+    found = Counter(one.metadata["Name"] for one in distributions(path=[str(BUNDLED)]))
+    mixed = ", ".join(name for name, count in found.items() if count > 1)
+    if mixed:
+        shutil.rmtree(BUNDLED)
+        sys.exit(f"these Pythons need different versions of {mixed}: bundle for fewer of them")
     (BUNDLED / "server.py").write_text(LAUNCHER, encoding="utf-8")
 
 

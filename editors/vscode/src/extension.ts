@@ -27,10 +27,11 @@ let told = "";
 export async function activate(context: ExtensionContext): Promise<void> {
   const log = window.createOutputChannel("normlint", { log: true });
   const python = await pythonExtension(log);
-  const start = (afresh: boolean) => (queue = queue.then(() => started(context, log, python, afresh)).catch(log.error));
+  const start = (afresh: boolean) =>
+    (queue = queue.then(() => started(context, log, python, afresh)).catch((error) => log.error(error)));
   const here = (work: (uri: string, line: number) => Promise<void>) => async () => {
     const editor = window.activeTextEditor;
-    await queue;
+    await (running ? queue : start(true));
     if (editor && running) {
       await work(editor.document.uri.toString(), editor.selection.active.line);
     }
@@ -56,7 +57,12 @@ export async function deactivate(): Promise<void> {
 }
 
 /** Runs the server that is found now. Unless afresh, the one that is running goes on if it is the same. */
-async function started(context: ExtensionContext, log: LogOutputChannel, python: PythonExtension | undefined, afresh: boolean): Promise<void> {
+async function started(
+  context: ExtensionContext,
+  log: LogOutputChannel,
+  python: PythonExtension | undefined,
+  afresh: boolean,
+): Promise<void> {
   const at = await places(context, python);
   const found = await find(at);
   found.tried.forEach((line) => log.info(`no server: ${line}`));

@@ -82,7 +82,7 @@ export function executable(server: Server, at: Places) {
   return { command: server.command, args: [...server.args], options: { cwd: at.extension } };
 }
 
-/** The section `normlint` without what is this extension's own: the rest is the server's, who says what it doesn't know. */
+/** The section `normlint` without what is this extension's own: of the rest, the server says what it doesn't know. */
 export function settings(section: Record<string, unknown> | null): Record<string, unknown> {
   const { path: _path, trace: _trace, ...servers } = section ?? {};
   return servers;

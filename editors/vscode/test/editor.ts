@@ -1,7 +1,18 @@
 // A session in the editor itself: `run` is what it calls as the extension's tests. See CONTRIBUTING.md.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { CodeAction, ConfigurationTarget, NotebookCellData, NotebookCellKind, NotebookData, Range, commands, languages, window, workspace } from "vscode";
+import {
+  CodeAction,
+  ConfigurationTarget,
+  NotebookCellData,
+  NotebookCellKind,
+  NotebookData,
+  Range,
+  commands,
+  languages,
+  window,
+  workspace,
+} from "vscode";
 import type { CodeLens, Diagnostic, Hover, MarkdownString, TextDocument } from "vscode";
 
 const WRONG = ".mean()";
@@ -44,7 +55,8 @@ const STEPS: Record<string, () => Promise<void>> = {
   "a quick fix mends it": async () => {
     const document = await opened(BROKEN);
     const { range } = await one(document);
-    const actions = await commands.executeCommand<CodeAction[]>("vscode.executeCodeActionProvider", document.uri, range);
+    const offered = "vscode.executeCodeActionProvider";
+    const actions = await commands.executeCommand<CodeAction[]>(offered, document.uri, range);
     const fix = actions.find(({ title }) => title.startsWith("NRM101: "));
     assert.ok(fix?.edit && fix.isPreferred);
     assert.ok(await workspace.applyEdit(fix.edit));

@@ -16,17 +16,25 @@ const ORDER: Record<string, [Partial<Places>, string[], string[]]> = {
   "the PATH, where there is nothing else": [{}, [], ["normlint-server"]],
   "the PATH, where no folder is open": [{ folders: [] }, ["/work"], ["normlint-server"]],
   "the folder's environments before the PATH": [{}, [VENV, OLD], [`${VENV} -m`, `${OLD} -m`, "normlint-server"]],
-  "the Python extension's interpreter instead of them": [{ interpreter: SELECTED }, [VENV], [`${SELECTED} -m`, "normlint-server"]],
-  "each folder's environment": [{ folders: ["/a", "/b"] }, ["/b/.venv/bin/python"], ["/b/.venv/bin/python -m", "normlint-server"]],
+  "the Python extension's interpreter instead of them": [
+    { interpreter: SELECTED },
+    [VENV],
+    [`${SELECTED} -m`, "normlint-server"],
+  ],
+  "each folder's environment": [{ folders: ["/a", "/work"] }, [VENV], [`${VENV} -m`, "normlint-server"]],
   "the bundled one last, with the folder's interpreter first": [
     { interpreter: SELECTED },
     ALL,
-    [`${SELECTED} -m`, "normlint-server", `${SELECTED} /extension/bundled/server.py`, "python3 /extension/bundled/server.py", "python /extension/bundled/server.py"],
+    [
+      `${SELECTED} -m`,
+      "normlint-server",
+      ...[SELECTED, "python3", "python"].map((python) => `${python} /extension/bundled/server.py`),
+    ],
   ],
-  "the configured one alone": [{ configured: "/opt/normlint-server", interpreter: SELECTED }, ALL, ["/opt/normlint-server"]],
-  "a configured one in the home directory": [{ configured: "~/bin/normlint-server" }, [], [join(homedir(), "bin/normlint-server")]],
-  "a configured one in the folder": [{ configured: "${workspaceFolder}/env/normlint-server" }, [], ["/work/env/normlint-server"]],
-  "a configured one that is relative to the folder": [{ configured: "env/normlint-server" }, [], ["/work/env/normlint-server"]],
+  "the configured one alone": [{ configured: "/opt/server", interpreter: SELECTED }, ALL, ["/opt/server"]],
+  "a configured one in the home directory": [{ configured: "~/bin/server" }, [], [join(homedir(), "bin/server")]],
+  "a configured one in the folder": [{ configured: "${workspaceFolder}/env/server" }, [], ["/work/env/server"]],
+  "a configured one that is relative to the folder": [{ configured: "env/server" }, [], ["/work/env/server"]],
   "a configured one that is a bare name": [{ configured: "my-server" }, [], ["my-server"]],
 };
 

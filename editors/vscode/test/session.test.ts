@@ -5,8 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { StreamMessageReader, StreamMessageWriter, createProtocolConnection } from "vscode-languageserver-protocol/node";
-import type { CodeAction, Diagnostic, PublishDiagnosticsParams, TextEdit } from "vscode-languageserver-protocol/node";
+import {
+  StreamMessageReader,
+  StreamMessageWriter,
+  createProtocolConnection,
+} from "vscode-languageserver-protocol/node";
+import type {
+  CodeAction,
+  Diagnostic,
+  InitializeResult,
+  PublishDiagnosticsParams,
+  TextEdit,
+} from "vscode-languageserver-protocol/node";
 import { executable, find, settings } from "../src/server";
 import type { Places } from "../src/server";
 
@@ -19,13 +29,15 @@ def rms_norm(x, weight, eps=1e-6):
     return (h * torch.rsqrt(h.pow(2).mean() + eps)).type_as(x) * weight
 `;
 const URI = pathToFileURL(join(tmpdir(), "normlint-vscode", "norm.py")).href;
-const SECTION = { path: "", trace: { server: "off" }, select: null, ignore: null, codeLens: true, verifyTimeout: 10 };
+const SECTION = { path: "", trace: { server: "off" }, select: null, codeLens: true, verifyTimeout: 10 };
 
 function edited(text: string, edits: TextEdit[]): string {
   const starts = text.split("\n").map((_, n, lines) => lines.slice(0, n).join("\n").length + Number(n > 0));
   const offset = ({ line, character }: TextEdit["range"]["start"]) => starts[line]! + character;
   const last = [...edits].sort((one, two) => offset(two.range.start) - offset(one.range.start));
-  return last.reduce((now, { range, newText }) => now.slice(0, offset(range.start)) + newText + now.slice(offset(range.end)), text);
+  const made = (now: string, { range, newText }: TextEdit) =>
+    now.slice(0, offset(range.start)) + newText + now.slice(offset(range.end));
+  return last.reduce(made, text);
 }
 
 test("a broken norm is shown, fixed, and no longer shown", { timeout: 60_000 }, async () => {
@@ -35,7 +47,8 @@ test("a broken norm is shown, fixed, and no longer shown", { timeout: 60_000 }, 
   const { command, args, options } = executable(server, AT);
   const child = spawn(command, args, options);
   const ended = new Promise((resolve) => child.on("exit", resolve));
-  const connection = createProtocolConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
+  const [input, output] = [new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin)];
+  const connection = createProtocolConnection(input, output);
   const said: string[] = [];
   const shown: Diagnostic[][] = [];
   let news = () => {};
@@ -55,22 +68,26 @@ test("a broken norm is shown, fixed, and no longer shown", { timeout: 60_000 }, 
   };
   connection.listen();
 
-  const capabilities = { workspace: { configuration: true }, textDocument: { codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: [] } } } } };
-  const initialized = await connection.sendRequest<{ capabilities: { executeCommandProvider: { commands: string[] } } }>("initialize", { processId: process.pid, rootUri: null, capabilities });
-  const offered = initialized.capabilities.executeCommandProvider.commands;
+  const capabilities = { workspace: { configuration: true } };
+  const start = { processId: process.pid, rootUri: null, capabilities };
+  const initialized = await connection.sendRequest<InitializeResult>("initialize", start);
+  const offered = initialized.capabilities.executeCommandProvider?.commands ?? [];
   assert.deepEqual(["normlint.applyFixAll", "normlint.verify"].filter((name) => !offered.includes(name)), []);
   await connection.sendNotification("initialized", {});
-  await connection.sendNotification("textDocument/didOpen", { textDocument: { uri: URI, languageId: "python", version: 1, text: BROKEN } });
+  const opened = { uri: URI, languageId: "python", version: 1, text: BROKEN };
+  await connection.sendNotification("textDocument/didOpen", { textDocument: opened });
 
   const [found] = await problems(1);
   assert.deepEqual([found!.code, found!.severity, found!.source], ["NRM101", 1, "normlint"]);
   assert.match(found!.codeDescription!.href, /^https:\/\/normlint\.readthedocs\.io\/rules\//);
-  const asked = { textDocument: { uri: URI }, range: found!.range, context: { diagnostics: [found], only: ["quickfix"] } };
+  const context = { diagnostics: [found], only: ["quickfix"] };
+  const asked = { textDocument: { uri: URI }, range: found!.range, context };
   const [fix] = await connection.sendRequest<CodeAction[]>("textDocument/codeAction", asked);
   assert.equal(fix!.isPreferred, true);
   const text = edited(BROKEN, fix!.edit!.changes![URI]!);
   assert.ok(text.includes(".mean(-1, keepdim=True)"), text);
-  await connection.sendNotification("textDocument/didChange", { textDocument: { uri: URI, version: 2 }, contentChanges: [{ text }] });
+  const changed = { textDocument: { uri: URI, version: 2 }, contentChanges: [{ text }] };
+  await connection.sendNotification("textDocument/didChange", changed);
   await problems(0);
 
   assert.deepEqual(said, []);

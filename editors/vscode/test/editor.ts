@@ -1,6 +1,8 @@
 // A session in the editor itself: `run` is what it calls as the extension's tests. See CONTRIBUTING.md.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   CodeAction,
   ConfigurationTarget,
@@ -69,6 +71,19 @@ const STEPS: Record<string, () => Promise<void>> = {
     await commands.executeCommand("normlint.fixAll");
     assert.equal(document.getText(), BROKEN.replace(WRONG, RIGHT));
     await none(document);
+  },
+  "it is mended on save": async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "normlint-")), "norm.py");
+    writeFileSync(path, BROKEN);
+    const settings = workspace.getConfiguration("editor", { languageId: "python" });
+    const onSave = (value?: object) => settings.update("codeActionsOnSave", value, ConfigurationTarget.Global, true);
+    await onSave({ "source.fixAll.normlint": "explicit" });
+    const editor = await window.showTextDocument(await workspace.openTextDocument(path));
+    await one(editor.document);
+    await editor.edit((edit) => edit.insert(editor.document.positionAt(0), "\n"));
+    await editor.document.save();
+    await onSave();
+    assert.equal(readFileSync(path, "utf8"), `\n${BROKEN.replace(WRONG, RIGHT)}`);
   },
   "a hover and a line over the norm say how it reads": async () => {
     const document = await opened(BROKEN);

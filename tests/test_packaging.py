@@ -90,7 +90,8 @@ def test_the_sdist_holds_what_is_kept_in_git(unpacked: Path) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout: git doesn't say what belongs to it")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    kept = {name for name in listed.split("\0") if name and not name.startswith(".ci/") and (ROOT / name).exists()}
+    left_out = (".ci/", "editors/")
+    kept = {name for name in listed.split("\0") if name and not name.startswith(left_out) and (ROOT / name).exists()}
     there = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     assert kept <= there
 

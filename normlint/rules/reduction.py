@@ -200,7 +200,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _beside_argument(norm)
     for c in norm.computations:
         if c.placing.apart and c.centre is not None and not c.is_length:
-            message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c)}"
+            message = f"the mean is taken over {_shown(c, c.centre)}, `{c.statistic.spelled}` over {_shown(c)}"
             last = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
             change = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
@@ -267,9 +267,9 @@ def _left(shape: str) -> str:
     return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
 
 
-def _shown(c: Computation) -> str:
-    """The reduced axes, by number and, where the text names them, by name."""
-    axes, names = c.statistic.axes, c.placing.names
+def _shown(c: Computation, stat: Stat | None = None) -> str:
+    """The axes that the statistic, or another one beside it, reduces, by number and by the names that the text has."""
+    axes, names = (stat or c.statistic).axes, c.placing.names
     if not isinstance(axes, tuple):
         return f"axis {axes}"
     called = [names[at] for at in axes if -len(names) <= at < len(names)]

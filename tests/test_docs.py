@@ -266,3 +266,9 @@ def failed(norm: dict, probe: str, dtype: str) -> bool:
 def test_each_rule_has_the_address_that_it_tells() -> None:
     assert f"site_url: {DOCS_URL.removesuffix('rules/')}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert {f"rules/{rule.url.removeprefix(DOCS_URL)}.md" for rule in RULES.values()} <= docs_pages.generated().keys()
+
+
+def test_every_rule_has_a_way_to_judge_its_findings() -> None:
+    page = (DOCS / "is-this-finding-right.md").read_text(encoding="utf-8")
+    told = [code for row in re.findall(r"^\| (NRM.*?) \|", page, re.MULTILINE) for code in row.split(", ")]
+    assert told == sorted(RULES)

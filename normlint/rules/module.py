@@ -80,16 +80,58 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
-    Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
+    Ones that stand for a gain where there is none want a buffer as well:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, has_weight=True):
+            super().__init__()
+            self.eps = eps
+            if has_weight:
+                self.weight = nn.Parameter(torch.ones(dim))
+            else:
+                self.weight = torch.ones(dim)  # error: [gain-not-parameter]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, has_weight=True):
+            super().__init__()
+            self.eps = eps
+            if has_weight:
+                self.weight = nn.Parameter(torch.ones(dim))
+            else:
+                self.register_buffer("weight", torch.ones(dim), persistent=False)  # error: [gain-not-parameter]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on. A buffer
+    follows the module's dtype.
     """
     gains = [gain.param for c in norm.computations for gain in c.gains]
-    trained = any(p.role == "parameter" for p in gains)
+    trained = {p.name for p in gains if p.role == "parameter"}
     plain = [p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name]
     for param in {p.span: p for p in plain if not (trained and p.shape == ())}.values():  # such as √D
         if not norm.owner.module:
             return
-        message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
-        yield Problem(param.span, message, partial(parameters.as_parameter, param))
+        if param.name in trained:
+            message = f"`{param.name}` is a plain tensor on this path, which stays behind when the module moves"
+            yield Problem(param.span, message, partial(parameters.as_buffer, param), severity=WARNING)
+        else:
+            message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
+            yield Problem(param.span, message, partial(parameters.as_parameter, param))
 
 
 @rule("NRM502", name="mutated-input", fix=Applicability.SAFE)

@@ -35,12 +35,13 @@ class Eps:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor; `offset` is the 1 of 1 + w."""
+    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum."""
 
     param: Param
     offset: float | None
     power: Fraction
     span: Span
+    dtype: DType = field(default=DType.UNKNOWN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

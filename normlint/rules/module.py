@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
@@ -358,6 +359,68 @@ def _is_for_features(norm: Norm) -> bool:
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:
     return norm.owner.reinitialised or param.name in norm.owner.filled
+
+
+@rule("NRM507", name="pinned-gain", default=False, severity=WARNING)
+def pinned_gain(norm: Norm) -> Iterator[Problem]:
+    """Makes its gain in half precision, or on a device that nobody chose.
+
+    Beside 1, bf16 has steps of 0.0078: an update that is smaller than half of one is lost, and the gain stays at 1 for
+    ever. A gain on `cuda:0` stays there when the rest of the model is made elsewhere, and fails where there is no GPU.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim, dtype=torch.bfloat16))  # error: [pinned-gain]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+    class LayerNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim, device=torch.cuda.current_device()))  # error: [pinned-gain]
+            self.bias = nn.Parameter(torch.zeros(dim).cuda())  # error: [pinned-gain]
+
+        def forward(self, x):
+            h = x.float()
+            h = h - h.mean(-1, keepdim=True)
+            h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+            return h * self.weight + self.bias
+    ```
+
+    What a caller may choose is handed on:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, device=None, dtype=None):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    Where nothing is trained, and every process has set its own device, both may be meant.
+    """
+    owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
+    for param in owned if norm.judged else ():
+        if param.dtype in (DType.FP16, DType.BF16):
+            yield Problem(param.span, f"`{param.name}` is made in {param.dtype.value}: small updates of it are lost")
+        if param.device:
+            yield Problem(param.span, f"`{param.name}` is made on `{param.device}`, wherever the model is")
 
 
 @rule("NRM505", name="unused-gain", fix=Applicability.SAFE)

@@ -389,7 +389,10 @@ def _narrows(c: Computation, dtype: DType | None) -> bool:
     return dtype in _HALF or (dtype is DType.INPUT and c.sees_half and not c.partial)  # the gain may well be fp32
 
 
-@rule("NRM207", name="offset-in-half", default=False, fix=Applicability.SAFE, about=("dtype",), dtypes=HALVES)
+@rule(
+    "NRM207", name="offset-in-half", default=False, fix=Applicability.SAFE, unless=("NRM201", "NRM206"),
+    about=("dtype",), dtypes=HALVES,
+)  # fmt: skip
 def offset_in_half(norm: Norm) -> Iterator[Problem]:
     """Adds 1 to its weight in the weight's own dtype.
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from normlint.norm.conventions import intent
-from normlint.norm.makes import Function, Makes, Owner, dotted, stored
+from normlint.norm.makes import Function, Makes, Owner, defaults, dotted, stored
 from normlint.norm.wiring import Module, called_last
 from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import WARNING
@@ -143,7 +143,7 @@ def _torchs(makes: Makes, name: str) -> bool:
 
 def _patterns(function: Function) -> Iterator[tuple[ast.expr, list[str]]]:
     """The lists of words of which any may be part of a parameter's name: `any(nd in n for nd in no_decay)`."""
-    named = {
+    named = defaults(function) | {
         t.id: s.value
         for s in ast.walk(function)
         if isinstance(s, ast.Assign)

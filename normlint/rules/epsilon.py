@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE
+from normlint.evaluate.monomial import ALL, NOWHERE
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
 from normlint.text.finding import WARNING, Applicability
@@ -88,7 +88,8 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     """
     kept = {c.statistic.span for c in norm.computations if c.eps}
     for c in norm.judged:
-        if not c.fused and c.power < 0 and c.statistic.span not in kept:
+        level = c.statistic.axes == ALL and not norm.meant  # that a signal is brought to: all of it is 0, or nothing
+        if not c.fused and c.power < 0 and c.statistic.span not in kept and not level:
             adding = partial(repair.add, norm, c.statistic.span)
             yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 

@@ -199,7 +199,8 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe for 0 and less. Unsafe for other numbers: a model may have been trained with them.
     """
-    for c in (c for c in norm.computations if c in norm.judged or norm.owner.intent == "l2"):
+    unit = norm.owner.intent == "l2" and norm.owner.method
+    for c in norm.judged or [c for c in norm.computations if unit and c.returned]:
         for e in c.eps:
             if e.how == "clamp" and e.default == 0 and len(c.eps) > 1:
                 continue  # a floor of 0 under another eps keeps rounding from going negative

@@ -18,7 +18,7 @@ pytest.importorskip("torch", reason="what is mended is run")
 FOUND = [held for held in BROKEN if held.codes and all(RULES[code].fix for code in held.codes)]
 
 
-UNMENDED = "1 + w is rounded to bf16"  # no rule finds it
+UNMENDED = "1 + w is rounded to bf16"  # what NRM207 finds must be asked for
 
 
 @cache

@@ -15,7 +15,7 @@ from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.held.table import PAGE, RAISING, STYLE
 from tests.verified import jobs_of, verdicts_of
 
-ASKED_FOR = ("NRM206", "NRM305")
+ASKED_FOR = ("NRM206", "NRM207", "NRM305", "NRM507")
 
 
 def ids(norms: tuple[Held, ...]) -> dict[str, Held]:

@@ -275,7 +275,7 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
     if b.tensor:
         return None
     if b.number is not None and abs(b.number) >= 0.5:
-        return _wrapped(a, Offset(b.number, a.mono, span), span)
+        return _wrapped(a, Offset(b.number, a.mono, span, a.dtype), span)
     return _with_eps(a, b, "add", span)
 
 

@@ -25,19 +25,21 @@ class Use:
 
 Uses: TypeAlias = tuple[tuple[str, Use], ...]  # by the class's name
 
+Refilled = frozenset[tuple[str, str]]  # a class, and what its weight is filled with: ones, zeros, random (around 0)
+
 
 @dataclass
 class Module:
     """The text with its pieces. `snippet`: names may be bound elsewhere.
 
-    `reinitialised`: the file that the text was cut from gives gains their values elsewhere, and the weights of these
-    classes ones; None: not that the text tells. `begin`: where the statements start in which a norm may be, and in
+    `reinitialised`: the file that the text was cut from gives gains their values elsewhere, and which to the weights of
+    which classes; None: not that the text tells. `begin`: where the statements start in which a norm may be, and in
     which of their functions that may come about; None: anywhere.
     """
 
     text: str
     snippet: bool = False
-    reinitialised: frozenset[str] | None = None
+    reinitialised: Refilled | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
     exact: bool = False  # cut by the parser, not by the lines
     uses: Uses = ()  # how the file that the text was cut from calls classes

@@ -160,6 +160,7 @@ class Param:
     maker: str = field(compare=False, default="")  # the torch function that made it
     dtype: DType = field(compare=False, default=DType.PARAM)
     first: Mono | None = field(compare=False, default=None)  # the value of all its elements at first
+    device: str = field(compare=False, default="")  # where it was made, if anywhere but on the CPU
 
     @property
     def is_part(self) -> bool:
@@ -243,11 +244,12 @@ class Plus(Around):
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """constant + inner, for a gain."""
+    """constant + inner, for a gain; `dtype`: that of the sum."""
 
     constant: float
     inner: Mono
     span: Span = field(default=NOWHERE, compare=False)
+    dtype: DType = field(default=DType.UNKNOWN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

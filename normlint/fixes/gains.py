@@ -1,4 +1,4 @@
-"""Repairs of NRM406 and NRM505: a gain starts at one, and what nobody applies is applied."""
+"""Repairs of NRM207, NRM406 and NRM505: a gain starts at one, and what nobody applies is applied."""
 
 from __future__ import annotations
 
@@ -278,3 +278,12 @@ def _with_one(document: Document, norm: Norm, gain: Gain) -> Changes:
 
 def _bound(document: Document, node: cst.Attribute) -> bool:
     return isinstance(next(document.above(node), None), cst.AssignTarget | cst.AnnAssign)
+
+
+def widened(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
+    """`1 + self.weight` with the weight in fp32."""
+    document = tree.document
+    whole = document.at(gain.span)
+    found = [n for n in document.below(whole, cst.Attribute) if n.attr.value == gain.param.name] if whole else []
+    changes = {n: expression("{w}.float()", w=n) for n in found} if len(found) == 1 and norm.main.returned else {}
+    return Trial(tree, norm, "NRM207").first([("Add 1 in fp32: `.float()`", changes)] if changes else ())

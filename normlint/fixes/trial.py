@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain, product
 from typing import Any, Final, NamedTuple
 
-from normlint.evaluate.module import Module
+from normlint.evaluate.module import Module, Refilled
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.fixes.along import with_twins
 from normlint.fixes.callers import beside
@@ -138,7 +138,7 @@ class _Part:
     text: str
     here: Callable[[Span, str], Span | None]
     home: Callable[[Span], Span]
-    reinitialised: frozenset[str] | None
+    reinitialised: Refilled | None
 
     def norms(self, tree: Tree, edits: Sequence[Edit]) -> Iterator[tuple[Span, Norm]]:
         """The part's norms after the edits that are made in it, and where they were if none is."""

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
+from normlint.evaluate.module import Refilled
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.candidates import Candidates, Found, candidates
 from normlint.norm.units import bases_of, mentions
@@ -27,9 +28,16 @@ _OF_IMPORTS: Final = {"from", "import", "as"}
 _INSTANCES: Final = re.compile(
     r"\n(?P<margin>[ \t]+)(?:el)?if isinstance\(\w+,(?P<of>[^\n:]*)\):[^\n]*\n(?P<suite>(?:(?P=margin)[ \t][^\n]*\n)*)"
 )
-_ONES: Final = re.compile(
-    r"\.weight(?:\.data)?\.fill_\(1(?:\.0?)?\)|\bones_\(\w+\.weight\b|\bconstant_\(\w+\.weight[^,\n]*, *1(?:\.0?)?\)"
+_NAMES: Final = re.compile(r"[\w.]+")
+_FILLING: Final = re.compile(
+    r"(?:(?<![\w.])\w+\.weight(?:\.data)?\.(\w+)_\(|\b(\w+)_\(\w+\.weight(?:\.data)?(?:, *)?)"
+    r"(?:(?:mean|val)=)?(\d?\.?\d*)"
 )
+_FILLED: Final = {
+    **dict.fromkeys(("fill 1", "constant 1", "ones "), "ones"),
+    **dict.fromkeys(("fill 0", "constant 0", "zeros ", "zero "), "zeros"),
+    **dict.fromkeys(("normal ", "normal 0", "trunc_normal ", "trunc_normal 0"), "random"),
+}
 _TORCHS: Final = re.compile(r"torch(?<=\btorch)\.(\w+)")
 OTHERS: Final = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")  # that have arrays
 STORING: Final = {"load", "save"}  # all that some use of torch, whose arrays are those of another library
@@ -41,7 +49,7 @@ class Block:
     """Statements of a unit in their order, `text`, and the way from there back to the unit."""
 
     text: str
-    reinitialised: frozenset[str] | None
+    reinitialised: Refilled | None
     begin: Candidates  # by where they start in the block
     _starts: tuple[int, ...]  # of the statements in the block
     origins: tuple[int, ...]  # and in the unit
@@ -89,17 +97,22 @@ def homed(value: T, block: Block) -> T:
 
 
 @lru_cache(maxsize=4)
-def reinitialises(text: str) -> frozenset[str] | None:
+def reinitialises(text: str) -> Refilled | None:
     """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model.
 
-    The classes whose weights are filled with ones there; None: no.
+    The classes whose weights are filled there, and what with: ones, zeros, random (around 0); None: no.
     """
     if not any(mark in text for mark in _REINITIALISED):
         return None
     branches = _INSTANCES.finditer(text, at) if (at := text.find("_init_weights")) >= 0 else ()
-    return frozenset(
-        name for branch in branches if _ONES.search(branch["suite"]) for name in WORD.findall(branch["of"])
-    )
+    filled = [(branch["of"], {_left(*how) for how in _FILLING.findall(branch["suite"])}) for branch in branches]
+    return frozenset((name, next(iter(how))) for of, how in filled if len(how) == 1 for name in _NAMES.findall(of))
+
+
+def _left(method: str, function: str, value: str) -> str:
+    """What a call leaves in a weight; empty for anything else."""
+    number = value.removesuffix("0").removesuffix(".") if "." in value else value
+    return _FILLED.get(f"{method or function} {number}", "")
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -187,7 +200,7 @@ class _Cutter:
         every = " ".join(match.group() for match in _IMPORT.finditer(self._text, *piece.span))
         return set(WORD.findall(every)) - _OF_IMPORTS
 
-    def block(self, group: set[Piece], reinitialised: frozenset[str] | None) -> Block:
+    def block(self, group: set[Piece], reinitialised: Refilled | None) -> Block:
         """The group's statements, with the imports that they use."""
         words: frozenset[str] = frozenset().union(*map(self._words_of, group))
         made = (self._classes[name] for name in words & self._classes.keys())

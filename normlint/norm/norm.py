@@ -35,12 +35,13 @@ class Eps:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor; `offset` is the 1 of 1 + w."""
+    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum."""
 
     param: Param
     offset: float | None
     power: Fraction
     span: Span
+    dtype: DType = field(default=DType.UNKNOWN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class Owner:
     filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
-    filled_with_ones: bool = False  # and the weight of this class with ones
+    refilled: frozenset[str] = frozenset()  # what they put into the weight of this class: ones, zeros, random
     graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
     alone: bool = False  # a method of one tensor, of a module that owns no other module
     in_place: bool = False  # its name or a parameter says that the input is changed

@@ -10,6 +10,7 @@ from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
+from normlint.evaluate.module import Refilled
 from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat, stats_of
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.torch_norms import base_of, is_known
@@ -24,7 +25,7 @@ _FIRST = ("ones", "zeros", "full", "empty")  # what a gain or bias holds at firs
 
 def owner_of(
     entry: Entry, qualname: str, maker: str, attrs: dict[str, Value], *,
-    reinitialised: frozenset[str] | None, subclassed: bool,
+    reinitialised: Refilled | None, subclassed: bool,
 ) -> Owner:  # fmt: skip
     """What rules may ask about the surroundings of a norm found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
@@ -50,7 +51,7 @@ def owner_of(
         filled=_filled(cls, params) if cls else frozenset(),
         running=any(name.startswith("running") for name in attrs),
         reinitialised=reinitialised is not None,
-        filled_with_ones=name in (reinitialised or ()),
+        refilled=frozenset(how for of, how in reinitialised or () if of == name),
         graph=_is_of_graphs(entry),
         alone=alone,
         in_place=_is_in_place(entry),

@@ -372,7 +372,7 @@ def _gain(f: Factor) -> Gain | None:
     if isinstance(f.atom, Offset | Plus) and len(f.atom.inner.factors) == 1:
         inner = f.atom.inner.factors[0].atom
         if isinstance(inner, Param) and isinstance(f.atom, Offset):
-            return Gain(inner, f.atom.constant, f.power, f.span)
+            return Gain(inner, f.atom.constant, f.power, f.span, f.atom.dtype)
     summands = (f.atom.inner.factors, f.atom.eps.factors) if isinstance(f.atom, Plus) else ()
     for added in summands:  # w + a number that isn't known
         if all(summands) and len(added) == 1 and isinstance(added[0].atom, Param) and added[0].power == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from normlint.evaluate.module import Module, Uses
+from normlint.evaluate.module import Module, Refilled, Uses
 from normlint.norm.blocks import Block, blocks, homed
 from normlint.norm.candidates import Candidates
 from normlint.norm.norm import Norm
@@ -76,7 +76,7 @@ def _of_block(
     text: str,
     snippet: bool,
     whole: bool,
-    reinitialised: frozenset[str] | None,
+    reinitialised: Refilled | None,
     begin: Candidates,
     uses: Uses,
 ) -> LightAnalysis:

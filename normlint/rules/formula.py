@@ -352,6 +352,28 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 
     ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.
 
+    What a model's `_init_weights` fills the class with counts, too:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-offset]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+    class Model(nn.Module):
+        def _init_weights(self, module):
+            if isinstance(module, (nn.Linear, RMSNorm)):
+                module.weight.data.normal_(mean=0.0, std=0.02)
+    ```
+
     A gain that is computed from a condition (adaLN-zero) may well start at 0. Where a flag says whether 1 is added, no
     first value suits both ways.
 
@@ -366,11 +388,20 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     applied = [g for c in norm.judged for g in c.gains]
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
-        if norm.owner.filled_with_ones and g.offset == 1 and g.param.name == "weight":
-            yield Problem(g.span, "1 + a weight that `_init_weights` fills with ones: the gain starts at 2")
+        sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)
+        refilled = [_REFILLED.get((g.offset, how), "") for how in norm.owner.refilled if sole]
+        if len(refilled) == 1 and refilled[0]:
+            yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
             repair = partial(gains.start_at_one, norm, tuple(wrong.values()))
             yield Problem(g.span if g.offset else g.param.span, message, repair)
+
+
+_REFILLED = {
+    (1.0, "ones"): "1 + a weight that `_init_weights` fills with ones: the gain starts at 2",
+    (None, "zeros"): "a weight that `_init_weights` fills with zeros: the output starts at 0",
+    (None, "random"): "a weight that `_init_weights` draws around 0: each feature starts at its own scale and sign",
+}
 
 
 def _starts_inverted(g: Gain) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
@@ -80,16 +81,58 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
-    Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
+    Ones that stand for a gain where there is none want a buffer as well:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, has_weight=True):
+            super().__init__()
+            self.eps = eps
+            if has_weight:
+                self.weight = nn.Parameter(torch.ones(dim))
+            else:
+                self.weight = torch.ones(dim)  # error: [gain-not-parameter]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, has_weight=True):
+            super().__init__()
+            self.eps = eps
+            if has_weight:
+                self.weight = nn.Parameter(torch.ones(dim))
+            else:
+                self.register_buffer("weight", torch.ones(dim), persistent=False)  # error: [gain-not-parameter]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on. A buffer
+    follows the module's dtype.
     """
     gains = [gain.param for c in norm.computations for gain in c.gains]
-    trained = any(p.role == "parameter" for p in gains)
+    trained = {p.name for p in gains if p.role == "parameter"}
     plain = [p for p in (*gains, *shifts(norm)) if p.role == "tensor" and p.name]
     for param in {p.span: p for p in plain if not (trained and p.shape == ())}.values():  # such as √D
         if not norm.owner.module:
             return
-        message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
-        yield Problem(param.span, message, partial(parameters.as_parameter, param))
+        if param.name in trained:
+            message = f"`{param.name}` is a plain tensor on this path, which stays behind when the module moves"
+            yield Problem(param.span, message, partial(parameters.as_buffer, param), severity=WARNING)
+        else:
+            message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
+            yield Problem(param.span, message, partial(parameters.as_parameter, param))
 
 
 @rule("NRM502", name="mutated-input", fix=Applicability.SAFE)
@@ -316,6 +359,68 @@ def _is_for_features(norm: Norm) -> bool:
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:
     return norm.owner.reinitialised or param.name in norm.owner.filled
+
+
+@rule("NRM507", name="pinned-gain", default=False, severity=WARNING)
+def pinned_gain(norm: Norm) -> Iterator[Problem]:
+    """Makes its gain in half precision, or on a device that nobody chose.
+
+    Beside 1, bf16 has steps of 0.0078: an update that is smaller than half of one is lost, and the gain stays at 1 for
+    ever. A gain on `cuda:0` stays there when the rest of the model is made elsewhere, and fails where there is no GPU.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim, dtype=torch.bfloat16))  # error: [pinned-gain]
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+    class LayerNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim, device=torch.cuda.current_device()))  # error: [pinned-gain]
+            self.bias = nn.Parameter(torch.zeros(dim).cuda())  # error: [pinned-gain]
+
+        def forward(self, x):
+            h = x.float()
+            h = h - h.mean(-1, keepdim=True)
+            h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+            return h * self.weight + self.bias
+    ```
+
+    What a caller may choose is handed on:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6, device=None, dtype=None):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    Where nothing is trained, and every process has set its own device, both may be meant.
+    """
+    owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
+    for param in owned if norm.judged else ():
+        if param.dtype in (DType.FP16, DType.BF16):
+            yield Problem(param.span, f"`{param.name}` is made in {param.dtype.value}: small updates of it are lost")
+        if param.device:
+            yield Problem(param.span, f"`{param.name}` is made on `{param.device}`, wherever the model is")
 
 
 @rule("NRM505", name="unused-gain", fix=Applicability.SAFE)

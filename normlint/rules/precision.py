@@ -15,6 +15,7 @@ from normlint.text.finding import WARNING, Applicability, Span
 
 casts = Fixes("casts")
 centring = Fixes("formula_centre")
+offsets = Fixes("gains")
 
 _OPEN = (DType.INPUT, DType.PARAM)
 
@@ -387,3 +388,55 @@ def _made_half(c: Computation) -> bool:
 
 def _narrows(c: Computation, dtype: DType | None) -> bool:
     return dtype in _HALF or (dtype is DType.INPUT and c.sees_half and not c.partial)  # the gain may well be fp32
+
+
+@rule(
+    "NRM207", name="offset-in-half", default=False, fix=Applicability.SAFE, unless=("NRM201", "NRM206"),
+    about=("dtype",), dtypes=HALVES,
+)  # fmt: skip
+def offset_in_half(norm: Norm) -> Iterator[Problem]:
+    """Adds 1 to its weight in the weight's own dtype.
+
+    Beside 1, bf16 has steps of 0.0078: of a weight of 0.0039 nothing is left, and others are off by as much. The weight
+    itself has eight bits of its own, however small it is, which the sum in fp32 keeps.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class GemmaRMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return (h * (1 + self.weight)).type_as(x)  # error: [offset-in-half]
+    ```
+    ```fix
+    import torch
+    from torch import nn
+
+    class GemmaRMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.zeros(dim))
+
+        def forward(self, x):
+            h = x.float()
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return (h * (1 + self.weight.float())).type_as(x)  # error: [offset-in-half]
+    ```
+
+    `F.layer_norm` wants its weight in the dtype of its input: a sum that it is given is not reported.
+
+    Fix safety: safe: weights in fp32 give what they gave.
+    """
+    for c in norm.judged:
+        for g in c.gains if c.gain_may_be_half and not c.fused else ():
+            if g.offset is not None and g.param.role == "parameter" and g.dtype in (*_OPEN, *_HALF):
+                message = f"{g.offset:g} + `{g.param.name}` is rounded to a half: what is below 0.004 is lost in bf16"
+                yield Problem(g.span, message, partial(offsets.widened, norm, g))

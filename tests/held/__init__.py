@@ -5,8 +5,8 @@ A file starts with what is expected of it and why:
     # expect: wrong  codes: NRM201
     # why: squares in the input's dtype
 
-`codes` are those that reading the text reports (of the rules that are on by default, and NRM206 and NRM305), "none"
-where only running it shows the defect.
+`codes` are those that reading the text reports (of the rules that are on by default, and those of numbers that must be
+asked for), "none" where only running it shows the defect.
 """
 
 from __future__ import annotations

@@ -169,6 +169,21 @@ def _bf16_rows(one: Case) -> bool:
     return (ratio.mean(-1) - 1).abs().max().item() < 1.5e-3
 
 
+def _anywhere(one: Case) -> bool:
+    """It is made on the device that is asked for."""
+    try:
+        with torch.device("meta"):
+            return all(parameter.is_meta for parameter in _module(one).parameters())
+    except (AssertionError, RuntimeError):  # there is no GPU
+        return False
+
+
+def _spared(one: Case) -> bool:
+    """An optimizer's weight decay takes matrices alone."""
+    groups = one.make().param_groups
+    return all(parameter.ndim > 1 for group in groups if group["weight_decay"] for parameter in group["params"])
+
+
 PROBES: Final[dict[str, Callable[[Case], bool]]] = {
     "values": _values,
     "tiny": _tiny,
@@ -183,6 +198,8 @@ PROBES: Final[dict[str, Callable[[Case], bool]]] = {
     "moves": _moves,
     "shape": _shape,
     "filled": _filled,
+    "anywhere": _anywhere,
+    "spared": _spared,
     "bf16-mean": _bf16_mean,
     "bf16-rows": _bf16_rows,
 }

@@ -102,3 +102,46 @@ def test_a_message_tells_where_eps_stands_and_what_comes_of_it(scale: str, messa
     body = LAYER.replace("h = (h - mu) / torch.sqrt(var + self.eps)", f"ms = var\nh = (h - mu) {scale}")
     text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=body.replace("\n", "\n        "))
     assert [message in f.message for f in analyse(text).findings if f.code == "NRM302"] == [True]
+
+
+def filled(suite: str, *, offset: str = "self.weight", of: str = "LayerNorm") -> set[str]:
+    model = f"\nclass Model(nn.Module):\n    def _init_weights(self, m):\n        if isinstance(m, {of}):\n"
+    text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=LAYER.replace("\n", "\n        "))
+    text = text.replace("* self.weight", f"* ({offset})")
+    return {finding.code for finding in analyse(f"{text}{model}            {suite}\n").findings} - ON_DEMAND
+
+
+@pytest.mark.parametrize(
+    ("suite", "offset", "of"),
+    table(
+        ("ones", "nn.init.ones_(m.weight)", "self.weight", "LayerNorm"),
+        ("ones drawn closely around one", "nn.init.normal_(m.weight, 1.0, 0.02)", "self.weight", "LayerNorm"),
+        ("zeros under 1 +", "m.weight.data.zero_()", "1 + self.weight", "LayerNorm"),
+        ("zeros for another class", "m.weight.data.zero_()", "self.weight", "nn.LayerNorm"),
+        ("zeros for what the module owns", "nn.init.zeros_(m.up.weight)", "self.weight", "LayerNorm"),
+        ("zeros for the bias", "m.bias.data.zero_()", "self.weight", "LayerNorm"),
+        (
+            "zeros or ones",
+            "nn.init.zeros_(m.weight) if m.last else nn.init.ones_(m.weight)",
+            "self.weight",
+            "LayerNorm",
+        ),
+    ),
+)
+def test_a_model_that_fills_its_gains_well_is_silent(suite: str, offset: str, of: str) -> None:
+    assert filled(suite, offset=offset, of=of) == set()
+
+
+@pytest.mark.parametrize(
+    ("suite", "offset"),
+    table(
+        ("ones under 1 +", "m.weight.data.fill_(1.0)", "1 + self.weight"),
+        ("zeros", "nn.init.zeros_(m.weight)", "self.weight"),
+        ("zeros by a constant", "nn.init.constant_(m.weight, 0.0)", "self.weight"),
+        ("noise", "m.weight.data.normal_(mean=0.0, std=0.02)", "self.weight"),
+        ("cut noise", "nn.init.trunc_normal_(m.weight, std=0.02)", "self.weight"),
+    ),
+)
+def test_a_model_that_fills_its_gains_badly_is_found(suite: str, offset: str) -> None:
+    assert filled(suite, offset=offset) == {"NRM406"}
+    assert filled(suite, offset=offset, of="(nn.Linear, LayerNorm)") == {"NRM406"}

@@ -7,9 +7,9 @@ from dataclasses import replace
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param, Scalar, Size
+from normlint.evaluate.monomial import Apply, Mono, Param, Scalar, Size
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import Dtype, Opaque, Product, Shape, Tup, Value, of_atom
+from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Shape, Tup, Value, of_atom
 
 _INIT = {
     "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "data", "randn": "random",
@@ -41,11 +41,20 @@ def _dtype(call: Bound) -> DType:
     return cast.dtype if isinstance(cast, Dtype) else other.dtype if other else DType.FP32
 
 
+def _device(call: Bound) -> str:
+    """The one device that a call names, as no caller may choose."""
+    device = call.get("device")
+    if isinstance(device, Constant):
+        return device.value if isinstance(device.value, str) and not device.value.startswith(("cpu", "meta")) else ""
+    asked = device.sole.atom if isinstance(device, Product) and device.sole else None
+    return asked.name if isinstance(asked, Apply) and asked.name.startswith("torch.cuda.") else ""
+
+
 def _made(
     call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str, first: Product | None = None
 ) -> Product:
     value = first.mono if first is not None and not first.tensor else None
-    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call), value)
+    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call), value, _device(call))
     return replace(of_atom(atom, _dtype(call), call.span), shape=None if shape is None else Exact(shape))
 
 
@@ -100,13 +109,23 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
     return _made(call, init, (), "tensor", data)
 
 
+@op("cuda")
+def on_gpu(ctx: Context, call: Bound) -> Value | None:
+    """The tensor itself; of one that was made just now it is known where it lies."""
+    x = call.product("input")
+    made = x.sole.atom if x is not None and x.sole else None
+    if x is not None and isinstance(made, Param) and made.role == "tensor" and not made.name:
+        x = replace(x, mono=of_atom(replace(made, device="cuda"), x.dtype).mono)
+    return replace(x, span=call.span) if x is not None else None
+
+
 @op("Parameter Buffer UninitializedParameter")
 def parameter(ctx: Context, call: Bound) -> Value | None:
     """nn.Parameter(data): the data's shape and first value, owned and trained."""
     data = call.get("data")
     role = "buffer" if call.name == "Buffer" else "parameter"
     if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
-        atom = replace(data.sole.atom, role=role, span=call.span)
+        atom = replace(data.sole.atom, role=role, span=call.span, dtype=data.dtype)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
     shape = shape_of(data)
     made = _made_first(data)

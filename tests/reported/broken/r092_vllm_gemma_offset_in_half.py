@@ -1,5 +1,5 @@
 # report: vllm-project/vllm#3653
-# codes: none
+# codes: NRM207
 # why: 1 + weight is added in the dtype of the weight: bf16(1 + 2 ** -8) is 1
 # run: lambda x: filled(GemmaRMSNorm(24).bfloat16(), 2.0 ** -8)(x.bfloat16()).float()
 # reference: rms(x.bfloat16().double(), 1e-6) * (1 + 2.0 ** -8)

@@ -98,7 +98,7 @@ def _some(tree: Tree, node: cst.CSTNode, value: str) -> Reached:
 # --- NRM303 ----------------------------------------------------------------------------------------------------------
 
 
-def put_right(norm: Norm, e: Eps, tree: Tree) -> Fix | None:
+def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
     """A usual eps in place of one that does nothing, or too much: where its number stands."""
     node = tree.document.at(e.at)
     numbers = origin(tree, node) if node is not None and e.default is not None else []
@@ -106,7 +106,7 @@ def put_right(norm: Norm, e: Eps, tree: Tree) -> Fix | None:
         return None
     value = usual(norm)
     safe = SAFE if e.default <= 0 else UNSAFE
-    return Trial(tree, norm, "NRM303").first([(f"Use `{value}`", _instead(numbers[0], value))], safe)
+    return Trial(tree, norm, code).first([(f"Use `{value}`", _instead(numbers[0], value))], safe)
 
 
 # --- NRM304 ----------------------------------------------------------------------------------------------------------

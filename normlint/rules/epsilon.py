@@ -181,54 +181,33 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
         return (x * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
     ```
 
-    A length that is taken in half precision wants a larger one, too:
-
-    ```py
-    from torch import nn
-
-    class L2Norm(nn.Module):
-        def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-out-of-range]
-    ```
-    ```fix
-    from torch import nn
-
-    class L2Norm(nn.Module):
-        def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [eps-out-of-range]
-    ```
-
     Fix safety: safe for 0 and less. Unsafe for other numbers: a model may have been trained with them.
     """
-    unit = norm.owner.intent == "l2" and norm.owner.method
-    for c in norm.judged or [c for c in norm.computations if unit and c.returned]:
+    for c in norm.judged:
         for e in c.eps:
             if e.how == "clamp" and e.default == 0 and len(c.eps) > 1:
                 continue  # a floor of 0 under another eps keeps rounding from going negative
             why = _out_of_range(c, e) if not (e.written and norm.in_test) else ""
-            narrowed = 0 < (e.default or 0) < SMALLEST_HALF and c.statistic.accumulate.wide  # NRM205 says where
+            narrowed = 0 < (e.default or 0) < SMALLEST_HALF  # NRM205 says where; with a wide sum this eps is right
             if why:
                 dtypes = FP16 if "fp16" in why else ()
-                mend = None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e)
+                mend = None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e, "NRM303")
                 nothing = e.how != "subtract" and (e.default or 0) <= 0
                 yield Problem(e.at, why, mend, dtypes, WARNING if nothing else "")
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:
     value = e.default
-    half = c.sees_half and e.dtype in (DType.INPUT, DType.FP16) and not c.statistic.default_eps
-    alone = c.statistic.accumulate.wide or c.kind == "l2" or not c.explicit_square  # else NRM201 says it
-    if half and alone and value is not None and 0 < value < SMALLEST_HALF:
-        return f"eps {value:g} is 0 in fp16, where it is {'added' if e.how == 'add' else 'the floor'}"
-    if c.kind == "l2":
-        return ""
     if e.how == "subtract":
         return "eps is subtracted: a row of zeros gives NaN"
     if value is None:
         return ""
     if value <= 0:
         return f"eps is {value:g}: a row of zeros gives NaN"
-    return f"eps is {value:g}, as large as the mean square of real activations" if value >= 1e-2 else ""
+    if value >= 1e-2:
+        return f"eps is {value:g}, as large as the mean square of real activations"
+    half = c.sees_half and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
+    return f"eps {value:g} is 0 in fp16, where it is added" if half and value < SMALLEST_HALF else ""
 
 
 @rule("NRM304", name="unused-eps", fix=Applicability.SAFE, severity=WARNING)
@@ -302,7 +281,7 @@ def _written_out(c: Computation) -> bool:
 
 @rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE, dtypes=FP16)
 def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
-    """Leaves `F.normalize` its default eps of 1e-12, which is 0 in fp16: a row of zeros gives NaN.
+    """Has an eps that is 0 in fp16, such as the default of `F.normalize`, 1e-12: a row of zeros gives NaN.
 
     ```py
     import torch
@@ -340,9 +319,33 @@ def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
         return F.normalize(x, dim=-1, eps=1e-5) * x.shape[-1] ** 0.5 * gamma
     ```
 
+    What is written out is the same:
+
+    ```py
+    from torch import nn
+
+    class L2Norm(nn.Module):
+        def forward(self, x):
+            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [normalize-default-eps]
+    ```
+    ```fix
+    from torch import nn
+
+    class L2Norm(nn.Module):
+        def forward(self, x):
+            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [normalize-default-eps]
+    ```
+
     Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.
     """
+    unit = norm.owner.intent == "l2" and norm.owner.method
     for c in norm.computations:
         if c.statistic.default_eps and c.sees_half and c.statistic.square in (DType.INPUT, DType.PARAM):
             message = "F.normalize's eps of 1e-12 is 0 in fp16: a row of zeros gives NaN"
             yield Problem(c.statistic.span, message, partial(repair.given_to_normalize, c.statistic.span))
+            continue
+        own = c.returned and (unit or (c in norm.judged and not c.explicit_square))  # else NRM201 asks for an upcast
+        for e in c.eps if own and c.sees_half and not c.statistic.accumulate.wide else ():
+            if e.dtype in (DType.INPUT, DType.FP16) and 0 < (e.default or 0) < SMALLEST_HALF:
+                message = f"eps {e.default:g} is 0 in fp16: a row of zeros gives NaN"
+                yield Problem(e.at, message, partial(repair.put_right, norm, e, "NRM305"))

@@ -91,12 +91,6 @@ def rsub(ctx: Context, call: Bound) -> Value | None:
     return algebra.subtract(pair[1], pair[0], call.span) if pair else None
 
 
-@op("neg negative")
-def neg(ctx: Context, call: Bound) -> Value | None:
-    value = call.product("input")
-    return algebra.negate(value, call.span) if value else None
-
-
 @op("abs absolute fabs")
 def absolute(ctx: Context, call: Bound) -> Value | None:
     value = call.product("input")
@@ -119,8 +113,6 @@ def clamp(ctx: Context, call: Bound) -> Value | None:
         return None
     if floor.number == 1 and value.sole and isinstance(value.sole.atom, Size):
         return value  # a number of elements by which nothing is divided if there are none
-    if algebra.is_normlike(value) and call.product("max") and (floor.number is None or floor.number < 0):
-        return value  # a norm that is held within what a half can hold
     return algebra.clamp(value, floor, call.span)
 
 

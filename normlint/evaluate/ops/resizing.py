@@ -53,8 +53,6 @@ def _head(ctx: Context, shape: Shape) -> Dims | None:
         return None
     if stop is not None and stop >= 0 and start >= 0:
         return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, stop)))
-    if start < 0 and stop is None:
-        return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, 0)))
     if start < 0:
         return None
     left = without(dims, tuple(range(stop or 0, 0)))
@@ -120,20 +118,6 @@ def quotient(whole: Mono | None, part: Mono | None) -> Mono | None:
     inverse = Mono(1 / part.coef, tuple(Factor(f.atom, -f.power) for f in part.factors))
     left = whole.times(inverse)
     return left if all(f.power >= ONCE for f in left.factors) and left.coef.is_integer() else None
-
-
-def expanded(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
-    """x.expand(b, -1, d), x.expand(y.shape)."""
-    if len(values) == 1 and isinstance(values[0], Shape):
-        return _head(ctx, values[0])
-    if not values or any(isinstance(v, Shape) for v in values) or not (values[1:] or is_length(values[0])):
-        return None
-
-    def one(i: int, v: Value) -> Mono | None:
-        kept = isinstance(v, Product) and v.number == -1
-        return ctx.shapes.axis(dims, i) if kept and ctx.shapes.least(dims) >= -i else _length(v)
-
-    return Exact(tuple(one(i - len(values), v) for i, v in enumerate(values)))
 
 
 def ones(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> tuple[int, ...] | None:

@@ -9,10 +9,10 @@ What counts as told, and nothing else does:
 - the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute`, the sizes of a view,
   the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
 - a least rank: an axis that is named (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
-- a length: a gain that is multiplied, a Linear or convolution that is applied, an equality that is tested, a view, two
-  tensors that are added;
-- that the features are last: a gain of that length, a Linear or a LayerNorm on the last axis, or the names of the axes
-  (`b, n, d`).
+- a length: a gain that is multiplied, a Linear or convolution that is applied, a matrix product, an equality that is
+  tested, a view, two tensors that are added;
+- that the features are last: a gain of that length, a Linear, a matrix or a LayerNorm on the last axis, or the names of
+  the axes (`b, n, d`).
 
 Two of them that contradict each other leave the rank unknown. A length that isn't written as 1 is taken not to be 1.
 """

@@ -146,6 +146,19 @@ def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Di
     return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
 
 
+@shaper("matmul mm")
+def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """x @ w, where w is a matrix."""
+    other, shapes = call.product("other", "mat2"), ctx.shapes
+    if other is None or ctx.rank(other) != 2 or shapes.least(dims) < 2:
+        return None
+    taken, given = (shapes.axis(ctx.dims(other), i) for i in (0, 1))
+    shapes.unite(shapes.axis(dims, -1), taken)
+    if _is_gain(other):
+        shapes.learn_features(taken, given)
+    return Changed(dims, ((-1, given),))
+
+
 def layer(ctx: Context, name: str, sizes: tuple[Mono | None, ...], x: Product) -> Dims | None:
     """What nn.Linear(in, out), nn.Conv2d(in, out, …), nn.LayerNorm(dim) and the like make of their input's shape."""
     dims, shapes = ctx.dims(x), ctx.shapes
@@ -249,6 +262,22 @@ def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 @shaper("view reshape")
 def viewed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     return resizing.viewed(ctx, dims, resizing.sizes(call.sequence("size", "shape")))
+
+
+@shaper("view_as reshape_as expand_as")
+def like(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    other, x = call.product("other"), call.product("input")
+    if other is not None and x is not None and call.name == "expand_as":
+        joined(ctx, ctx.dims(other), x)
+        ctx.shapes.meet(x.mono, dims, ctx.dims(other))
+    return ctx.dims(other) if other is not None else None
+
+
+@shaper("eye")
+def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    """torch.eye(n)."""
+    size = call.product("n")
+    return Exact((size.mono, size.mono)) if size is not None and not size.tensor and len(call.values) == 1 else None
 
 
 @shaper("flatten")

@@ -148,7 +148,7 @@ def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Di
 
 @shaper("matmul mm")
 def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    """x @ w, where w is a matrix."""
+    """X @ w, where w is a matrix."""
     other, shapes = call.product("other", "mat2"), ctx.shapes
     if other is None or ctx.rank(other) != 2 or shapes.least(dims) < 2:
         return None

@@ -65,7 +65,6 @@ def test_the_statistic_of_another_tensor_is_silent(body: str) -> None:
             "return einops.rearrange(h, 'b h n d -> b n (h d)')",
         ),
         ("contiguous and clone", f"h = x.contiguous().clone(){SCALED}"),
-        ("expand", f"h = x.expand(3, -1){SCALED}"),
         ("squeeze", f"h = x.squeeze(0){SCALED}"),
         ("a new axis in front", f"h = x.unsqueeze(0){SCALED}"),
         ("a new axis by None", f"h = x[None, :]{SCALED}"),

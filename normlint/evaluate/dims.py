@@ -39,6 +39,7 @@ class Free:
     """A tensor that nothing else explains; what is told of it stands in `Shapes`."""
 
     number: int
+    unread: bool = False  # an operation made it that isn't followed: it may have any number of axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,13 @@ def depth(dims: Dims) -> int:
     return steps
 
 
+def is_unread(dims: Dims) -> bool:
+    """Whether it comes of an operation that isn't followed."""
+    while not isinstance(dims, Free | Exact):
+        dims = dims.base
+    return isinstance(dims, Free) and dims.unread
+
+
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Mono:
     """A length that has no other name."""
@@ -141,11 +149,11 @@ class Shapes:
         )
         # fmt: on
 
-    def free(self, least: int = 0) -> Free:
+    def free(self, least: int = 0, *, unread: bool = False) -> Free:
         """A tensor of which nothing else is known."""
         self.count += 1
         self.ranks[self.count] = (None, least)
-        return Free(self.count)
+        return Free(self.count, unread)
 
     # --- ranks -------------------------------------------------------------------------------------------------------
 

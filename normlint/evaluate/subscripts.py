@@ -115,7 +115,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
     plain = all(is_full(i) for i in index)
-    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index]) or m.ctx.shapes.free()
+    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index])
+    dims = dims or m.ctx.shapes.free(unread=True)
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
         last = isinstance(index[-1], Constant) and index[-1].value is None

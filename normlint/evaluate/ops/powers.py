@@ -97,13 +97,6 @@ def absolute(ctx: Context, call: Bound) -> Value | None:
     return algebra.absolute(value, call.span) if value else None
 
 
-@op("sign sgn")
-def sign(ctx: Context, call: Bound) -> Value | None:
-    """Of what is kept from zero, 1."""
-    value = call.product("input")
-    return replace(value, mono=Mono()) if value and algebra.is_kept_from_zero(value) else _unfollowed(call)
-
-
 @op("clamp clip clamp_min")
 def clamp(ctx: Context, call: Bound) -> Value | None:
     value, floor = call.product("input"), call.product("min")
@@ -165,13 +158,7 @@ def where(ctx: Context, call: Bound) -> Value | None:
     condition = call.product("condition")
     if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, nonzero(condition)):
         return replace(one, span=call.span)  # and a zero stays one
-    return one if one.mono == two.mono or _holds(condition) else algebra.apply("where", (one, two), call.span)
-
-
-def _holds(condition: Product | None) -> bool:
-    """`x == x`, which all but NaN is."""
-    atom = condition.sole.atom if condition is not None and condition.sole else None
-    return isinstance(atom, Apply) and atom.name == "eq" and atom.args[:1] == atom.args[1:]
+    return one if one.mono == two.mono else algebra.apply("where", (one, two), call.span)
 
 
 def _is_of(value: Product, base: Mono | None) -> bool:

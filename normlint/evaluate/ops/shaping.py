@@ -48,7 +48,7 @@ def shaped(ctx: Context, call: Bound, value: Value) -> Value:
     if not isinstance(value, Product) or not value.tensor:
         return value
     dims = _dims(ctx, call, value)
-    return value.of_shape(ctx.shapes.free() if dims is None or depth(dims) > DEEPEST else dims)
+    return value.of_shape(ctx.shapes.free(unread=True) if dims is None or depth(dims) > DEEPEST else dims)
 
 
 def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
@@ -137,10 +137,6 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
         return None
     if isinstance(axes, str):
         return SCALAR if axes == "all" and not keep else None
-    return over_axes(ctx, dims, axes, keep)
-
-
-def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Dims:
     for axis in axes:
         ctx.shapes.axis(dims, axis)  # that there is one is told
     return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
@@ -195,28 +191,25 @@ def _convolved(ctx: Context, dims: Dims, size: dict[int, Mono | None], spatial: 
     return Changed(dims, ((-1 - spatial, size.get(1)), *((-1 - i, None) for i in range(spatial))))
 
 
-# --- parts and wholes ------------------------------------------------------------------------------------------------
+# --- layouts ---------------------------------------------------------------------------------------------------------
 
 
-def _axis(call: Bound, names: str = "dim", default: int | None = 0) -> int | None:
+def _axis(call: Bound, names: str = "dim", default: int | None = None) -> int | None:
     value = call.product(*names.split())
     if value is None:
         return None if any(name in call.values for name in names.split()) else default
     return value.whole
 
 
-# --- layouts ---------------------------------------------------------------------------------------------------------
-
-
 @shaper("unsqueeze")
 def unsqueezed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    at = _axis(call, default=None)
+    at = _axis(call)
     return None if at is None else with_new(dims, at)
 
 
 @shaper("squeeze")
 def squeezed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    at = _axis(call, default=None)
+    at = _axis(call)
     if at is None or not ctx.shapes.equal(ctx.shapes.axis(dims, at), ONE_LONG):
         return None
     return without(dims, (at,))
@@ -233,7 +226,7 @@ def permuted(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("transpose swapaxes swapdims")
 def transposed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    one, two = (_axis(call, names, None) for names in ("dim0 axis0", "dim1 axis1"))
+    one, two = (_axis(call, names) for names in ("dim0 axis0", "dim1 axis1"))
     return None if one is None or two is None else swapped(ctx, dims, one, two)
 
 
@@ -246,7 +239,7 @@ def swapped(ctx: Context, dims: Dims, one: int, two: int) -> Dims:
 @shaper("movedim moveaxis")
 def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     """x.movedim(1, -1)."""
-    one, two = _axis(call, "source", None), _axis(call, "destination", None)
+    one, two = _axis(call, "source"), _axis(call, "destination")
     if one is None or two is None:
         return None
     length, rank = ctx.shapes.axis(dims, one), ctx.shapes.rank(dims)
@@ -282,8 +275,6 @@ def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("flatten")
 def flattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    if resizing.is_from_end(call.product("start_dim")):
-        return dims
     start, end = _axis(call, "start_dim", 0), _axis(call, "end_dim", -1)
     return None if start is None or end is None else resizing.flattened(ctx, dims, start, end)
 

@@ -12,6 +12,7 @@ from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size
 from normlint.evaluate.objects import Env, Instance, Partial, Super
+from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import item
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind, method_key
@@ -74,7 +75,8 @@ def _len(m: Machine, args: list[Value], node: s.Call) -> Value:
     if isinstance(value, Shape) and value.start is value.stop is None:
         return m.ctx.ask_rank(value.of, f"rank of {describe(value.of)}")
     if isinstance(value, Product) and value.tensor:
-        return subscripts.size(m, Shape(value), 0)
+        whole, axis = pieces.count_of(value) or (value.mono, 0)
+        return subscripts.size(m, Shape(replace(value, mono=whole, shape=None if axis else value.shape)), axis)
     return scalar(f"len of {describe(value)}")
 
 

@@ -119,6 +119,13 @@ def stacked_again(one: Value) -> Value | None:
     return _again(one, 0, stacked=True) if isinstance(one, Product) else None
 
 
+def count_of(value: Product) -> tuple[Mono, int] | None:
+    """The tensor and its axis along which it was taken apart into single elements, and so how many there are."""
+    cut = _cut(value.sole.atom) if value.sole else None
+    whole = value.sole.atom.args[0] if value.sole and isinstance(value.sole.atom, Apply) and cut else None
+    return (whole, cut.axis) if cut is not None and cut.gone and isinstance(whole, Mono) else None
+
+
 # --- together --------------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, SCALAR, Changed, Dims, Exact, without
-from normlint.evaluate.monomial import ONCE, Factor, Mono, Size
+from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Size
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Product, Shape, Tup, Value
 
@@ -18,6 +18,12 @@ def sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
 def numbers(values: tuple[Value, ...]) -> tuple[int, ...] | None:
     found = [v.number if isinstance(v, Product) else None for v in values]
     return tuple(int(n) for n in found if n is not None) if values and None not in found else None
+
+
+def is_from_end(axis: Product | None) -> bool:
+    """-len(shape), which is -1 for a shape of one length."""
+    factors = axis.mono.factors if axis is not None and not axis.tensor and axis.mono.coef == -1 else ()
+    return len(factors) == 1 and factors[0].power == 1 and isinstance(factors[0].atom, Size | Scalar)
 
 
 def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import Layout, Mono, Param, Stat, bears_stat, stats_of
+from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
@@ -91,6 +92,8 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor or algebra.is_statistic(x):
         return None
+    if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
+        return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 

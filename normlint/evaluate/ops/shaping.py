@@ -275,6 +275,8 @@ def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("flatten")
 def flattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
+    if resizing.is_from_end(call.product("start_dim")):
+        return dims
     start, end = _axis(call, "start_dim", 0), _axis(call, "end_dim", -1)
     return None if start is None or end is None else resizing.flattened(ctx, dims, start, end)
 

@@ -47,8 +47,6 @@ def _of_list(held: Tup, member: Member, values: tuple[Value, ...]) -> Changed:
             return none, tup((*held.items, value), "list")
         case "extend", (Tup(items=more),):
             return none, tup(held.items + more, "list")
-        case "insert", (Product(mono=mono), value) if not mono.factors and mono.coef == 0:
-            return none, tup((value, *held.items), "list")
         case "pop", () if held.items:
             return held.items[-1], Tup(held.items[:-1])
         case "pop", (Product(mono=mono),) if held.items and not mono.factors and mono.coef == 0:

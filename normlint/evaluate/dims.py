@@ -6,7 +6,7 @@ before.
 
 What counts as told, and nothing else does:
 
-- the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute` and patterns of einops, the sizes of a view,
+- the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute`, the sizes of a view,
   the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
 - a least rank: an axis that is named (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
 - a length: a gain that is multiplied, a Linear or convolution that is applied, a matrix product, an equality that is
@@ -39,6 +39,7 @@ class Free:
     """A tensor that nothing else explains; what is told of it stands in `Shapes`."""
 
     number: int
+    unread: bool = False  # an operation made it that isn't followed: it may have any number of axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,13 @@ def depth(dims: Dims) -> int:
     return steps
 
 
+def is_unread(dims: Dims) -> bool:
+    """Whether it comes of an operation that isn't followed."""
+    while not isinstance(dims, Free | Exact):
+        dims = dims.base
+    return isinstance(dims, Free) and dims.unread
+
+
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Mono:
     """A length that has no other name."""
@@ -141,11 +149,11 @@ class Shapes:
         )
         # fmt: on
 
-    def free(self, least: int = 0) -> Free:
+    def free(self, least: int = 0, *, unread: bool = False) -> Free:
         """A tensor of which nothing else is known."""
         self.count += 1
         self.ranks[self.count] = (None, least)
-        return Free(self.count)
+        return Free(self.count, unread)
 
     # --- ranks -------------------------------------------------------------------------------------------------------
 
@@ -220,11 +228,8 @@ class Shapes:
                 return lengths[i] if -len(lengths) <= i < len(lengths) else None
             case Changed(base=base, at=at):
                 return self._in_changed(dims, base, at, i)
-            case Gone(base=base, axes=axes):
-                j = self._before_loss(base, axes, i)
-                return None if j is None else self.axis(base, j)
-            case Grown(base=base, at=at_):
-                return self._in_grown(dims, base, at_, i)
+            case Gone() | Grown():
+                return None
             case Swapped(base=base, one=one, two=two):
                 first, second = self.meets(dims, i, one), self.meets(dims, i, two)
                 if first is None or second is None:
@@ -249,39 +254,6 @@ class Shapes:
         return (
             next((length for same, length in found if same), None) if any(s for s, _ in found) else self.axis(base, i)
         )
-
-    def _before_loss(self, base: Dims, axes: tuple[int, ...], i: int) -> int | None:
-        """Where an axis was before others were dropped."""
-        rank = self.rank(base)
-        if rank is not None:
-            gone = {a % rank for a in axes if -rank <= a < rank}
-            kept = [k for k in range(rank) if k not in gone]
-            return kept[i] if -len(kept) <= i < len(kept) else None
-        if all((a < 0) == (i < 0) for a in axes):
-            step = -1 if i < 0 else 1
-            left, at = (-i if i < 0 else i + 1), (-1 if i < 0 else 0)
-            while True:
-                left -= at not in axes
-                if not left:
-                    return at
-                at += step
-        return i if all(self.meets(base, i, a) is False for a in axes) and _one_sided(axes) else None
-
-    def _in_grown(self, dims: Dims, base: Dims, at: int, i: int) -> Mono | None:
-        same = self.meets(dims, i, at)
-        if same is None:
-            return None
-        if same:
-            return ONE_LONG
-        rank = self.rank(dims)
-        if rank is not None:
-            i, at = i % rank if -rank <= i < rank else rank, at % rank
-            return self.axis(base, i if i < at else i - 1) if i < rank else None
-        if (i < 0) != (at < 0):
-            return self.axis(base, i)
-        if i < 0:
-            return self.axis(base, i if i > at else i + 1)
-        return self.axis(base, i if i < at else i - 1)
 
     def lengths(self, dims: Dims) -> tuple[Mono | None, ...] | None:
         """All of them, where the rank is known."""
@@ -443,10 +415,6 @@ def _more(dims: Dims) -> int:
         case Grown():
             return 1
     return 0
-
-
-def _one_sided(axes: tuple[int, ...]) -> bool:
-    return len({a < 0 for a in axes}) == 1
 
 
 def _peeled(dims: Dims) -> Dims:

@@ -233,8 +233,6 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     """A list or dict of known items, what becomes of each part of a tensor, or axes that are counted."""
     iterable = m.eval(env, node.clauses[0].iterable)
-    if isinstance(iterable, AxesOf) and iterable.of is None and len(node.clauses) == 1:
-        return iterable
     first = node.clauses[0]
     plain = len(node.clauses) == len(node.elements) == 1 and not first.conditions and isinstance(first.target, s.Name)
     if plain and isinstance(iterable, Shape) and getattr(node.elements[0], "id", "") == getattr(first.target, "id", ""):

@@ -236,10 +236,6 @@ def _zip(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value 
     return None if part is None else Pieces(Tup(part))
 
 
-def _same(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    return values[0] if isinstance(values[0], Pieces) else None
-
-
 def _extreme(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
     """The largest or smallest of numbers; of what isn't known, a number."""
     items = (items_of(m, values[0]) if len(values) == 1 else None) or values
@@ -280,7 +276,7 @@ def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 
 _FUNCTIONS: dict[str, Callable[[Machine, list[Value], Arguments, Span], Value | None]] = {
-    "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip, "builtins.iter": _same, "builtins.sorted": _same,
+    "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip,
     "builtins.max": _extreme, "builtins.min": _extreme, "functools.reduce": _reduce, "math.prod": _prod,
     "numpy.prod": _prod, "torch.vmap": _vmap, "torch.func.vmap": _vmap, "torch.vmap.called": _mapped,
     "torch.broadcast_tensors": _getter,

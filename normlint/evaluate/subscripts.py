@@ -13,7 +13,7 @@ from normlint.evaluate.dims import is_symbol
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env
-from normlint.evaluate.ops import contractions, measured, shapes, shaping
+from normlint.evaluate.ops import measured, shapes, shaping
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     AxesOf,
@@ -115,7 +115,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
     plain = all(is_full(i) for i in index)
-    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index]) or m.ctx.shapes.free()
+    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index])
+    dims = dims or m.ctx.shapes.free(unread=True)
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
         last = isinstance(index[-1], Constant) and index[-1].value is None
@@ -123,9 +124,6 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
         return replace(shapes.with_axis(base, -1 if last else at - len(index) if behind else at), shape=dims)
     if plain:
         return base
-    kept = _last(node.index, index)
-    if kept is not None and (total := contractions.last_of_sums(m.ctx, base, keepdim=kept, span=node.span)):
-        return total
     single = _single(index) if algebra.is_statistic(base) else None
     if single is not None and (alone := shapes.dropped(base, single)):
         return alone
@@ -162,16 +160,6 @@ def _meant(item: object) -> str:
     return "one" if isinstance(item, Product) and not item.tensor else "?"
 
 
-def _last(written: tuple[s.Expr, ...], index: Sequence[object]) -> bool | None:
-    """Whether `[..., -1:]` keeps the axis of which it takes the last element; None if it takes others."""
-    end = written[-1]
-    if not all(map(is_full, index[:-1])) or len(index) < 2:
-        return None
-    if isinstance(end, s.Slice):
-        return True if end.upper is end.step is None and _is_minus_one(end.lower) else None
-    return False if isinstance(index[-1], Product) and index[-1].number == -1 else None
-
-
 def _single(index: Sequence[object]) -> float | None:
     """The axis of which `[..., 0]` and `[:, 0, :]` take the only item, if its length is 1."""
     first = [at for at, i in enumerate(index) if isinstance(i, Product) and i.number in (0, -1)]
@@ -180,12 +168,6 @@ def _single(index: Sequence[object]) -> float | None:
         return float(first[0])
     behind = isinstance(index[0], Constant) and index[0].value is ... and len(others) == 2
     return float(first[0] - len(index)) if behind and len(first) == 1 else None
-
-
-def _is_minus_one(node: s.Expr | None) -> bool:
-    return (
-        isinstance(node, s.Unary) and node.op == "-" and isinstance(node.operand, s.Literal) and node.operand.value == 1
-    )
 
 
 def _part(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:

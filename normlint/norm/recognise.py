@@ -120,10 +120,6 @@ def without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
             for step in f.steps:
                 inner = inner.stepped(step)
             return inner.times(rest), f.atom.bias
-        if isinstance(f.atom, Shifted) and f.power == 1:
-            inner, bias = without_shift(f.atom.inner)
-            if bias is not None:
-                return inner, bias
     return mono, None
 
 

@@ -24,15 +24,13 @@ REDUCING: Final = (*MEANS.split(), *SUMMING.split(), *LENGTHS.split(), *FUSED.sp
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 
 
-def _called(words: Iterable[str], *, whole: bool = True, bare: bool = False, more: str = "(?!)") -> str:
-    """A bracket after one of the words; `whole`: and not after a longer one; `bare`: nor after `self.`; or `more`."""
+def _called(words: Iterable[str], *, bare: bool = False, more: str = "(?!)") -> str:
+    """A bracket after one of the words and not after a longer one; `bare`: nor after `self.`; or `more`."""
     words = tuple(words)
     ends = "|".join(sorted({word[-2:] for word in words}))
     gate = "|".join(rf"(?<=(?:{ends}){blank}\()" for blank in _BLANK)
     ways = [
-        rf"(?<={word}{blank}\()"
-        + (rf"(?<!\w{word}{blank}\()" if whole else "")
-        + (rf"(?<!self\.{word}{blank}\()" if bare else "")
+        rf"(?<={word}{blank}\()(?<!\w{word}{blank}\()" + (rf"(?<!self\.{word}{blank}\()" if bare else "")
         for word in words
         for blank in _BLANK
     ]

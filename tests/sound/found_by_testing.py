@@ -391,4 +391,13 @@ class RMSNorm(nn.Module):
         h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
         return h * self.weight if self.keep else h.type_as(x) * self.weight
 """,
+    "a vector for each item, of a shape that isn't followed": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.scale, self.weight = dim ** 0.5, nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return torch.nn.functional.normalize(x.select(1, 0), eps=1e-3) * self.scale * self.weight
+""",
 }

@@ -13,9 +13,8 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.ops.casts import cast
-from normlint.evaluate.ops.contractions import last_of_sums
 from normlint.evaluate.ops.shapes import relayout
-from normlint.evaluate.ops.table import OPS, Bound, Run, op
+from normlint.evaluate.ops.table import OPS, Bound, Run
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Product, Value
 from normlint.text.operations import CLASSES
@@ -51,21 +50,6 @@ def converted(ctx: Context, call: Bound) -> Value | None:
 def made(ctx: Context, call: Bound) -> Value | None:
     """A new tensor, which depends on no other."""
     return replace(algebra.opaque(call.name, (), call.span, pure=False), dtype=call.dtype(DType.UNKNOWN))
-
-
-@op("select")
-def selected(ctx: Context, call: Bound) -> Value | None:
-    """One element along an axis: of running sums, the last is the sum."""
-    x, dim, index = call.product("input"), call.product("dim"), call.product("index")
-    last = x is not None and dim is not None and index is not None and (dim.number, index.number) == (-1, -1)
-    return (last and x and last_of_sums(ctx, x, keepdim=False, span=call.span)) or gathered(ctx, call)
-
-
-@op("copy")
-def copied(ctx: Context, call: Bound) -> Value | None:
-    """What is written into a tensor that was there before."""
-    x, source = call.product("input"), call.product("src", "other")
-    return cast(source, x.dtype, call.span) if x and source else None
 
 
 _RUNS: Final[dict[str, Run]] = {

@@ -42,7 +42,7 @@ def contracted(ctx: Context, call: Bound, operands: Sequence[Lettered], out: str
             scale = scale.times(same)
     whole = max((letters for _, letters in parts), key=len, default="")
     mixed = len({x.mono for x, _ in parts}) > 1 and not set(whole) <= set(out)  # a product of two tensors, summed
-    if not parts or mixed or not all(_fits(x, letters, whole) for x, letters in parts):
+    if not parts or mixed or not all(_fits(letters, whole) for _, letters in parts):
         return None
     product = _aligned(*parts[0], whole)
     for x, letters in parts[1:]:
@@ -68,15 +68,11 @@ def _summed_alone(ctx: Context, call: Bound, x: Product, letters: str, others: s
     return (_summed(ctx, call, x, _places(letters, alone)), left) if alone else (x, letters)
 
 
-def _fits(x: Product, letters: str, whole: str) -> bool:
-    """Whether the axes come in the order of the longest operand; only a gain may have fewer in front."""
+def _fits(letters: str, whole: str) -> bool:
+    """Whether the axes come in the order of the longest operand."""
     rest = iter(whole)
     ordered = all(letter in rest for letter in letters)
-    return ordered and ((letters[:1] == ".") == (whole[:1] == ".") or _is_param(x))
-
-
-def _is_param(x: Product) -> bool:
-    return all(isinstance(f.atom, Param) for f in x.mono.factors)
+    return ordered and (letters[:1] == ".") == (whole[:1] == ".")
 
 
 def _aligned(x: Product, letters: str, whole: str) -> Product:
@@ -180,16 +176,6 @@ def tensordot(ctx: Context, call: Bound) -> Value | None:
     return _with_constant(ctx, call, *pair) if pair and dims and dims.number == 1 else None
 
 
-@op("addmm addmv addbmm baddbmm")
-def added(ctx: Context, call: Bound) -> Value | None:
-    """The first operand plus the matrix product of the other two."""
-    base, one, two = call.product("input", "self"), call.product("mat1", "mat", "batch1"), call.product(*_SECOND)
-    if base is None or one is None or two is None or call.get("beta", "alpha") is not None or call.name == "addbmm":
-        return None
-    product = contract(ctx, one, two, call)
-    return product and algebra.add(product, base, call.span)
-
-
 def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | None:
     """The matrix product of two operands; None where it isn't followed."""
     scale = _diagonal_of(y)
@@ -257,38 +243,6 @@ def at_sign(ctx: Context, x: Product, y: Product, span: Span) -> Product:
 
 
 # --- sums in other words ---------------------------------------------------------------------------------------------
-
-
-@op("cumsum")
-def running_sum(ctx: Context, call: Bound) -> Value | None:
-    """Sums up to each element; the last of them is the sum."""
-    x, dim = call.product("input"), call.product("dim")
-    if x is None or not x.tensor or dim is None or dim.number is None:
-        return None
-    return replace(algebra.apply("cumsum", (x, dim), call.span), layout=x.layout)
-
-
-def last_of_sums(ctx: Context, sums: Product, *, keepdim: bool, span: Span) -> Product | None:
-    """`x.cumsum(-1)[..., -1]` is `x.sum(-1)`."""
-    atom = sums.sole.atom if sums.sole else None
-    args = atom.args if isinstance(atom, Apply) and atom.name == "cumsum" else ()
-    if len(args) != 2 or not isinstance(args[0], Mono) or args[1] != Mono(-1.0):
-        return None
-    x = Product(args[0], sums.dtype, tensor=True, layout=sums.layout, span=sums.span)
-    values = {"dim": Given(number(-1.0), NOWHERE), "keepdim": Given(Constant(keepdim), NOWHERE)}
-    return reduce(ctx, Bound("sum", span, values), x, "sum")
-
-
-@op("adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d")
-def pooled(ctx: Context, call: Bound) -> Value | None:
-    """Pooling to one element is the mean over the last axes, which are kept."""
-    x, size = call.product("input"), call.get("output_size")
-    lengths = size.items if isinstance(size, Tup) else (size,)
-    if x is None or not x.tensor or any(not isinstance(s, Product) or s.number != 1 for s in lengths):
-        return None
-    axes = Tup(tuple(number(-float(i)) for i in range(int(call.name[-2]), 0, -1)))
-    values = {"dim": Given(axes, call.span), "keepdim": Given(Constant(True), NOWHERE)}
-    return reduce(ctx, replace(call, values=values), x, "mean")
 
 
 @op("avg_pool1d")

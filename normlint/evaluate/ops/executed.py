@@ -175,12 +175,6 @@ TABLE.update(
 TABLE["trapz"] = TABLE["trapezoid"]
 
 
-@runs("cov")
-def cov(x: Given, correction: int = 1) -> Array:
-    rows = pointwise(lambda v, m: v - m, x, reduced(_mean, x, -1, True))
-    return pointwise(lambda v: v / (x.shape[-1] - correction), a.matmul(rows, a.permuted(rows, [1, 0])))
-
-
 def _windows(x: Array, sizes: list[int], steps: list[int], f: Callable[[Row], float]) -> Array:
     """One number for each window along the last axes."""
     for size, step in zip(sizes, steps, strict=True):
@@ -234,27 +228,13 @@ def _product(**two: Any) -> Array:
     return a.matmul(one, other)
 
 
-def _outer(**two: Any) -> Array:
-    one, other = two.values()
-    return pointwise(lambda v, w: v * w, a.with_axis(one, -1), other)
-
-
 runs("matmul mm bmm mv dot vdot @")(_product)
-runs("outer ger")(_outer)
 
 
 @runs("linear")
 def linear(x: Given, weight: Given, bias: Given = 0) -> Array:
     found = a.matmul(x, a.permuted(weight, list(range(len(weight.shape)))[::-1]))
     return pointwise(lambda v, b: v + b, found, bias or 0)
-
-
-@runs("kron")
-def kron(x: Given, other: Given) -> Array:
-    wide = a.reshaped(x, [n for length in x.shape for n in (length, 1)])
-    tall = a.reshaped(other, [n for length in other.shape for n in (1, length)])
-    shape = [p * q for p, q in zip(x.shape, other.shape, strict=True)]
-    return a.reshaped(pointwise(lambda v, w: v * w, wide, tall), shape)
 
 
 @runs("tensordot")
@@ -275,28 +255,19 @@ def einsum(rest: Given) -> Array:
     equation, *operands = rest
     operands = operands[0] if isinstance(operands[0], list) else operands
     left, arrow, out = equation.replace(" ", "").partition("->")
+    if not arrow:
+        raise Unmeasured
     words, most = [], ""
     for word, one in zip(left.split(","), operands, strict=True):
         dots = "".join(chr(0x391 + i) for i in range(len(one.shape) - len(word.replace("...", ""))))[::-1]
         most = max(most, dots, key=len)
         words.append((word.replace("...", dots), one))
-    if not arrow:
-        every = "".join(word for word, _ in words)
-        out = most + "".join(sorted(x for x in set(every) if every.count(x) == 1 and x not in most))
     return a.einsum(words, out.replace("...", most))
 
 
-@runs("bilinear")
-def bilinear(input1: Given, input2: Given, weight: Given) -> Array:
-    dots = "".join(chr(0x391 + i) for i in range(len(input1.shape) - 1))
-    return a.einsum([(f"{dots}i", input1), ("oij", weight), (f"{dots}j", input2)], f"{dots}o")
-
-
-@runs("addmm addmv addr baddbmm addbmm")
+@runs("addmm addmv baddbmm addbmm")
 def addmm(x: Given, beta: Given = 1, alpha: Given = 1, **both: Any) -> Array:
     one, two = both.values()
-    if "vec1" in both:
-        one, two = a.with_axis(one, 1), a.with_axis(two, 0)
     return pointwise(lambda v, w, b, k: b * v + k * w, x, a.matmul(one, two), beta, alpha)
 
 
@@ -314,28 +285,15 @@ def cdist(p: Given = 2.0, **two: Any) -> Array:
     return norm(pointwise(lambda v, w: v - w, a.with_axis(one, -2), a.with_axis(other, -3)), p, dim=-1)  # type: ignore[no-any-return]
 
 
-@runs("pairwise_distance")
-def pairwise_distance(p: Given = 2.0, eps: Given = 1e-6, keepdim: bool = False, **two: Any) -> Array:
-    return norm(pointwise(lambda v, w: v - w + eps, *two.values()), p, dim=-1, keepdim=keepdim)  # type: ignore[no-any-return]
-
-
 @runs("mse_loss")
 def mse_loss(x: Given, target: Given, reduction: str = "mean") -> Array:
     found = pointwise(lambda v, w: (v - w) ** 2, x, target)
     return found if reduction == "none" else reduced(_mean if reduction == "mean" else sum, found)
 
 
-@runs("conv1d")
-def conv1d(x: Given, weight: Given, stride: Given = 1) -> Array:
-    rows = unfold(x if len(x.shape) > 2 else a.with_axis(x, 0), -1, weight.shape[-1], flat(stride)[0])
-    return a.einsum([("NCLK", rows), ("OCK", weight)], "NOL")
-
-
 @runs("inv inverse pinv")
 def inverse(x: Given) -> Array:
-    """Of matrices with a single number, and of a row or column."""
-    if x.shape[-2:] == (1, 1):
-        return pointwise(lambda v: 1 / v, x)
+    """Of a row or column."""
     if 1 not in x.shape[-2:]:
         raise Unmeasured
     square = reduced(lambda row: sum(v * v for v in row), x, [-2, -1], True)
@@ -347,13 +305,6 @@ def det(x: Given) -> Array:
     if x.shape[-2:] not in ((1, 1), (2, 2)):
         raise Unmeasured
     return reduced(lambda m: m[0] if len(m) == 1 else m[0] * m[3] - m[1] * m[2], x, [-2, -1])
-
-
-@runs("matrix_power")
-def matrix_power(x: Given, n: int) -> Array:
-    if n < 1:
-        raise Unmeasured
-    return x if n == 1 else a.matmul(matrix_power(x, n - 1), x)
 
 
 TABLE.update(

@@ -80,12 +80,5 @@ def _axes(ctx: Context, call: Bound, x: Product) -> Axes:
                 return ALL
             if start < 0:
                 return tuple(range(start, 0))
-            return tuple(range(start - rank, 0)) if rank is not None else _from(start)
-        case Product(tensor=False, number=number) if number is not None:
-            return (-1,)
+            return tuple(range(start - rank, 0)) if rank is not None else None
     return TRAILING
-
-
-def _from(start: int) -> Axes:
-    """All axes but the first ones, of a tensor whose rank isn't known: more than the last, as norms are used."""
-    return ALL if start == 0 else None

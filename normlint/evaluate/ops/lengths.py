@@ -7,11 +7,11 @@ from typing import Final
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import ONE_LONG
-from normlint.evaluate.monomial import NOWHERE, Mono, Scalar, raised
+from normlint.evaluate.dims import ONE_LONG, is_unread
+from normlint.evaluate.monomial import NOWHERE, Scalar, raised
 from normlint.evaluate.ops.reductions import TWO, reduce
 from normlint.evaluate.ops.table import Bound, Given, op
-from normlint.evaluate.value import Constant, Product, Value, number
+from normlint.evaluate.value import Constant, Opaque, Product, Value, number
 
 FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
 
@@ -84,8 +84,8 @@ def normalize(ctx: Context, call: Bound) -> Value | None:
     default_dim = "dim" not in values
     if default_dim:
         rank = ctx.rank(x)
-        axis = -1 if rank == 2 else 1
-        values["dim"] = Given(Product(Mono(float(axis))), NOWHERE)
+        unread = rank is None and is_unread(ctx.dims(x))
+        values["dim"] = Given(Opaque("dim") if unread else number(-1.0 if rank == 2 else 1.0), NOWHERE)
     values["keepdim"] = Given(Constant(True), NOWHERE)
     squared = raised(x.mono, TWO, ())
     if squared is None:

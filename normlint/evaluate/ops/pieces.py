@@ -115,10 +115,7 @@ def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
 
 
 def stacked_again(one: Value) -> Value | None:
-    """The tensor, or tensors, of which one is a part along the first axis."""
-    if isinstance(one, Tup):
-        several = [stacked_again(item) for item in one.items]
-        return Tup(tuple(v for v in several if v is not None)) if None not in several else None
+    """The tensor of which one is a part along the first axis."""
     return _again(one, 0, stacked=True) if isinstance(one, Product) else None
 
 

@@ -91,23 +91,10 @@ def rsub(ctx: Context, call: Bound) -> Value | None:
     return algebra.subtract(pair[1], pair[0], call.span) if pair else None
 
 
-@op("neg negative")
-def neg(ctx: Context, call: Bound) -> Value | None:
-    value = call.product("input")
-    return algebra.negate(value, call.span) if value else None
-
-
 @op("abs absolute fabs")
 def absolute(ctx: Context, call: Bound) -> Value | None:
     value = call.product("input")
     return algebra.absolute(value, call.span) if value else None
-
-
-@op("sign sgn")
-def sign(ctx: Context, call: Bound) -> Value | None:
-    """Of what is kept from zero, 1."""
-    value = call.product("input")
-    return replace(value, mono=Mono()) if value and algebra.is_kept_from_zero(value) else _unfollowed(call)
 
 
 @op("clamp clip clamp_min")
@@ -119,8 +106,6 @@ def clamp(ctx: Context, call: Bound) -> Value | None:
         return None
     if floor.number == 1 and value.sole and isinstance(value.sole.atom, Size):
         return value  # a number of elements by which nothing is divided if there are none
-    if algebra.is_normlike(value) and call.product("max") and (floor.number is None or floor.number < 0):
-        return value  # a norm that is held within what a half can hold
     return algebra.clamp(value, floor, call.span)
 
 
@@ -173,13 +158,7 @@ def where(ctx: Context, call: Bound) -> Value | None:
     condition = call.product("condition")
     if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, nonzero(condition)):
         return replace(one, span=call.span)  # and a zero stays one
-    return one if one.mono == two.mono or _holds(condition) else algebra.apply("where", (one, two), call.span)
-
-
-def _holds(condition: Product | None) -> bool:
-    """`x == x`, which all but NaN is."""
-    atom = condition.sole.atom if condition is not None and condition.sole else None
-    return isinstance(atom, Apply) and atom.name == "eq" and atom.args[:1] == atom.args[1:]
+    return one if one.mono == two.mono else algebra.apply("where", (one, two), call.span)
 
 
 def _is_of(value: Product, base: Mono | None) -> bool:

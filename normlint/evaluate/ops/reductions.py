@@ -194,18 +194,6 @@ def gathered_along(ctx: Context, call: Bound) -> Value | None:
     return _reordered(x, (dim.whole,), call.name, call.span)
 
 
-@op("roll flip")
-def permuted(ctx: Context, call: Bound) -> Value | None:
-    """The same elements along some axes, in another order."""
-    x = call.product("input")
-    dims = call.get("dims") or Tup(tuple(given.value for given in call.rest))
-    axes = axes_of(dims, ctx.rank(x)) if x else None
-    if x is None or not isinstance(axes, tuple):
-        return None
-    how = call.product("shifts")
-    return _reordered(x, axes, how.mono if how else call.name, call.span)
-
-
 def _in_order(mono: Mono, axes: Axes, kind: str) -> Mono:
     """What is reduced, without what gave its elements another order along the axes, or repeated them for a mean."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None

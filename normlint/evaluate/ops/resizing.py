@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from normlint.evaluate.context import Context
-from normlint.evaluate.dims import MOST_AXES, ONE_LONG, SCALAR, Changed, Dims, Exact, with_new, without
+from normlint.evaluate.dims import ONE_LONG, SCALAR, Changed, Dims, Exact, without
 from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar, Size
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Product, Shape, Tup, Value
@@ -27,66 +27,15 @@ def is_from_end(axis: Product | None) -> bool:
 
 
 def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
-    """x.view(b, n, h, -1), x.view(*x.shape[:-1], h, d), x.view(y.shape)."""
-    if not values:
+    """x.view(b, n, h, -1); a part of another shape isn't followed."""
+    if not values or any(isinstance(v, Shape) for v in values) or (len(values) == 1 and not is_length(values[0])):
         return None
-    first, rest = values[0], values[1:]
-    if isinstance(first, Shape):
-        head = _head(ctx, first)
-        return None if head is None else _with_tail(ctx, dims, head, rest)
-    if any(isinstance(v, Shape) for v in values):
-        return _with_inner(ctx, values)
-    if not rest and not is_length(first):
-        return None  # a whole shape, perhaps
     return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), values))
 
 
 def is_length(value: Value | None) -> bool:
     """One number or length, and no tuple."""
     return isinstance(value, Product) and all(isinstance(f.atom, Size) for f in value.mono.factors)
-
-
-def _head(ctx: Context, shape: Shape) -> Dims | None:
-    """x.shape, x.shape[:2], x.shape[:-1] as the shape of a tensor."""
-    dims, start, stop = ctx.dims(shape.of), shape.start or 0, shape.stop
-    if max(abs(start), abs(stop or 0)) > MOST_AXES:
-        return None
-    if stop is not None and stop >= 0 and start >= 0:
-        return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, stop)))
-    if start < 0 and stop is None:
-        return Exact(tuple(ctx.shapes.axis(dims, i) for i in range(start, 0)))
-    if start < 0:
-        return None
-    left = without(dims, tuple(range(stop or 0, 0)))
-    return without(left, tuple(range(start)))
-
-
-def _with_tail(ctx: Context, dims: Dims, head: Dims, rest: tuple[Value, ...]) -> Dims | None:
-    if any(isinstance(v, Shape) for v in rest):
-        return None
-    known = ctx.shapes.lengths(head)
-    if known is not None:
-        fixed = tuple(Product(k) if k is not None else Product(Mono(), tensor=True) for k in known)
-        return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), (*fixed, *rest)))
-    lengths = split(ctx, None, rest)
-    for _ in rest:
-        head = with_new(head, -1)
-    return Changed(head, tuple((i - len(rest), length) for i, length in enumerate(lengths))) if rest else head
-
-
-def _with_inner(ctx: Context, values: tuple[Value, ...]) -> Dims | None:
-    """(-1, *x.shape[2:]): only where the part is known."""
-    lengths: list[Mono | None] = []
-    for v in values:
-        if isinstance(v, Shape):
-            head = _head(ctx, v)
-            known = ctx.shapes.lengths(head) if head is not None else None
-            if known is None:
-                return None
-            lengths += known
-        else:
-            lengths.append(_length(v))
-    return Exact(tuple(lengths))
 
 
 def _length(value: Value) -> Mono | None:
@@ -120,20 +69,6 @@ def quotient(whole: Mono | None, part: Mono | None) -> Mono | None:
     inverse = Mono(1 / part.coef, tuple(Factor(f.atom, -f.power) for f in part.factors))
     left = whole.times(inverse)
     return left if all(f.power >= ONCE for f in left.factors) and left.coef.is_integer() else None
-
-
-def expanded(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
-    """x.expand(b, -1, d), x.expand(y.shape)."""
-    if len(values) == 1 and isinstance(values[0], Shape):
-        return _head(ctx, values[0])
-    if not values or any(isinstance(v, Shape) for v in values) or not (values[1:] or is_length(values[0])):
-        return None
-
-    def one(i: int, v: Value) -> Mono | None:
-        kept = isinstance(v, Product) and v.number == -1
-        return ctx.shapes.axis(dims, i) if kept and ctx.shapes.least(dims) >= -i else _length(v)
-
-    return Exact(tuple(one(i - len(values), v) for i, v in enumerate(values)))
 
 
 def ones(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> tuple[int, ...] | None:

@@ -102,29 +102,10 @@ def transparent(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
         lengths = sizes(call.sequence("size", "shape"))
-        data = x.mono.has_data and not x.mono.has_stat
-        if data and lengths and _is_longer(lengths):
+        if lengths and x.mono.has_data and not x.mono.has_stat:
             return None  # copies in rows of their own, which the next step may multiply or add
-        x = _of_any_shape(_lengthened(x, lengths) if data else x)
+        x = _of_any_shape(x)
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
-
-
-def _is_longer(lengths: tuple[Value, ...]) -> bool:
-    """The last axis gets a length that stands in the text, or all get lengths that aren't known."""
-    last = lengths[-1]
-    if len(lengths) == 1 and not (isinstance(last, Shape) or resizing.is_length(last)):
-        return True
-    return isinstance(last, Product) and last.number is not None and last.number > 1
-
-
-def _lengthened(x: Product, lengths: tuple[Value, ...]) -> Product:
-    """An axis that was added, no longer of length 1."""
-    name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
-    if name != "axis" or not isinstance(place, int) or not -len(lengths) <= place < len(lengths):
-        return x
-    length = lengths[place]
-    same = isinstance(length, Product) and length.number in (1, -1)
-    return x if same else replace(x, layout=(*x.layout[:-1], ("copies", place)))
 
 
 @op("tile")

@@ -9,10 +9,9 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.dims import DEEPEST, ONE_LONG, SCALAR, Changed, Dims, Exact, Swapped, depth, with_new, without
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops import resizing
-from normlint.evaluate.ops.lettered import einsum_dims, rearranged
-from normlint.evaluate.ops.reductions import axes_of, with_dim
+from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Bound, Given
-from normlint.evaluate.value import Constant, Product, Shape, Tup, Value
+from normlint.evaluate.value import Product, Tup, Value
 from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
@@ -49,7 +48,7 @@ def shaped(ctx: Context, call: Bound, value: Value) -> Value:
     if not isinstance(value, Product) or not value.tensor:
         return value
     dims = _dims(ctx, call, value)
-    return value.of_shape(ctx.shapes.free() if dims is None or depth(dims) > DEEPEST else dims)
+    return value.of_shape(ctx.shapes.free(unread=True) if dims is None or depth(dims) > DEEPEST else dims)
 
 
 def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
@@ -131,8 +130,6 @@ def _note(ctx: Context, left: Product, right: Product) -> None:
         "argmax argmin all any median")  # fmt: skip
 def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     given = call.get("dim")
-    if isinstance(given, Constant) and isinstance(given.value, bool):
-        given = None
     if call.name == "vecdot" and given is None:
         return without(dims, (-1,))
     axes, keep = axes_of(given, None), call.flag("keepdim", False)
@@ -140,76 +137,22 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
         return None
     if isinstance(axes, str):
         return SCALAR if axes == "all" and not keep else None
-    return over_axes(ctx, dims, axes, keep)
-
-
-@shaper("count_nonzero")
-def counted(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    return reduced(ctx, with_dim(call), dims)
-
-
-@shaper("sum_to_size")
-def to_size(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    axes = resizing.ones(ctx, dims, resizing.sizes(call.sequence("size")))
-    return None if axes is None else over_axes(ctx, dims, axes, True)
-
-
-def over_axes(ctx: Context, dims: Dims, axes: tuple[int, ...], keep: bool) -> Dims:
     for axis in axes:
         ctx.shapes.axis(dims, axis)  # that there is one is told
     return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
 
 
-@shaper("reduce rearrange")
-def patterned(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    pattern = call.get("pattern")
-    if not isinstance(pattern, Constant):
-        return None
-    sizes = {k: v.value.mono for k, v in call.values.items() if isinstance(v.value, Product) and not v.value.tensor}
-    return rearranged(ctx.shapes, dims, str(pattern.value), sizes)
-
-
-@shaper("einsum")
-def einsum(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    given = call.sequence("args")
-    equation, given = (given[0].value, given[1:]) if given else (None, ())
-    operands = [g.value for g in given]
-    if not isinstance(equation, Constant) or not all(isinstance(v, Product) for v in operands):
-        return None
-    return einsum_dims(ctx.shapes, str(equation.value), [ctx.dims(v) for v in operands if isinstance(v, Product)])
-
-
-# --- products of matrices --------------------------------------------------------------------------------------------
-
-
-@shaper("matmul mm bmm inner")
+@shaper("matmul mm")
 def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    other = call.product("other", "mat2")
-    if other is None or call.name == "inner":
+    """X @ w, where w is a matrix."""
+    other, shapes = call.product("other", "mat2"), ctx.shapes
+    if other is None or ctx.rank(other) != 2 or shapes.least(dims) < 2:
         return None
-    theirs, shapes = ctx.dims(other), ctx.shapes
-    ranks = shapes.rank(dims), shapes.rank(theirs)
-    if ranks[1] == 2 and shapes.least(dims) >= 2:
-        shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, 0))
-        if _is_gain(other):
-            shapes.learn_features(shapes.axis(theirs, 0), shapes.axis(theirs, 1))
-        return Changed(dims, ((-1, shapes.axis(theirs, 1)),))
-    if ranks[0] is None or ranks[1] is None or ranks[0] < 2 or ranks[1] < 2:
-        return None
-    if not shapes.differ(shapes.axis(dims, -1), shapes.axis(theirs, -2)):
-        shapes.unite(shapes.axis(dims, -1), shapes.axis(theirs, -2))
-    batch = shapes.join(without(dims, (-2, -1)), without(theirs, (-2, -1)))
-    head = shapes.lengths(batch)
-    return None if head is None else Exact((*head, shapes.axis(dims, -2), shapes.axis(theirs, -1)))
-
-
-@shaper("linear")
-def linear(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    weight = call.product("weight")
-    if weight is None or ctx.rank(weight) != 2:
-        return None
-    ctx.shapes.unite(ctx.shapes.axis(dims, -1), ctx.shapes.axis(ctx.dims(weight), 1))
-    return Changed(dims, ((-1, ctx.shapes.axis(ctx.dims(weight), 0)),))
+    taken, given = (shapes.axis(ctx.dims(other), i) for i in (0, 1))
+    shapes.unite(shapes.axis(dims, -1), taken)
+    if _is_gain(other):
+        shapes.learn_features(taken, given)
+    return Changed(dims, ((-1, given),))
 
 
 def layer(ctx: Context, name: str, sizes: tuple[Mono | None, ...], x: Product) -> Dims | None:
@@ -229,16 +172,12 @@ def layer(ctx: Context, name: str, sizes: tuple[Mono | None, ...], x: Product) -
         shapes.unite(shapes.axis(dims, -1), size.get(0))
         shapes.learn_features(size.get(0))
         return dims
-    if name in ("BatchNorm2d", "BatchNorm3d", "InstanceNorm2d"):
-        ctx.shapes.learn_rank(dims, int(name[-2]) + 2)
-        shapes.unite(shapes.axis(dims, 1), size.get(0))
-        return dims
     return dims if name in _KEEPING else None
 
 
 _KEEPING = frozenset(
     "Dropout Dropout2d Identity GELU SiLU ReLU ReLU6 LeakyReLU ELU Sigmoid Tanh Softmax Mish Softplus PReLU Hardswish "
-    "GroupNorm BatchNorm1d InstanceNorm1d".split()
+    "GroupNorm BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d".split()
 )
 
 
@@ -252,77 +191,25 @@ def _convolved(ctx: Context, dims: Dims, size: dict[int, Mono | None], spatial: 
     return Changed(dims, ((-1 - spatial, size.get(1)), *((-1 - i, None) for i in range(spatial))))
 
 
-# --- parts and wholes ------------------------------------------------------------------------------------------------
+# --- layouts ---------------------------------------------------------------------------------------------------------
 
 
-def _axis(call: Bound, names: str = "dim", default: int | None = 0) -> int | None:
+def _axis(call: Bound, names: str = "dim", default: int | None = None) -> int | None:
     value = call.product(*names.split())
     if value is None:
         return None if any(name in call.values for name in names.split()) else default
     return value.whole
 
 
-@shaper("chunk split tensor_split")
-def parts(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    """A list of parts: an axis in front that unpacking takes away."""
-    axis = _axis(call)
-    count = call.product("chunks", "split_size", "split_size_or_sections", "indices_or_sections")
-    if axis is None:
-        return None
-    length, given = ctx.shapes.axis(dims, axis), count.number if count is not None else None
-    whole = length.coef if length is not None and not length.factors else None
-    even = bool(given and whole) and (whole or 0) % (given or 1) == 0  # else the last part is shorter
-    part = None if not even or not whole or not given else given if call.name == "split" else whole / given
-    dims = Changed(dims, ((axis, None if part is None else Mono(part)),))
-    return with_new(dims, 0)
-
-
-@shaper("unbind")
-def unbound(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    axis = _axis(call)
-    return None if axis is None else with_new(over_axes(ctx, dims, (axis,), False), 0)
-
-
-@shaper("select")
-def selected(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    axis = _axis(call, default=None)
-    return None if axis is None else over_axes(ctx, dims, (axis,), False)
-
-
-@shaper("narrow")
-def narrowed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    axis, length = _axis(call, default=None), call.product("length")
-    return None if axis is None else Changed(dims, ((axis, length.mono if length and not length.tensor else None),))
-
-
-@shaper("cat concat concatenate stack")
-def collected(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    """The first tensor's axes, one of them longer, or one more."""
-    tensors, axis = call.get("tensors"), _axis(call)
-    if not isinstance(tensors, Tup) or axis is None or not tensors.items:
-        return None
-    first = tensors.items[0]
-    if not isinstance(first, Product) or not first.tensor:
-        return None
-    dims = ctx.dims(first)
-    ctx.shapes.axis(dims, axis)
-    if call.name == "stack":
-        return Changed(with_new(dims, axis), ((axis, Mono(float(len(tensors.items)))),))
-    return Changed(dims, ((axis, None),))
-
-
-# --- layouts ---------------------------------------------------------------------------------------------------------
-
-
 @shaper("unsqueeze")
 def unsqueezed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    at = _axis(call, default=None)
+    at = _axis(call)
     return None if at is None else with_new(dims, at)
 
 
 @shaper("squeeze")
 def squeezed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    at = _axis(call, default=None)
+    at = _axis(call)
     if at is None or not ctx.shapes.equal(ctx.shapes.axis(dims, at), ONE_LONG):
         return None
     return without(dims, (at,))
@@ -339,7 +226,7 @@ def permuted(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("transpose swapaxes swapdims")
 def transposed(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    one, two = (_axis(call, names, None) for names in ("dim0 axis0", "dim1 axis1"))
+    one, two = (_axis(call, names) for names in ("dim0 axis0", "dim1 axis1"))
     return None if one is None or two is None else swapped(ctx, dims, one, two)
 
 
@@ -352,7 +239,7 @@ def swapped(ctx: Context, dims: Dims, one: int, two: int) -> Dims:
 @shaper("movedim moveaxis")
 def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     """x.movedim(1, -1)."""
-    one, two = _axis(call, "source", None), _axis(call, "destination", None)
+    one, two = _axis(call, "source"), _axis(call, "destination")
     if one is None or two is None:
         return None
     length, rank = ctx.shapes.axis(dims, one), ctx.shapes.rank(dims)
@@ -386,56 +273,12 @@ def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     return Exact((size.mono, size.mono)) if size is not None and not size.tensor and len(call.values) == 1 else None
 
 
-@shaper("ones_like zeros_like empty_like randn_like full_like")
-def as_other(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    return dims
-
-
-@shaper("expand broadcast_to")
-def expanded(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    given, x = call.sequence("size", "shape"), call.product("input")
-    result = resizing.expanded(ctx, dims, resizing.sizes(given))
-    if x is not None and result is not None:
-        ctx.shapes.meet(x.mono, dims, result)
-    return result
-
-
-@shaper("repeat tile")
-def repeated(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    times = resizing.sizes(call.sequence("repeats"))
-    if call.name == "tile" or not times or any(isinstance(v, Shape) for v in times):
-        return None
-    return Exact(
-        tuple(
-            ctx.shapes.axis(dims, i - len(times)) if isinstance(v, Product) and v.number == 1 else None
-            for i, v in enumerate(times)
-        )
-    )
-
-
 @shaper("flatten")
 def flattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if resizing.is_from_end(call.product("start_dim")):
         return dims
     start, end = _axis(call, "start_dim", 0), _axis(call, "end_dim", -1)
     return None if start is None or end is None else resizing.flattened(ctx, dims, start, end)
-
-
-@shaper("unflatten")
-def unflattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    axis, sizes = _axis(call, "dim", None), call.get("sizes")
-    if axis is None or axis >= 0 or not isinstance(sizes, Tup) or not sizes.items:
-        return None
-    lengths = resizing.split(ctx, ctx.shapes.axis(dims, axis), sizes.items)
-    result = dims
-    for _ in lengths[1:]:
-        result = with_new(result, axis)
-    return Changed(result, tuple((axis - len(lengths) + 1 + i, length) for i, length in enumerate(lengths)))
-
-
-@shaper("ravel")
-def ravelled(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    return resizing.flattened(ctx, dims, 0, -1)
 
 
 def indexed(ctx: Context, dims: Dims, index: list[str]) -> Dims | None:

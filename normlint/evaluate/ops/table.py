@@ -62,8 +62,6 @@ class Bound:
         value = self.get("dim")
         if value is None:
             return default
-        if isinstance(value, Constant) and isinstance(value.value, bool):
-            return int(value.value)
         return value.whole if isinstance(value, Product) else None
 
     def flag(self, name: str, default: bool) -> bool | None:

@@ -239,12 +239,6 @@ def index_add(x: Given, dim: int, index: Given, source: Given = None, src: Given
     return along(added, whole, axis)
 
 
-@runs("masked_select")
-def masked_select(x: Given, mask: Given) -> Array:
-    kept = [v for v, m in zip(*(one.data for one in a.together([x, mask])), strict=True) if m]
-    return a.array([len(kept)], kept)
-
-
 @runs("index")
 def index(x: Given, index: Given) -> Array:
     """`x[..., 1:, None]`: a slice is a list that begins with the word."""

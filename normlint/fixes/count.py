@@ -12,7 +12,7 @@ import libcst as cst
 from normlint.fixes.calls import Reduction
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
-from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
+from normlint.fixes.lengths import bindings, last_of, raised, uses
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -66,9 +66,7 @@ def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Ch
         factor = Fraction(0) if foreign else 1 + missing / count.power
         message = _SAID.get(c.statistic.spelled, "Divide by D") if factor else _TWICE
         yield from ((message, change) for change in _rescaled(count, factor, document, style))
-    elif count is not None:
-        yield "Divide by the length of the last axis", to_last(document, document.at(count.operands[0])) or {}
-    elif missing == HALF:
+    elif count is None and missing == HALF:
         yield from _divided(start, document, style)
 
 
@@ -118,12 +116,9 @@ def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Ite
         yield from _multiplied(document, named, length, "/")
     elif sums and isinstance(start, cst.Call):
         yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
-    elif name == "einsum":
-        yield from _multiplied(document, start, length, "/")
-    elif name in _SAID:
+    elif name in _SAID and length is not None:
         power = HALF if name == "normalize" else -HALF
-        for scale in (*_idle(document, start), raised(document, length, power) if length else None):
-            yield from _multiplied(document, start, scale, "*")
+        yield from _multiplied(document, start, raised(document, length, power), "*")
 
 
 def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None:
@@ -132,16 +127,6 @@ def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None
     name = next(iter(names_of(stmt)), "")
     reads = loads(document, name, document.scope(start)) if "sum" in name.lower() else []
     return reads[0] if len(reads) == 1 else None
-
-
-def _idle(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """√D as the class has it, unused so far."""
-    cls = document.around(start, cst.ClassDef)
-    for target in (t.target for t in (document.below(cls, cst.AssignTarget) if cls is not None else ())):
-        if isinstance(target, cst.Attribute) and "scale" in target.attr.value:
-            name = document.source(target)
-            if name.startswith("self.") and document.text.count(name) == 1:
-                yield target.with_changes()
 
 
 def _multiplied(

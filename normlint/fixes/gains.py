@@ -22,7 +22,6 @@ from normlint.fixes.spelling import (
     instead,
     is_none,
     number,
-    placed,
     stripped,
     tight,
 )
@@ -96,65 +95,18 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
     optional = [p for p in new.both if _optional(document, p.name)]
-    biased = new.gain is not None and new.bias is None and norm.main.shift is not None
+    if new.gain is not None and new.bias is None and norm.main.shift is not None:
+        return  # it belongs on what the bias is added to
     if optional:
-        plain = not biased and bool(returns) and all(isinstance(n.value, cst.Name) for n in returns)
+        plain = bool(returns) and all(isinstance(n.value, cst.Name) for n in returns)
         lines = {document.line(n): partial(_guarded, new, optional, n.value.value) for n in returns} if plain else {}
         yield message, lines
         return
-    if biased:
-        yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
-        return
     yield message, {n.value: _onto(new, n.value) for n in returns}
-    spans = [c.span for c in norm.computations if c.returned]
-    parts = [e.value for n in returns if isinstance(n.value, cst.Tuple) for e in n.value.elements]
-    here = [(part, document.span(part)) for part in parts]
-    chosen = [part for part, at in here if any(map(at.holds, spans))]
-    yield message, {part: _onto(new, part) for part in chosen[:1]}
 
 
 def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:
     return new.on(node) if node.lpar else instead(new.document, node, new.on(stripped(node)))
-
-
-def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Changes]:
-    """A bias is added already: the gain belongs on what it is added to."""
-    document = new.document
-    names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
-    for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
-        here, holder = node, document.parent(node)
-        while isinstance(holder, cst.Attribute | cst.Call) and not _adds(holder, here):
-            here, holder = holder, document.parent(holder)
-        yield _beside(new, holder, here)
-
-
-def _adds(holder: Any, part: cst.CSTNode) -> bool:
-    """`y.add(bias)`, `torch.add(y, bias)`."""
-    return called(holder) in ("add", "add_") and holder.func is not part
-
-
-def _beside(new: _Unused, holder: Any, bias: cst.BaseExpression) -> Changes:
-    """The gain on what the bias is added to."""
-    match holder:
-        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
-            other = left if bias is right else right
-            return {other: _onto(new, other)}
-        case cst.AugAssign(operator=cst.AddAssign(), target=target):
-            line = new.document.line(holder)
-            first = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(target)], new.on(target))])
-            return {line: partial(_behind, first)}
-        case cst.Call(args=[one, _]):
-            return {one.value: _onto(new, one.value)}
-        case cst.Call(func=cst.Attribute(value=value)):  # y.add(bias): in the same style
-            return {value: expression("{x}.mul({g})", x=value, g=new.factor)}
-    return {}
-
-
-def _behind(first: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
-    """Both lines, with what stood above the second one above both."""
-    return cst.FlattenSentinel(
-        [first.with_changes(leading_lines=line.leading_lines), line.with_changes(leading_lines=())]
-    )
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------
@@ -213,10 +165,9 @@ def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
 
 def _first_values(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:
     old, new = ("ones", "zeros") if gain.offset else ("zeros", "ones")
-    if gain.offset and _handed_to_a_norm(document, gain):
+    meant = gain.offset is None and _OFFSETS.search(norm.qualname)  # for checkpoints whose weights lack the 1
+    if meant or (gain.offset and _handed_to_a_norm(document, gain)):
         return
-    if gain.offset is None and _OFFSETS.search(norm.qualname):
-        yield "Scale by 1 + the weight, which starts at zeros", _with_one(document, norm, gain)
     changes: Changes = {}
     for call in (*_made(document, gain), *_filled(document, gain)):
         changes |= _changed(style, call, old)
@@ -259,22 +210,3 @@ def _changed(style: Style, call: cst.Call, old: str) -> Changes:
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}
     return {}
-
-
-def _with_one(document: Document, norm: Norm, gain: Gain) -> Changes:
-    """`self.weight` as `(1 + self.weight)`, where the norm uses it once."""
-    node = document.at(norm.span)
-    holder = document.around(node, cst.ClassDef) if node is not None else None
-    found = document.below(holder, cst.Attribute) if holder is not None else []
-    used = [n for n in found if n.attr.value == gain.param.name and not _bound(document, n)]
-    if len(used) != 1:
-        return {}
-    whole: cst.BaseExpression = used[0]
-    cast = document.parent(document.parent(whole) or whole)
-    if isinstance(document.parent(whole), cst.Attribute) and isinstance(cast, cst.BaseExpression):
-        whole = cast  # self.weight.float()
-    return {whole: placed(document, whole, expression("1 + {w}", w=tight(whole)))}
-
-
-def _bound(document: Document, node: cst.Attribute) -> bool:
-    return isinstance(next(document.above(node), None), cst.AssignTarget | cst.AnnAssign)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import libcst as cst
 
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Document
 from normlint.fixes.flow import assignments, reads, targets_of
-from normlint.fixes.spelling import called, expression, number, tight, written
+from normlint.fixes.spelling import called, expression, tight, written
 from normlint.text.operations import CLASSES
 
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
@@ -89,45 +89,4 @@ def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.Bas
             return one
         case cst.BinaryOperation(left=one, operator=cst.Multiply(), right=two) if one.deep_equals(two):
             return one
-    return None
-
-
-def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
-    """The length in an operand made that of the last axis; None where it isn't plain."""
-    if operand is None:
-        return None
-    nodes = document.below(operand, cst.Subscript | cst.Call)
-    changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
-    if not changes and isinstance(operand, cst.Name):
-        return _renamed(document, operand)
-    return changes if len(changes) == 1 else None
-
-
-def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst.BaseExpression | None]]:
-    last = cst.parse_expression("-1")
-    match node:
-        case cst.Subscript(
-            value=cst.Attribute(attr=cst.Name(value="shape")),
-            slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
-        ) if number(index) not in (None, -1):
-            yield index, last
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="size")), args=[cst.Arg(value=index)]):
-            yield index, last if number(index) not in (None, -1) else None
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
-            yield node, last_of(document, tensor)
-        case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=tensor)]):
-            yield node, last_of(document, tensor)
-
-
-def _renamed(document: Document, name: cst.Name) -> Changes | None:
-    """`b, t, d = x.shape`: the last name; `n = x.shape[0]`: the axis where it is taken, if nobody else needs it."""
-    for stmt in assignments(document, document.scope(name)):
-        target = stmt.targets[0].target if isinstance(stmt, cst.Assign) and len(stmt.targets) == 1 else None
-        if isinstance(target, cst.Tuple) and any(e.value.deep_equals(name) for e in target.elements):
-            last = target.elements[-1].value
-            taken = isinstance(last, cst.Name) and last.value not in ("_", name.value)
-            return {name: last.with_changes()} if taken else None
-        if isinstance(target, cst.Name) and target.value == name.value:
-            single = uses(document, name) == 1 and len(list(bindings(document, name))) == 1
-            return to_last(document, stmt.value) if single and not isinstance(stmt.value, cst.Name) else None
     return None

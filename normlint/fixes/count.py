@@ -12,7 +12,7 @@ import libcst as cst
 from normlint.fixes.calls import Reduction
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
-from normlint.fixes.lengths import bindings, last_of, raised, uses
+from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -66,7 +66,9 @@ def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Ch
         factor = Fraction(0) if foreign else 1 + missing / count.power
         message = _SAID.get(c.statistic.spelled, "Divide by D") if factor else _TWICE
         yield from ((message, change) for change in _rescaled(count, factor, document, style))
-    elif count is None and missing == HALF:
+    elif count is not None:
+        yield "Divide by the length of the last axis", to_last(document, document.at(count.operands[0])) or {}
+    elif missing == HALF:
         yield from _divided(start, document, style)
 
 

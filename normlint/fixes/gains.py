@@ -95,18 +95,60 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
     optional = [p for p in new.both if _optional(document, p.name)]
-    if new.gain is not None and new.bias is None and norm.main.shift is not None:
-        return  # it belongs on what the bias is added to
+    biased = new.gain is not None and new.bias is None and norm.main.shift is not None
     if optional:
-        plain = bool(returns) and all(isinstance(n.value, cst.Name) for n in returns)
+        plain = not biased and bool(returns) and all(isinstance(n.value, cst.Name) for n in returns)
         lines = {document.line(n): partial(_guarded, new, optional, n.value.value) for n in returns} if plain else {}
         yield message, lines
+        return
+    if biased:
+        yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
         return
     yield message, {n.value: _onto(new, n.value) for n in returns}
 
 
 def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:
     return new.on(node) if node.lpar else instead(new.document, node, new.on(stripped(node)))
+
+
+def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Changes]:
+    """A bias is added already: the gain belongs on what it is added to."""
+    document = new.document
+    names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
+    for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
+        here, holder = node, document.parent(node)
+        while isinstance(holder, cst.Attribute | cst.Call) and not _adds(holder, here):
+            here, holder = holder, document.parent(holder)
+        yield _beside(new, holder, here)
+
+
+def _adds(holder: Any, part: cst.CSTNode) -> bool:
+    """`y.add(bias)`, `torch.add(y, bias)`."""
+    return called(holder) in ("add", "add_") and holder.func is not part
+
+
+def _beside(new: _Unused, holder: Any, bias: cst.BaseExpression) -> Changes:
+    """The gain on what the bias is added to."""
+    match holder:
+        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+            other = left if bias is right else right
+            return {other: _onto(new, other)}
+        case cst.AugAssign(operator=cst.AddAssign(), target=target):
+            line = new.document.line(holder)
+            first = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(target)], new.on(target))])
+            return {line: partial(_behind, first)}
+        case cst.Call(args=[one, _]):
+            return {one.value: _onto(new, one.value)}
+        case cst.Call(func=cst.Attribute(value=value)):  # y.add(bias): in the same style
+            return {value: expression("{x}.mul({g})", x=value, g=new.factor)}
+    return {}
+
+
+def _behind(first: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
+    """Both lines, with what stood above the second one above both."""
+    return cst.FlattenSentinel(
+        [first.with_changes(leading_lines=line.leading_lines), line.with_changes(leading_lines=())]
+    )
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------

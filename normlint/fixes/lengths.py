@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Document
+from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import assignments, reads, targets_of
-from normlint.fixes.spelling import called, expression, tight, written
+from normlint.fixes.spelling import called, expression, number, tight, written
 from normlint.text.operations import CLASSES
 
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
@@ -90,3 +90,26 @@ def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.Bas
         case cst.BinaryOperation(left=one, operator=cst.Multiply(), right=two) if one.deep_equals(two):
             return one
     return None
+
+
+def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
+    """The length in an operand made that of the last axis; None where it isn't plain."""
+    nodes = document.below(operand, cst.Subscript | cst.Call) if operand is not None else []
+    changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
+    return changes if len(changes) == 1 else None
+
+
+def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst.BaseExpression | None]]:
+    last = cst.parse_expression("-1")
+    match node:
+        case cst.Subscript(
+            value=cst.Attribute(attr=cst.Name(value="shape")),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
+        ) if number(index) not in (None, -1):
+            yield index, last
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="size")), args=[cst.Arg(value=index)]):
+            yield index, last if number(index) not in (None, -1) else None
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
+            yield node, last_of(document, tensor)
+        case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=tensor)]):
+            yield node, last_of(document, tensor)

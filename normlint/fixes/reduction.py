@@ -10,7 +10,6 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Input, Stat
-from normlint.fixes.along import with_twins
 from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
@@ -40,7 +39,7 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
     if named is not None and axis is not None and calls and plain and not _counted(norm, stat):
         made = [one.over(axis, keep=not _put_back(document, one.node)) for one in calls]
         changes = {node: new for one in made for node, new in one.items()}
-        return _fix(tree, norm, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
+        return _fix(tree, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
     return None if taken else _written_again(norm, "NRM101", [t for t in stats_of(c) if t.axes == ALL], tree, -1)
 
 
@@ -102,7 +101,7 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     calls = _calls(document, c, stat)
     changes = {node: new for call in calls for node, new in call.kept().items()}
     if changes and not any(_rearranged(document, call.node) for call in calls):
-        return _fix(tree, norm, "Keep the reduced axis: `keepdim=True`", changes)
+        return _fix(tree, "Keep the reduced axis: `keepdim=True`", changes)
     if not isinstance(axes, tuple) or len(axes) != 1:
         return None
     return _written_again(norm, "NRM102", [t for t in stats_of(c) if t.axes == axes and not t.keepdim], tree, axes[0])
@@ -117,17 +116,20 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
         if made is None or _counted(norm, stat):
             return None
         changes |= made
-    return _fix(tree, norm, "Reduce over the last axis: `dim=-1`", changes)
+    return _fix(tree, "Reduce over the last axis: `dim=-1`", changes)
 
 
 def _moved(call: Reduction, stat: Stat) -> Changes | None:
-    """The call over the last axis, where it says which axis it takes; with views behind it, it must keep that."""
+    """The call over the last axis, where it says which axis it takes; an axis that is put back moves along."""
     dim = call.value("dim")
     if dim is None or not axis_of(dim):
         return None
     if not stat.keepdim:
         return None if _rearranged(call.document, call.node) else call.over(_like(dim), keep=True)
-    return call.over(_like(dim), keep=False) if call.name == "normalize" or "keepdim" in call.given else None
+    if call.name == "normalize" or "keepdim" in call.given:
+        return call.over(_like(dim), keep=False)
+    at = _put_back_at(call.document, call.node)
+    return {**call.over(_like(dim), keep=False), at: _LAST} if at is not None else None
 
 
 def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
@@ -135,7 +137,7 @@ def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     call = Reduction.of(tree.document, tree.document.at(stat.span))
     if call is None or call.name != "normalize" or "dim" in call.given or _counted(norm, stat):
         return None
-    return _fix(tree, norm, "Normalize over the last axis: `dim=-1`", call.over(_LAST, keep=False))
+    return _fix(tree, "Normalize over the last axis: `dim=-1`", call.over(_LAST, keep=False))
 
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
@@ -149,9 +151,8 @@ def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(tree: Tree, norm: Norm, said: str, changes: Changes | None) -> Fix | None:
-    """The changes, also where the same mean stands again: both factors of a square are centred alike."""
-    edits = with_twins(tree, tree.document.edits(changes) if changes else (), {s.span for s in _stats(norm)})
+def _fix(tree: Tree, said: str, changes: Changes) -> Fix | None:
+    edits = tree.document.edits(changes) if changes else ()
     return Fix(said, edits, Applicability.SAFE) if edits else None
 
 
@@ -217,8 +218,15 @@ def _put_back(document: Document, node: cst.Call) -> bool:
     holder = document.parent(node)
     if isinstance(holder, cst.Subscript):
         return re.sub(r"\s", "", document.source(holder)).endswith("[...,None]")
+    return number(_put_back_at(document, node)) == -1
+
+
+def _put_back_at(document: Document, node: cst.Call) -> Any:
+    """The axis at which one is added to the result, as it is written."""
+    holder = document.parent(node)
     call = document.parent(holder) if isinstance(holder, cst.Attribute) else holder
-    return called(call) == "unsqueeze" and bool(call.args) and number(call.args[-1].value) == -1
+    at = call.args[-1].value if called(call) == "unsqueeze" and call.args else None
+    return at if number(at) is not None else None
 
 
 # --- written again ---------------------------------------------------------------------------------------------------

@@ -125,6 +125,12 @@ TWICE = [
 
 OTHERS = [
     Case(
+        "the length of the batch gives way to that of the features",
+        "NRM104",
+        module("ms = h.pow(2).sum(-1, keepdim=True) / x.shape[0]", Y),
+        (("x.shape[0]", "x.shape[-1]"),),
+    ),
+    Case(
         "D under a norm is a root",
         "NRM104",
         module("y = h / (h.norm(dim=-1, keepdim=True) / h.shape[-1] + self.eps)"),

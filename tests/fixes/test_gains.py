@@ -19,14 +19,6 @@ STAYS = {
         "import torch.nn.functional as F\nfrom torch import nn\n\n\nclass LayerNorm(nn.LayerNorm):\n"
         "    def forward(self, x):\n        return F.layer_norm(x, self.normalized_shape, eps=self.eps) + self.bias\n",
     ),
-    "a gain that belongs in front of a bias": (
-        "NRM505",
-        made(
-            "self.weight = nn.Parameter(torch.ones(dim))",
-            "self.bias = nn.Parameter(torch.zeros(dim))",
-            forward=("h = x.float()", NORM, "return (h + self.bias).type_as(x)"),
-        ),
-    ),
     "a gain that may not be there": (
         "NRM505",
         made(
@@ -187,6 +179,24 @@ MENDED = {
             "self.bias = nn.Parameter(torch.zeros(dim))",
         ),
         (("* self.weight\n", "* self.weight + self.bias\n"),),
+    ),
+    "a gain goes in front of the bias": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "return (h + self.bias).type_as(x)"),
+        ),
+        (("(h + self.bias)", "(h * self.weight + self.bias)"),),
+    ),
+    "in a chain as one of its methods": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "return h.add(self.bias).type_as(x)"),
+        ),
+        (("h.add(self", "h.mul(self.weight).add(self"),),
     ),
     "both at once": (
         ("NRM505", SAFE),

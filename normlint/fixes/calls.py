@@ -170,14 +170,13 @@ def with_argument(call: cst.Call, name: str, text: str) -> Changes:
     return {call: partial(with_arguments, new=(new,), at=len(call.args))}
 
 
-def with_parameter(function: cst.FunctionDef, name: str, value: str | None) -> Changes:
+def with_parameter(function: cst.FunctionDef, name: str, value: str) -> Changes:
     """One more parameter, the last, written as its neighbours are; `value`: its default."""
     params = function.params
     group = "kwonly_params" if params.kwonly_params or isinstance(params.star_arg, cst.ParamStar) else "params"
     several = getattr(params, group)
     typed = any(p.annotation for p in (*params.posonly_params, *params.params, *params.kwonly_params))
-    said = f"{name}: float" if typed else name
-    said += "" if value is None else f" = {value}" if typed else f"={value}"
+    said = f"{name}: float = {value}" if typed else f"{name}={value}"
     made = cst.ensure_type(cst.parse_statement(f"def f({said}): pass"), cst.FunctionDef).params.params[0]
     added = _inserted(several, (made,), len(several), function.whitespace_before_params)
     return {params: lambda now: now.with_changes(**{group: added})}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import libcst as cst
 
 from normlint.evaluate.dtypes import HALVES
-from normlint.fixes.calls import without_keyword
 from normlint.fixes.casts_places import (
     Entry,
     at_the_call,
@@ -109,15 +107,8 @@ def _late_span(c: Computation) -> Span:
 
 def _late(document: Document, c: Computation, node: cst.BaseExpression | None) -> tuple[Changes, str]:
     """What takes the late cast away, and how it was spelled."""
-    if not isinstance(node, cst.Call):
-        return {}, ""
-    if _late_span(c) != c.statistic.span:
-        changes = without_cast(document, node)
-        return (changes, _suffix(document, node)) if changes else ({}, "")
-    wide = next((a.value for a in node.args if a.keyword and a.keyword.value == "dtype"), None)
-    if wide is None:
-        return {}, ""
-    return {node: partial(without_keyword, "dtype")}, f".to({document.source(wide)})"
+    changes = without_cast(document, node) if _late_span(c) != c.statistic.span else None
+    return (changes, _suffix(document, node)) if changes and isinstance(node, cst.Call) else ({}, "")
 
 
 def _suffix(document: Document, call: cst.Call) -> str:

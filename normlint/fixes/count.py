@@ -118,12 +118,9 @@ def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Ite
         yield from _multiplied(document, named, length, "/")
     elif sums and isinstance(start, cst.Call):
         yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
-    elif name == "einsum":
-        yield from _multiplied(document, start, length, "/")
-    elif name in _SAID:
+    elif name in _SAID and length is not None:
         power = HALF if name == "normalize" else -HALF
-        for scale in (*_idle(document, start), raised(document, length, power) if length else None):
-            yield from _multiplied(document, start, scale, "*")
+        yield from _multiplied(document, start, raised(document, length, power), "*")
 
 
 def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None:
@@ -132,16 +129,6 @@ def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None
     name = next(iter(names_of(stmt)), "")
     reads = loads(document, name, document.scope(start)) if "sum" in name.lower() else []
     return reads[0] if len(reads) == 1 else None
-
-
-def _idle(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """√D as the class has it, unused so far."""
-    cls = document.around(start, cst.ClassDef)
-    for target in (t.target for t in (document.below(cls, cst.AssignTarget) if cls is not None else ())):
-        if isinstance(target, cst.Attribute) and "scale" in target.attr.value:
-            name = document.source(target)
-            if name.startswith("self.") and document.text.count(name) == 1:
-                yield target.with_changes()
 
 
 def _multiplied(

@@ -39,7 +39,6 @@ from normlint.text.frozen import dataclass
 VALUE: Final = {"layer": "1e-5"}  # torch's own; RMS norms have 1e-6
 SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
 _TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "compile", "autocast"}
-_DEEP: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,16 +259,14 @@ def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
 # --- from where it is known to where it acts -------------------------------------------------------------------------
 
 
-def reach(document: Document, node: cst.CSTNode, source: Source, value: str, depth: int = 0) -> Reached | None:
-    """Eps at the node; where it can't be seen, the function takes it and its callers pass it. `value`: its default."""
+def reach(document: Document, node: cst.CSTNode, source: Source, value: str) -> Reached | None:
+    """Eps at the node: as it is seen there, or as a helper's callers hand it on. `value`: its default there."""
     seen = _seen(document, node, source)
     if seen is not None:
         return Reached(seen, {})
     function = outermost(document, node)
     own = self_at(document, node) is not None and isinstance(source.holder, cst.ClassDef)
-    if function is None or depth > _DEEP or own:
-        return None
-    return _through(document, function, source, value, depth)
+    return _through(document, function, source, value) if function is not None and not own else None
 
 
 def _seen(document: Document, node: cst.CSTNode, source: Source) -> str | None:
@@ -284,39 +281,23 @@ def _seen(document: Document, node: cst.CSTNode, source: Source) -> str | None:
     return None
 
 
-def _through(document: Document, function: cst.FunctionDef, source: Source, value: str, depth: int) -> Reached | None:
+def _through(document: Document, function: cst.FunctionDef, source: Source, value: str) -> Reached | None:
     """The function takes eps; every call that can see one hands it over."""
     own = _own(function)
-    if not own and not _may_take_more(document, function):
+    if not own and not _may_take_eps(document, function):
         return None
-    used = {n.value for n in document.below(function, cst.Name)}
-    name = own or (source.name if "eps" in used else "eps")
-    calls, changes, seen = calls_of(document, function), Changes(), 0
-    for call in calls:
-        found = reach(document, call, source, value, depth + 1)
-        handed = _handed(function, call, name, found.text) if found else {}
-        if found is not None and handed:
-            changes |= {**found.changes, **handed}
-            seen += 1
-    if not seen or (own and seen < len(calls) and default(function, name) is None):
+    name, calls = own or "eps", calls_of(document, function)
+    seen = [(call, text) for call in calls if (text := _seen(document, call, source)) is not None]
+    handed = [made for call, text in seen if (made := _handed(function, call, name, text))]
+    if not handed or (own and len(handed) < len(calls) and default(function, name) is None):
         return None
-    if not own:
-        everyone = seen == len(calls) and _private(document, function, len(calls))
-        changes |= with_parameter(function, name, None if everyone else value)
-    return Reached(name, changes)
+    changes: Changes = {} if own else with_parameter(function, name, value)
+    return Reached(name, {**changes, **{node: new for made in handed for node, new in made.items()}})
 
 
 def _own(function: cst.FunctionDef) -> str:
     names = [name for name in parameters(function) if is_eps(name)]
     return names[0] if len(names) == 1 else ""
-
-
-def _private(document: Document, function: cst.FunctionDef, calls: int) -> bool:
-    """Nobody else can call it: its name says so, and every mention is one of the calls."""
-    name, params = function.name.value, function.params
-    mentions = [n for n in document.everywhere(cst.Name, name) if n.value == name and n is not function.name]
-    follows = any(p.default for p in (*params.posonly_params, *params.params)) and not params.kwonly_params
-    return name.startswith("_") and len(mentions) == calls and not follows  # one without a default can't follow
 
 
 def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> Changes:
@@ -347,23 +328,17 @@ def to_base(document: Document, cls: cst.ClassDef, text: str) -> Changes | None:
 # --- a parameter more ------------------------------------------------------------------------------------------------
 
 
-def _may_take_more(document: Document, function: cst.FunctionDef) -> bool:
-    """Its signature is its own affair: no protocol, no wrapper, nothing that swallows what it doesn't know."""
+def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
+    """A parameter `eps` can be added: it is no protocol, no wrapper, and swallows nothing that it doesn't know."""
     name, params = function.name.value, function.params
     start, end = document.span(function).start, document.span(function.body.body[0]).start
     if "# type:" in document.text[start:end] or isinstance(params.star_arg, cst.Param):
         return False
     dunder = name.startswith("__") and name != "__init__"
-    kwargs = params.star_kwarg.name.value if params.star_kwarg else ""
-    forwards = any(n.value == kwargs for n in names_in(document, function.body))
+    forwarded = {"eps", params.star_kwarg.name.value if params.star_kwarg else ""}
+    used = any(n.value in forwarded for n in names_in(document, function.body))
     protocol = dunder or name in ("forward", "backward", "main")
-    return not protocol and decorators(function) <= _TRANSPARENT and not forwards
-
-
-def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
-    """A parameter `eps` can be added."""
-    used = any(n.value == "eps" for n in names_in(document, function))
-    return _may_take_more(document, function) and not used
+    return not protocol and decorators(function) <= _TRANSPARENT and not used and "eps" not in parameters(function)
 
 
 def kept(cls: cst.ClassDef, name: str) -> Changes | None:

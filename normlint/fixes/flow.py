@@ -16,7 +16,6 @@ FAR: Final = 60
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
 _MULTIPLIES: Final = ("mul", "multiply", "mul_", "div", "divide", "true_divide", "div_")
-_IN_PLACE: Final = cst.MultiplyAssign | cst.DivideAssign
 Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
 
 

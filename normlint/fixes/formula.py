@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -13,7 +12,6 @@ import libcst as cst
 from normlint.evaluate.monomial import Step
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
-    assignments,
     bound_to_root,
     definitions,
     loads,
@@ -50,8 +48,6 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
     inverted = bool(steps) and steps[0][0].op == "recip"  # by a division, or by a reciprocal of what is named
     divides = inverted and _ends_in_product(steps[0][1])
     inner = steps[1:] if divides else steps
-    if named and inverted:
-        inner = sorted(inner, key=partial(_nameless, document))
     turn = partial(scaled, document, style, factor=Fraction(-1))
     roots = [("Turn the root the right way round", e) for _, node in inner for e in turn(node)]
     if divides:
@@ -67,12 +63,6 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
 
 
 Taken = tuple[Step, cst.CSTNode | None]  # a step of the statistic, and where it is written
-
-
-def _nameless(document: Document, one: Taken) -> bool:
-    """The step isn't taken where the value gets a name like rms, and what is called so should be so."""
-    stmt = document.around(one[1], cst.Assign) if one[1] is not None else None
-    return stmt is None or not bound_to_root(document, stmt.value)
 
 
 def _ends_in_product(node: cst.CSTNode | None) -> bool:
@@ -96,29 +86,13 @@ def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
     document, style = tree.document, Style(tree)
     factor = -HALF / c.power
-    message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     start = document.at(c.statistic.span)
-    if factor == 2 and c.statistic.spelled.startswith("std") and all(e.power == HALF for e in c.eps):
-        for change in scaled(document, style, start, Fraction(2)):
-            yield "Take the variance under the root", {**change, **_renamed(document, start)}
+    message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     for _, node in sorted(_steps(c, document), key=partial(_keeps, document)):
         yield from ((message, change) for change in scaled(document, style, node, factor))
-    name = {HALF: "sqrt", -HALF: "rsqrt"}.get(factor)
-    if start is not None and name is not None:
-        yield from ((message, {p.value: style.around(p.value, name)}) for p in products(document, start))
-
-
-def _renamed(document: Document, node: cst.BaseExpression | None) -> Changes:
-    """The variance's name, where the deviation's says std."""
-    stmt = document.parent(node) if node is not None else None
-    name = next(iter(names_of(stmt)), "")
-    if not isinstance(stmt, cst.Assign) or len(stmt.targets) != 1 or "std" not in name:
-        return {}
-    scope, new = document.scope(stmt), name.replace("std", "var")
-    given = [s for s in assignments(document, scope) if name in names_of(s)]
-    if len(given) > 1 or loads(document, new, scope):
-        return {}
-    return {n: n.with_changes(value=new) for n in document.below(scope, cst.Name) if n.value == name}
+    if start is not None and abs(factor) == HALF:  # x * mean(x²)
+        root = "sqrt" if factor > 0 else "rsqrt"
+        yield from ((message, {p.value: style.around(p.value, root)}) for p in products(document, start))
 
 
 def _keeps(document: Document, one: Taken) -> bool:
@@ -127,11 +101,8 @@ def _keeps(document: Document, one: Taken) -> bool:
     return step.op != "sqrt" or (isinstance(node, cst.BaseExpression) and bound_to_root(document, node))
 
 
-_SQUARES: Final = re.compile(r"^s$|sq|squares|pow", re.IGNORECASE)
-
-
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """Average the squares; take the root as well where nothing but the mean was divided by."""
+    """Average the squares; a root that is missing then is the next round's."""
     return Trial(tree, norm, "NRM403", partly=True).first(_squares(c, tree.document, Style(tree)))
 
 
@@ -143,11 +114,7 @@ def _squares(c: Computation, document: Document, style: Style) -> Iterator[Chang
     if orders:
         yield from (("Take the L2 norm", change) for change in orders)
         return
-    squares = [*_in_place_of_abs(document, style, inner), *_at_definition(document, style, inner)]
-    squares.append({inner: placed(document, inner, style.squared(inner))})
-    if c.power == -1:  # x / mean(|x|)
-        roots: list[Changes] = [{p.value: lambda u: style.around(u, "sqrt")} for p in products(document, start)]
-        yield from (("Divide by the root of the mean square", {**s, **r}) for s in squares for r in roots)
+    squares = [*_in_place_of_abs(document, style, inner), {inner: placed(document, inner, style.squared(inner))}]
     yield from (("Average the squares", s) for s in squares)
 
 
@@ -166,12 +133,6 @@ def _from_abs(style: Style, node: cst.Call) -> cst.BaseExpression:
     return call_of(function, value) if function else expression("{x}.pow(2)", x=tight(value))
 
 
-def _at_definition(document: Document, style: Style, inner: cst.BaseExpression) -> Iterator[Changes]:
-    """`squares = x` wants its square there."""
-    if isinstance(inner, cst.Name) and _SQUARES.search(inner.value):
-        yield from ({value: style.squared(value)} for value in definitions(document, inner))
-
-
 def _order_two(start: cst.BaseExpression) -> Iterator[Changes]:
     """The L2 norm for the L1 norm."""
     if isinstance(start, cst.Call):
@@ -181,7 +142,7 @@ def _order_two(start: cst.BaseExpression) -> Iterator[Changes]:
 
 
 _CUTS: Final = ("detach", "item")
-_GUARDS: Final = ("no_grad", "inference_mode", "set_grad_enabled")
+_GUARDS: Final = ("no_grad", "inference_mode")
 
 
 def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
@@ -220,49 +181,26 @@ def _uncut(document: Document, node: cst.BaseExpression) -> Any:
     return change
 
 
-# --- blocks and decorators -------------------------------------------------------------------------------------------
-
-
 def _unguarded(document: Document, span: Span) -> Changes:
-    """Without the `with torch.no_grad():` around the statistic, or the decorator of its function."""
+    """Without the `with torch.no_grad():` around the statistic, where its block does nothing but name values."""
     node = document.at(span)
-    for holder in document.above(node) if node is not None else ():
-        if isinstance(holder, cst.With) and any(_guards(i.item) for i in holder.items):
-            return _without_with(holder)
-        if isinstance(holder, cst.FunctionDef):
-            guards = [d for d in holder.decorators if _guards(d.decorator)]
-            return dict.fromkeys(guards) if not _writes(document, holder) else {}
-    return {}
-
-
-def _guards(node: cst.BaseExpression) -> bool:
-    name = called(node) or (node.attr.value if isinstance(node, cst.Attribute) else "")
-    if name != "set_grad_enabled" or not isinstance(node, cst.Call):
-        return name in _GUARDS
-    return bool(node.args) and isinstance(node.args[0].value, cst.Name) and node.args[0].value.value == "False"
-
-
-def _writes(document: Document, function: cst.FunctionDef) -> bool:
-    """Something is written that outlives the call: an attribute, an item, a buffer in place."""
-    targets = [t.target for t in document.below(function, cst.AssignTarget)]
-    targets += [s.target for s in document.below(function, cst.AugAssign)]
-    in_place = (called(s.value).endswith("_") for s in document.below(function, cst.Expr))
-    return any(isinstance(t, cst.Attribute | cst.Subscript) for t in targets) or any(in_place)
-
-
-def _without_with(holder: cst.With) -> Changes:
-    body = holder.body.body
-    lines = [s.body if isinstance(s, cst.SimpleStatementLine) else [s] for s in body]
-    if not all(_only_computes(stmt) for line in lines for stmt in line):
+    holders = (n for n in document.above(node) if isinstance(n, cst.With)) if node is not None else iter(())
+    guard = next((n for n in holders if any(map(_guards, n.items))), None)
+    if guard is None or not isinstance(guard.body, cst.IndentedBlock) or not all(map(_names_values, guard.body.body)):
         return {}
-    kept = [i for i in holder.items if not _guards(i.item)]
-    if kept:
-        return {holder: holder.with_changes(items=[*kept[:-1], kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)])}
-    if isinstance(holder.body, cst.SimpleStatementSuite):
-        suite = holder.body
-        line = cst.SimpleStatementLine(suite.body, holder.leading_lines, suite.trailing_whitespace)
-        return {holder: line}
-    return {holder: _dedented}
+    kept = [item for item in guard.items if not _guards(item)]
+    last = [item.with_changes(comma=cst.MaybeSentinel.DEFAULT) for item in kept[-1:]]
+    return {guard: guard.with_changes(items=[*kept[:-1], *last]) if kept else _dedented}
+
+
+def _guards(item: cst.WithItem) -> bool:
+    return called(item.item) in _GUARDS
+
+
+def _names_values(line: cst.CSTNode) -> bool:
+    """Nothing is written in the line that outlives the call."""
+    several = line.body if isinstance(line, cst.SimpleStatementLine) else ()
+    return bool(several) and all(isinstance(one, cst.Name) for stmt in several for one in single_targets(stmt))
 
 
 def _dedented(holder: cst.With) -> cst.FlattenSentinel[Any]:
@@ -272,11 +210,6 @@ def _dedented(holder: cst.With) -> cst.FlattenSentinel[Any]:
     above = [*holder.leading_lines, *([cst.EmptyLine(comment=comment)] if comment else [])]
     lines = [first.with_changes(leading_lines=[*above, *first.leading_lines]), *rest]  # type: ignore[union-attr]
     return cst.FlattenSentinel([*lines, *getattr(holder.body, "footer", ())])
-
-
-def _only_computes(stmt: cst.CSTNode) -> bool:
-    """It gives names to values: nothing is written that outlives the call."""
-    return all(isinstance(e, cst.Name) for e in single_targets(stmt))
 
 
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
@@ -309,13 +242,9 @@ def _inverse(document: Document, style: Style, node: Any, base: cst.BaseExpressi
 
 def _divided(document: Document, style: Style, value: Any) -> Changes:
     """The division by the value as a product; one divided by it as the value alone."""
-    holder = document.parent(value)
-    whole = document.parent(holder) if isinstance(holder, cst.Attribute) and holder.value is value else holder
-    match whole:
-        case cst.Call() if called(whole) == "reciprocal":
-            return {whole: lambda u: in_place_of(document, whole, u.args[0].value if u.args else u.func.value)}
-        case cst.BinaryOperation(left=left, operator=cst.Divide(), right=right) if right is value and number(left) == 1:
-            return {whole: lambda u: in_place_of(document, whole, u.right)}
+    whole = document.parent(value)
+    if isinstance(whole, cst.BinaryOperation) and isinstance(whole.operator, cst.Divide) and number(whole.left) == 1:
+        return {whole: lambda u: in_place_of(document, whole, u.right)}
     product = product_at(document, value)
     divides = isinstance(getattr(whole, "operator", None), cst.Divide | cst.DivideAssign) or "div" in called(whole)
     return next(flipped(style, product), {}) if product is not None and divides and not product.first else {}

@@ -117,7 +117,6 @@ def _less_mean(
         yield dict.fromkeys(targets, name)
     for less in known.means[: 2 * _CENTRES]:
         yield _differences(document, targets, less)
-    yield from _discarded(document, targets, statistic)
     mean = averaged(document, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
     if mean is not None:
         yield _differences(document, targets, mean)
@@ -132,16 +131,6 @@ def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseEx
     return instead(document, target, new)
 
 
-def _discarded(
-    document: Document, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
-) -> Iterator[Changes]:
-    """`var, _ = torch.var_mean(x)` has the mean already."""
-    match document.parent(statistic):
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=[_, cst.Element(value=name)]))]):
-            if called(statistic) in ("var_mean", "std_mean") and isinstance(name, cst.Name):
-                yield {name: cst.Name("mean"), **_differences(document, targets, cst.Name("mean"))}
-
-
 # --- no mean at all --------------------------------------------------------------------------------------------------
 
 
@@ -154,8 +143,9 @@ def _uncentred(c: Computation, document: Document) -> Iterator[Change]:
         yield "Average the squares of the input as it is", {start: square}
     for scope in dict.fromkeys(document.scope(node) for node in carried(document, start)):
         for node in document.below(scope, cst.BaseExpression):
-            if sides(node) is not None and isinstance(scope, cst.FunctionDef):
-                yield "Leave the input as it is", _undone(document, node)
+            found = sides(node) if isinstance(scope, cst.FunctionDef) else None
+            if found is not None:
+                yield "Leave the input as it is", _undone(document, node, *found)
 
 
 def _mean_square(document: Document, node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -163,34 +153,18 @@ def _mean_square(document: Document, node: cst.BaseExpression) -> cst.BaseExpres
     if not isinstance(node, cst.Call) or called(node) not in ("var", "std"):
         return None
     target = operand_of(document, node)
-    squared = expression("{x}.pow(2)", x=tight(target)) if target is not None else None
-    mean = averaged(document, node, squared, keep=False) if squared is not None else None
+    mean = averaged(document, node, expression("{x}.pow(2)", x=tight(target))) if target is not None else None
     return expression("{x}.sqrt()", x=mean) if mean is not None and called(node) == "std" else mean
 
 
-def _undone(document: Document, difference: cst.BaseExpression) -> Changes:
-    """The minuend alone; or no statement at all, where that is a name's own value."""
-    found, stmt = sides(difference), document.around(difference, cst.Assign)
-    assert found is not None
-    minuend, subtrahend = found
-    if stmt is None or stmt.value is not difference or not isinstance(minuend, cst.Name):
-        return {difference: in_place_of(document, difference, minuend), **_unused(document, difference, [subtrahend])}
-    scope, names = document.scope(stmt), names_of(stmt)
-    renamed: Changes = {n: cst.Name(minuend.value) for name in names for n in loads(document, name, scope)}
-    changes = {} if names == (minuend.value,) else renamed
-    return {**changes, **document.gone(stmt), **_unused(document, difference, [subtrahend, stmt])}
-
-
-def _unused(document: Document, node: cst.CSTNode, gone: Sequence[cst.CSTNode]) -> Changes:
-    """Lines whose name nothing reads any more."""
-    scope, changes = document.scope(node), Changes()
-    inside = {n for one in gone for n in document.below(one, cst.Name)}
-    for other in assignments(document, scope):
-        names = names_of(other)
-        used = loads(document, names[0], scope) if len(names) == 1 and other not in gone else []
-        if used and all(n in inside for n in used):
-            changes |= document.gone(other)
-    return changes
+def _undone(document: Document, difference: cst.BaseExpression, minuend: Any, subtrahend: Any) -> Changes:
+    """The minuend alone, or no statement where that is a name's own value; and no mean that nothing else reads."""
+    stmt, scope = document.around(difference, cst.Assign), document.scope(difference)
+    own = stmt is not None and stmt.value is difference and names_of(stmt) == (getattr(minuend, "value", None),)
+    changes = document.gone(stmt) if own else {difference: in_place_of(document, difference, minuend)}
+    name = subtrahend.value if isinstance(subtrahend, cst.Name) else ""
+    spare = [s for s in assignments(document, scope) if names_of(s) == (name,)]
+    return changes | (document.gone(spare[0]) if len(spare) == len(loads(document, name, scope)) == 1 else {})
 
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
@@ -238,15 +212,13 @@ def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpress
     return (values[0], values[1]) if len(values) == 2 else None
 
 
-def averaged(
-    document: Document, call: cst.Call, target: cst.BaseExpression, *, keep: bool = True
-) -> cst.BaseExpression | None:
+def averaged(document: Document, call: cst.Call, target: cst.BaseExpression) -> cst.BaseExpression | None:
     """The target's mean, spelled as the call of a variance is; None where that can't be said."""
     method = isinstance(call.func, cst.Attribute) and not document.is_module(call.func.value)
     given = [a for a in call.args if not (a.keyword and a.keyword.value in _OF_VARIANCES)][0 if method else 1 :]
     args = [a.with_changes(comma=cst.MaybeSentinel.DEFAULT) for a in given]
     kept = any("keepdim" in document.source(a) or document.source(a) == "True" for a in given)
-    if keep and not kept:
+    if not kept:
         args += cst.ensure_type(cst.parse_expression("f(keepdim=True)"), cst.Call).args
     if method:
         return cst.Call(cst.Attribute(tight(target), cst.Name("mean")), args)

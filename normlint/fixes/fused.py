@@ -9,7 +9,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import TRAILING, Input, Mono, Param
-from normlint.fixes.calls import argument_of, parameters
+from normlint.fixes.calls import parameters
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import targets_of
 from normlint.fixes.spelling import called
@@ -201,20 +201,14 @@ def _widened(weight: str, function: cst.FunctionDef, document: Document) -> str:
 
 
 def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Document) -> str:
-    """Eps as the function itself can write it; that of a helper as its one caller does."""
+    """Eps as the function itself can write it."""
     eps = norm.main.eps[0]
     node = document.at(eps.at)
     home = document.around(node, cst.FunctionDef) if node is not None else None
     if node is None or home is None or eps.name in {p.name for p in norm.owner.params}:
         return ""
-    names = parameters(home)
-    if home is function or not isinstance(node, cst.Name) or node.value not in names:
-        return _in_words(document, node, own)
-    calls = [n for n in document.everywhere(cst.Call, home.name.value) if called(n) == home.name.value]
-    if len(calls) != 1 or document.around(calls[0], cst.FunctionDef) is not function:
-        return ""
-    given = argument_of(home, calls[0], node.value)
-    return _in_words(document, given, own) if given is not None else ""
+    of_helper = home is not function and isinstance(node, cst.Name) and node.value in parameters(home)
+    return "" if of_helper else _in_words(document, node, own)
 
 
 def _in_words(document: Document, node: cst.BaseExpression, own: list[str]) -> str:

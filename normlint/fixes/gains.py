@@ -22,7 +22,6 @@ from normlint.fixes.spelling import (
     instead,
     is_none,
     number,
-    placed,
     stripped,
     tight,
 )
@@ -106,11 +105,6 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
         return
     yield message, {n.value: _onto(new, n.value) for n in returns}
-    spans = [c.span for c in norm.computations if c.returned]
-    parts = [e.value for n in returns if isinstance(n.value, cst.Tuple) for e in n.value.elements]
-    here = [(part, document.span(part)) for part in parts]
-    chosen = [part for part, at in here if any(map(at.holds, spans))]
-    yield message, {part: _onto(new, part) for part in chosen[:1]}
 
 
 def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:
@@ -213,10 +207,9 @@ def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
 
 def _first_values(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:
     old, new = ("ones", "zeros") if gain.offset else ("zeros", "ones")
-    if gain.offset and _handed_to_a_norm(document, gain):
+    meant = gain.offset is None and _OFFSETS.search(norm.qualname)  # for checkpoints whose weights lack the 1
+    if meant or (gain.offset and _handed_to_a_norm(document, gain)):
         return
-    if gain.offset is None and _OFFSETS.search(norm.qualname):
-        yield "Scale by 1 + the weight, which starts at zeros", _with_one(document, norm, gain)
     changes: Changes = {}
     for call in (*_made(document, gain), *_filled(document, gain)):
         changes |= _changed(style, call, old)
@@ -259,25 +252,6 @@ def _changed(style: Style, call: cst.Call, old: str) -> Changes:
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}
     return {}
-
-
-def _with_one(document: Document, norm: Norm, gain: Gain) -> Changes:
-    """`self.weight` as `(1 + self.weight)`, where the norm uses it once."""
-    node = document.at(norm.span)
-    holder = document.around(node, cst.ClassDef) if node is not None else None
-    found = document.below(holder, cst.Attribute) if holder is not None else []
-    used = [n for n in found if n.attr.value == gain.param.name and not _bound(document, n)]
-    if len(used) != 1:
-        return {}
-    whole: cst.BaseExpression = used[0]
-    cast = document.parent(document.parent(whole) or whole)
-    if isinstance(document.parent(whole), cst.Attribute) and isinstance(cast, cst.BaseExpression):
-        whole = cast  # self.weight.float()
-    return {whole: placed(document, whole, expression("1 + {w}", w=tight(whole)))}
-
-
-def _bound(document: Document, node: cst.Attribute) -> bool:
-    return isinstance(next(document.above(node), None), cst.AssignTarget | cst.AnnAssign)
 
 
 def widened(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:

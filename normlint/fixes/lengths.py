@@ -94,12 +94,8 @@ def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.Bas
 
 def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
     """The length in an operand made that of the last axis; None where it isn't plain."""
-    if operand is None:
-        return None
-    nodes = document.below(operand, cst.Subscript | cst.Call)
+    nodes = document.below(operand, cst.Subscript | cst.Call) if operand is not None else []
     changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
-    if not changes and isinstance(operand, cst.Name):
-        return _renamed(document, operand)
     return changes if len(changes) == 1 else None
 
 
@@ -117,17 +113,3 @@ def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst
             yield node, last_of(document, tensor)
         case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=tensor)]):
             yield node, last_of(document, tensor)
-
-
-def _renamed(document: Document, name: cst.Name) -> Changes | None:
-    """`b, t, d = x.shape`: the last name; `n = x.shape[0]`: the axis where it is taken, if nobody else needs it."""
-    for stmt in assignments(document, document.scope(name)):
-        target = stmt.targets[0].target if isinstance(stmt, cst.Assign) and len(stmt.targets) == 1 else None
-        if isinstance(target, cst.Tuple) and any(e.value.deep_equals(name) for e in target.elements):
-            last = target.elements[-1].value
-            taken = isinstance(last, cst.Name) and last.value not in ("_", name.value)
-            return {name: last.with_changes()} if taken else None
-        if isinstance(target, cst.Name) and target.value == name.value:
-            single = uses(document, name) == 1 and len(list(bindings(document, name))) == 1
-            return to_last(document, stmt.value) if single and not isinstance(stmt.value, cst.Name) else None
-    return None

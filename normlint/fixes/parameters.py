@@ -51,19 +51,14 @@ def as_buffer(param: Param, tree: Tree) -> Fix | None:
 
 
 def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | None:
-    """What `self.name` is given: the expression around the tensor, or the local that carries it there."""
+    """What `self.name` is given: the expression around the tensor."""
     value = made
     while isinstance(document.parent(value), cst.Call | cst.Attribute | cst.BinaryOperation | cst.UnaryOperation):
         value = document.parent(value)
     stmt = document.parent(value)
     while isinstance(stmt, cst.IfExp):  # the branch alone: the other may be None
         stmt = document.parent(stmt)
-    if _gives(stmt, name):
-        return value  # type: ignore[no-any-return]
-    local = stmt.targets[0].target if isinstance(stmt, cst.Assign) else None
-    given = [n.value for n in document.below(document.scope(made), cst.Assign) if _gives(n, name)]
-    carried = isinstance(local, cst.Name) and bool(given) and given[0].deep_equals(local)
-    return given[0] if carried else None  # `w = torch.ones(d)`, then `self.name = w`
+    return value if _gives(stmt, name) else None
 
 
 def _gives(stmt: Any, name: str) -> bool:

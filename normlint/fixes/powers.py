@@ -9,7 +9,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import Product, bound_to_root, definitions, product_at, read_once
+from normlint.fixes.flow import Product, product_at
 from normlint.fixes.spelling import (
     HALF,
     NAMED,
@@ -19,7 +19,6 @@ from normlint.fixes.spelling import (
     Style,
     bare,
     called,
-    expression,
     number,
     placed,
     spread,
@@ -40,8 +39,6 @@ def scaled(document: Document, style: Style, node: cst.CSTNode | None, factor: F
         yield from _raised(document, style, node, found[0], found[1] * factor)
     elif node is not None and (isinstance(node, cst.AugAssign | cst.BinaryOperation) or called(node) in _FLIPPED):
         yield from _division(document, style, node, factor)
-    elif isinstance(node, cst.Call) and called(node).startswith("std") and factor == 2:
-        yield {node: renamed(style, node, called(node).replace("std", "var"))}
 
 
 def power_of(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, Fraction] | None:
@@ -88,7 +85,6 @@ def _raised(
         yield {node: in_place_of(document, node, base)}
     elif isinstance(node, cst.Call) and called(node).rstrip("_") in POWERS:
         if power in NAMED:
-            yield from _inverse_in_product(document, node, base, power)
             yield {node: renamed(style, node, NAMED[power])}
     else:
         exponent = node.right if isinstance(node, cst.BinaryOperation) else node.args[-1].value  # type: ignore[attr-defined]
@@ -101,19 +97,6 @@ def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExp
     if whole.lpar and not kept.lpar and spread(kept):
         return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
     return kept
-
-
-def _inverse_in_product(
-    document: Document, node: cst.Call, base: cst.BaseExpression, power: Fraction
-) -> Iterator[Changes]:
-    """`x * torch.rsqrt(norm)` becomes `x / norm`, and `torch.rsqrt(norm)` alone `1 / norm`."""
-    if power != -1 or not any(a.value is base for a in node.args):
-        return
-    holder = document.parent(node)
-    match holder:
-        case cst.BinaryOperation(operator=cst.Multiply(), right=right) if right is node:
-            yield {holder.operator: _other(holder.operator, cst.Divide), node: tight(base, POWER)}
-    yield {node: placed(document, node, expression("1 / {x}", x=tight(base, POWER)))}
 
 
 def renamed(style: Style, call: cst.Call, name: str) -> cst.Call:
@@ -143,9 +126,6 @@ def _division(document: Document, style: Style, node: cst.CSTNode, factor: Fract
         found = product_at(document, divisor)
         yield from flipped(style, found) if found else ()
     if factor == HALF:
-        given = definitions(document, divisor)
-        if len(given) == 1 and bound_to_root(document, given[0]) and read_once(document, given[0]):
-            yield {given[0]: style.around(given[0], "sqrt")}  # std = var + eps
         yield {divisor: style.around(divisor, "sqrt")}
 
 
@@ -172,13 +152,3 @@ def flipped(style: Style, product: Product) -> Iterator[Changes]:
             yield {node: node.with_changes(left=other, operator=_other(operator, cst.Divide), right=value)}
         case cst.Call() if not product.first:
             yield {node.func: renamed(style, node, _FLIPPED[called(node)].rstrip("_")).func}
-        case cst.Call() if called(node) in ("mul", "multiply"):
-            yield {node: _swapped(style, node, product)}
-
-
-def _swapped(style: Style, node: cst.Call, product: Product) -> cst.BaseExpression:
-    """`torch.mul(r, x)` becomes `torch.div(x, r)`, `r.mul(x)` becomes `x.div(r)`."""
-    if any(a.value is product.value for a in node.args):
-        args = [a.with_changes(value=v) for a, v in zip(node.args, (product.other, product.value), strict=True)]
-        return renamed(style, node, "div").with_changes(args=args)
-    return expression("{x}.div({r})", x=tight(product.other), r=product.value)

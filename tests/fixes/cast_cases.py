@@ -413,12 +413,6 @@ LATE: Final = [
         forward(WIDE.replace(".float()", ".to(torch.float32)"), BACK),
     ),
     Case(
-        "in the reduction",
-        "NRM202",
-        forward("ms = x.pow(2).mean(-1, keepdim=True, dtype=torch.float32)", BACK),
-        forward("ms = x.to(torch.float32).pow(2).mean(-1, keepdim=True)", BACK),
-    ),
-    Case(
         "parentheses that only held the cast go with it",
         "NRM202",
         forward("ms = (x.pow(2).sum(-1, keepdim=True) / x.shape[-1]).float()", BACK),

@@ -128,30 +128,6 @@ return (h / ms.sqrt()).type_as(x) * self.weight + 0 * total"""),
 return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 2).type_as(x) * self.weight
 ---
 return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 0.5).type_as(x) * self.weight"""),
-    "NRM402 what is called std gets the root": norm(
-        """
-std = h.var(-1, keepdim=True, unbiased=False) + self.eps
-return ((h - h.mean(-1, keepdim=True)) / std).type_as(x) * self.weight
----
-std = torch.sqrt(h.var(-1, keepdim=True, unbiased=False) + self.eps)
-return ((h - h.mean(-1, keepdim=True)) / std).type_as(x) * self.weight""",
-        "LayerNorm",
-    ),
-    "NRM402 of two roots the one called rms stays": norm("""
-rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-return (h * torch.rsqrt(rms)).type_as(x) * self.weight
----
-rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-return (h / rms).type_as(x) * self.weight"""),
-    "NRM402 a variance under the root, and in its name": norm(
-        """
-std = h.std(-1, keepdim=True, unbiased=False)
-return ((h - h.mean(-1, keepdim=True)) / torch.sqrt(std + self.eps)).type_as(x) * self.weight
----
-var = h.var(-1, keepdim=True, unbiased=False)
-return ((h - h.mean(-1, keepdim=True)) / torch.sqrt(var + self.eps)).type_as(x) * self.weight""",
-        "LayerNorm",
-    ),
     "NRM403 squares as they are written elsewhere": norm("""
 energy = (h ** 2).sum()
 ms = torch.mean(h, dim=-1, keepdim=True)
@@ -166,10 +142,6 @@ return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
 ms = torch.square(h).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
-    "NRM403 a mean of absolute values divided by wants a root, too": norm("""
-return (h / (h.abs().mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
----
-return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight"""),
     "NRM404 by the name of what is centred": norm(
         """
 c = h - h.mean(-1, keepdim=True)
@@ -189,15 +161,6 @@ return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
 ---
 mean = h.mean(-1, keepdim=True)
 var = ((h - mean) * (h - mean)).mean(-1, keepdim=True)
-return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
-        "LayerNorm",
-    ),
-    "NRM404 the mean that was thrown away": norm(
-        """
-var, _ = torch.var_mean(h, -1, keepdim=True, correction=0)
-return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
----
-var, mean = torch.var_mean(h, -1, keepdim=True, correction=0)
 return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
@@ -296,16 +259,6 @@ return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 with torch.autocast("cuda", enabled=False):
     ms = h.pow(2).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
-    "NRM406 a norm called after Gemma gets its 1 +": norm(
-        """
-h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-return (h * self.weight.float()).type_as(x)
----
-h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-return (h * (1 + self.weight.float())).type_as(x)""",
-        "GemmaRMSNorm",
-        "zeros",
-    ),
 }
 OFFSET = "return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * (1 + self.weight)"
 PLAIN = OFFSET.replace("(1 + self.weight)", "self.weight")

@@ -195,7 +195,11 @@ USED = [
         "NRM304",
         module(TAKES, "self.eps = eps", "return self._norm(x) * self.weight")
         + f"\n    @staticmethod\n    def _norm(x):\n        {H}\n        return (h * torch.rsqrt({MS} + 1e-8)).to(x)\n",
-        (("self._norm(x)", "self._norm(x, self.eps)"), ("def _norm(x)", "def _norm(x, eps)"), ("1e-8", "eps")),
+        (
+            ("self._norm(x)", "self._norm(x, self.eps)"),
+            ("def _norm(x)", "def _norm(x, eps=1e-8)"),
+            (" + 1e-8", " + eps"),
+        ),
     ),
     Case(
         "by a function that others may import, with its number as the default",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.text.finding import Applicability
-from tests.fixes.formula_cases import AFTER_ONE_ANOTHER, CASES, DECORATED, FIRST_VALUES, UNCHANGED, norm
+from tests.fixes.formula_cases import AFTER_ONE_ANOTHER, CASES, FIRST_VALUES, UNCHANGED, norm
 from tests.fixes.mend import Mended, mend, only
 
 FORMULA = tuple(f"NRM40{n}" for n in range(1, 7))
@@ -43,12 +43,6 @@ def test_a_gain_starts_at_one_by_its_first_value(before: str, after: str) -> Non
 @pytest.mark.parametrize(("before", "after"), AFTER_ONE_ANOTHER.values(), ids=AFTER_ONE_ANOTHER)
 def test_two_defects_are_mended_one_after_the_other(before: str, after: str) -> None:
     assert mend(norm(before, "LayerNorm")).text == norm(after, "LayerNorm")
-
-
-def test_a_decorator_goes_where_nothing_is_written() -> None:
-    body = "return (h * self.scale(h)).type_as(x) * self.weight"
-    more = DECORATED.format(line="")
-    assert mended(norm(body, more=more)).text == norm(body, more=more.partition("\n")[2])
 
 
 def test_line_ends_stay_what_they_are() -> None:

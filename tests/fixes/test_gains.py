@@ -97,11 +97,6 @@ MENDED = {
         made("self.weight = None if dim is None else torch.ones(dim)"),
         (("else torch.ones(dim)", "else nn.Parameter(torch.ones(dim))"),),
     ),
-    "where a local carries it, the local is wrapped": (
-        ("NRM501", UNSAFE),
-        made("w = torch.ones(dim)", "self.weight = w"),
-        (("self.weight = w", "self.weight = nn.Parameter(w)"),),
-    ),
     "as the file calls it": (
         ("NRM501", UNSAFE),
         made("self.weight = torch.ones(dim)")

@@ -69,16 +69,6 @@ MENDED = {
         rooted(f"y = h * (1 / torch.sqrt({MS}))"),
         ((f"(1 / torch.sqrt({MS}))", f"torch.rsqrt({MS})"),),
     ),
-    "the reciprocal of a root": (
-        ("NRM601", SAFE),
-        rooted(f"y = h * torch.reciprocal(torch.sqrt({MS}))"),
-        ((f"torch.reciprocal(torch.sqrt({MS}))", f"torch.rsqrt({MS})"),),
-    ),
-    "as methods": (
-        ("NRM601", SAFE),
-        rooted(f"y = h * ({MS}).sqrt().reciprocal()"),
-        ((".sqrt().reciprocal()", ".rsqrt()"),),
-    ),
     "divided by a root": (
         ("NRM601", SAFE),
         rooted(f"y = h / torch.sqrt({MS})"),

@@ -29,7 +29,6 @@ AXIS: Final = "the axis that its features lie on"
 SHAPE: Final = "an input of another shape"
 ROLES: Final = "the norm alone: on some paths more is done with it"
 LARGEST: Final = 8192  # features
-MOST_GROUPS: Final = 32
 MOST_NUMBERS: Final = 4  # that are tried
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?![\w.])")
 
@@ -177,7 +176,7 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
 
 
 def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[Search, tuple[int, ...] | None]:
-    """Where nothing agrees, with the sizes that the text has as numbers: of all features, or how many groups."""
+    """Where nothing agrees, with the sizes that the text has as numbers."""
     tried = search.best or search.fallback
     if search.done or tried is None or tried.call.guessed or job.meaning.axes not in (None, (-1,)):
         return search, None
@@ -185,9 +184,6 @@ def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[S
         fixed = searched(job, number)
         if fixed.done:
             return fixed, (number,)
-        grouped = searched(job, groups=number) if number <= MOST_GROUPS else fixed
-        if grouped.done:
-            return grouped, None
     return search, None
 
 

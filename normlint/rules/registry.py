@@ -138,12 +138,12 @@ def rule(  # noqa: PLR0913 - the fields of a rule
 
 
 def calls_rule(
-    code: str, *, name: str, fix: Applicability | None = None, severity: str = ERROR
+    code: str, *, name: str, default: bool = True, fix: Applicability | None = None, severity: str = ERROR
 ) -> Callable[[CallsCheck], CallsCheck]:
     """Register the decorated function as the rule `code`, which looks at where a text makes and calls norms."""
 
     def register(check: CallsCheck) -> CallsCheck:
-        RULES[code] = Rule(code, name, True, fix, (), None, check_calls=check, severity=severity)
+        RULES[code] = Rule(code, name, default, fix, (), None, check_calls=check, severity=severity)
         return check
 
     return register

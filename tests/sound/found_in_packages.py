@@ -373,4 +373,18 @@ class AngleRMSE:
         predicted = predicted / torch.norm(predicted, dim=1, keepdim=True)
         return torch.acos((y * predicted).sum(1).clamp(-1, 1))
 """,
+    "a library with tensors of its own": """
+from .module import Module, Parameter
+from ..tensor import Tensor, ones
+
+
+class RMSNorm(Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = Parameter(ones((dim,)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * ((x**2).mean(axis=-1, keepdim=True) + self.eps) ** (-0.5) * self.weight
+""",
 }

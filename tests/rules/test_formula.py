@@ -30,7 +30,7 @@ RMS = (
     "ms = h.pow(2).mean(-1, keepdim=True)\nh = h * torch.rsqrt(ms + self.eps)\n"
     "return h.type_as(x) * self.weight + self.bias"
 )
-ON_DEMAND = {"NRM602", "NRM601", "NRM203"}
+ON_DEMAND = {"NRM602", "NRM601", "NRM203", "NRM207"}
 
 
 def codes(body: str, name: str = "LayerNorm", head: str = "", bias: str = "zeros") -> set[str]:

@@ -90,20 +90,6 @@ def test_a_forward_without_gradient_never_trains_its_gain() -> None:
     assert codes(LAYER, head="    @torch.no_grad()\n") == {"NRM405"}
 
 
-@pytest.mark.parametrize(
-    ("scale", "message"),
-    table(
-        ("a root plus eps", "/ (torch.sqrt(ms) + self.eps)", "after the root: NaN gradient at a zero row"),
-        ("an inverse root plus eps", "* (torch.rsqrt(ms) + self.eps)", "to the inverse root: a zero row gives NaN"),
-        ("a deviation plus eps", "/ (h.std(-1, keepdim=True, correction=0) + self.eps)", "rows of small spread"),
-    ),
-)
-def test_a_message_tells_where_eps_stands_and_what_comes_of_it(scale: str, message: str) -> None:
-    body = LAYER.replace("h = (h - mu) / torch.sqrt(var + self.eps)", f"ms = var\nh = (h - mu) {scale}")
-    text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=body.replace("\n", "\n        "))
-    assert [message in f.message for f in analyse(text).findings if f.code == "NRM302"] == [True]
-
-
 def filled(suite: str, *, offset: str = "self.weight", of: str = "LayerNorm") -> set[str]:
     model = f"\nclass Model(nn.Module):\n    def _init_weights(self, m):\n        if isinstance(m, {of}):\n"
     text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=LAYER.replace("\n", "\n        "))
@@ -145,3 +131,17 @@ def test_a_model_that_fills_its_gains_well_is_silent(suite: str, offset: str, of
 def test_a_model_that_fills_its_gains_badly_is_found(suite: str, offset: str) -> None:
     assert filled(suite, offset=offset) == {"NRM406"}
     assert filled(suite, offset=offset, of="(nn.Linear, LayerNorm)") == {"NRM406"}
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    table(
+        ("a root plus eps", "/ (torch.sqrt(ms) + self.eps)", "after the root: NaN gradient at a zero row"),
+        ("an inverse root plus eps", "* (torch.rsqrt(ms) + self.eps)", "to the inverse root: a zero row gives NaN"),
+        ("a deviation plus eps", "/ (h.std(-1, keepdim=True, correction=0) + self.eps)", "rows of small spread"),
+    ),
+)
+def test_a_message_tells_where_eps_stands_and_what_comes_of_it(scale: str, message: str) -> None:
+    body = LAYER.replace("h = (h - mu) / torch.sqrt(var + self.eps)", f"ms = var\nh = (h - mu) {scale}")
+    text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=body.replace("\n", "\n        "))
+    assert [message in f.message for f in analyse(text).findings if f.code == "NRM302"] == [True]

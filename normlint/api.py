@@ -2,7 +2,7 @@
 
 `import normlint` imports none of this; it comes with the first name that is used. A configuration file has a say in
 `check_paths` alone. What goes wrong is raised: `SourceError` for a source, `ConfigError` for a rule that isn't there
-or for want of torch, both with what to do about it.
+or for want of torch or libcst, both with what to do about it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
+from importlib.util import find_spec
 from typing import Final, TypeAlias, TypeVar
 
 from normlint.engine.discovery import Configs
@@ -45,7 +46,7 @@ def check_source(  # the options of the command
 
     The ending of `path` says what the text is: a notebook, Markdown, or else Python. Nothing is read from there.
     `select`, `ignore` and `extend_select` choose rules as on the command line, by code, prefix or name; without
-    `noqa`, comments silence nothing. A text that can't hold a norm is not parsed.
+    `noqa`, comments silence nothing. A text that can't hold a norm is not parsed. Without libcst no finding has a fix.
 
     >>> source = """\
     ... import torch
@@ -62,7 +63,7 @@ def check_source(  # the options of the command
     >>> check_source(source, ignore="NRM101")
     ()
     '''
-    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, around=False)
+    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, fixes=_has_libcst(), around=False)
     return _findings(_report(source, path, demand).findings)
 
 
@@ -130,6 +131,8 @@ def fix_source(  # the options of the command
     >>> [finding.code for finding in fixed.applied], fixed.remaining
     (['NRM101'], ())
     '''
+    if not _has_libcst():
+        raise ConfigError("fixes need libcst: `python -m pip install libcst`")
     demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe), around=False)
     made = _done(path, lambda: fix(_source(source, path), FixRequest(demand)))
     _raise_first(made.report)
@@ -200,6 +203,11 @@ def list_rules() -> tuple[Rule, ...]:
     return tuple(
         Rule(one.code, one.name, one.summary, one.doc, one.default, one.fix, one.url, one.severity) for one in rules
     )
+
+
+def _has_libcst() -> bool:
+    """Can fixes be made? In a browser, libcst may not be there."""
+    return find_spec("libcst") is not None
 
 
 def _selection(select: Codes, ignore: Codes, extend_select: Codes) -> Selection:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import docs_playground
 import docs_reference
 import docs_rules
 
@@ -77,8 +78,9 @@ def _nav(entries: list[Any], there: Callable[[str], bool]) -> Iterator[Any]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Name each rule's page in the navigation."""
+    """Name each rule's page in the navigation, and tell the playground what it needs."""
     made = generated()
+    config.extra["playground"] = docs_playground.data()
     config.nav = list(_nav(config.nav or [], lambda path: path in made or (ROOT / "docs" / path).exists()))
     return config
 
@@ -89,6 +91,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
     for path, text in generated().items():
         files.append(File.generated(config, path, content=text))
+    for path, content in docs_playground.files().items():
+        files.append(File.generated(config, path, content=content))
     speed = ROOT / "benchmarks" / "speed.svg"
     if speed.exists():
         files.append(File.generated(config, "speed.svg", abs_src_path=str(speed)))

@@ -236,6 +236,16 @@ def test_what_can_not_hold_a_norm_needs_no_torch(monkeypatch: pytest.MonkeyPatch
         normlint.verify_source(SOUND)
 
 
+def test_what_is_wrong_is_found_without_libcst(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "libcst", None)
+    [finding] = normlint.check_source(GLOBAL)
+    assert (finding.code, finding.fix) == ("NRM101", None)
+    with pytest.raises(normlint.SourceError, match="6: syntax error: invalid syntax"):
+        normlint.check_source(f"{GLOBAL}def f(:\n")
+    with pytest.raises(ConfigError, match="pip install libcst"):
+        normlint.fix_source(GLOBAL)
+
+
 @needs_torch
 def test_norms_are_run() -> None:
     both = f"{SOUND}\n\n{GLOBAL.replace('rms_norm', 'other_norm')}"

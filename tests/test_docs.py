@@ -33,6 +33,7 @@ ELSEWHERE = {  # what is run by another test, or is another tool that the same p
     "pre-commit": "tests/test_pre_commit.py",
     "git": "CONTRIBUTING.md",
     "cd": "CONTRIBUTING.md",
+    "npm": "tests/faces/test_vscode.py",
 }
 
 sys.path.insert(0, str(ROOT / "scripts"))

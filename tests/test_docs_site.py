@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
-import shutil
 import subprocess
-import sys
 import threading
 from functools import partial
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
 from normlint.rules.registry import DOCS_URL, RULES
+from tests.browser import CHROMIUM, Quiet
 
-ROOT = Path(__file__).parent.parent
 HOST = DOCS_URL.removesuffix("rules/")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LOOKED_AT = (
     "",
     "start/",
@@ -72,17 +68,6 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]
-    env = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"}
-    built = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
-    assert built.returncode == 0, built.stderr
-    assert "WARNING" not in built.stderr
-    return place
-
-
-@pytest.fixture(scope="module")
 def pages(site: Path) -> dict[str, Page]:
     """Each page by its address."""
     files = (path for path in site.rglob("*.html") if path.name != "404.html")
@@ -120,11 +105,6 @@ def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[str, Page]) -
         path for path in site.rglob("*.html") if 'data-md-component="source"' in path.read_text(encoding="utf-8")
     ]
     assert sources == []
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
 
 
 @pytest.fixture(scope="module")

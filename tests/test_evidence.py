@@ -19,6 +19,8 @@ L2 = "x / x.norm(dim=-1, keepdim=True)"
     table(
         ("a silent name", "forward", ""),
         ("an optimizer", "RMSprop.step", ""),
+        ("an error", "AngleRMSE.forward", ""),
+        ("an error with underscores", "rmse_loss", ""),
         ("batch norm", "BatchNorm2d.forward", "other"),
         ("group norm", "group_norm", "other"),
         ("weight norm", "weight_norm", "other"),

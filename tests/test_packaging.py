@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -90,7 +91,8 @@ def test_the_sdist_holds_what_is_kept_in_git(unpacked: Path) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout: git doesn't say what belongs to it")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    kept = {name for name in listed.split("\0") if name and not name.startswith(".ci/") and (ROOT / name).exists()}
+    left_out = (".ci/", "editors/")
+    kept = {name for name in listed.split("\0") if name and not name.startswith(left_out) and (ROOT / name).exists()}
     there = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     assert kept <= there
 
@@ -118,3 +120,22 @@ def test_a_check_tells_what_is_not_so(place) -> None:
     with pytest.raises(check_wheels.FailedError, match="exit status 0"):
         check_wheels.demo(place)
     (place.cwd / "rmsnorm.txt").rename(place.cwd / "rmsnorm.py")
+
+
+READS = """
+import importlib, pkgutil, normlint.evaluate, normlint.norm, normlint.rules, normlint.text
+for floor in (normlint.text, normlint.evaluate, normlint.norm, normlint.rules):
+    for module in pkgutil.walk_packages(floor.__path__, floor.__name__ + "."):
+        importlib.import_module(module.name)
+text = "import torch\\ndef rms_norm(x, w):\\n    return x * torch.rsqrt(x.pow(2).mean() + 1e-6) * w\\n"
+print([finding.code for finding in normlint.rules.analyse(text).findings])
+"""
+
+
+@pytest.mark.parametrize("minor", range(10, 15))
+def test_each_supported_python_reads_a_norm(minor: int) -> None:
+    python, env = shutil.which(f"python3.{minor}"), {**os.environ, "PYENV_VERSION": f"3.{minor}"}  # where pyenv has it
+    if python is None or subprocess.run([python, "--version"], env=env, capture_output=True, check=False).returncode:
+        pytest.skip(f"no Python 3.{minor} here")
+    ran = subprocess.run([python, "-c", READS], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert "NRM101" in ran.stdout, ran.stderr

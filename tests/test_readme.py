@@ -55,16 +55,6 @@ def test_the_chinese_page_is_in_step(part: Callable[[str], list[object]]) -> Non
     assert part((HERE / "README.zh-CN.md").read_text(encoding="utf-8")) == part(README)
 
 
-def run(*arguments: str, cwd: Path = HERE) -> str:
-    command = [sys.executable, "-m", "normlint", "--isolated", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False).stdout
-
-
-def test_the_first_finding_is_what_the_command_says() -> None:
-    first, _, _ = run("rmsnorm.py", cwd=HERE / "fixtures" / "demo").partition("\n\n")
-    assert f"```\n{first}\n```\n" in README
-
-
 def test_the_constraints_pin_what_the_tests_need() -> None:
     if sys.version_info < (3, 11):
         pytest.skip("tomllib came with 3.11")

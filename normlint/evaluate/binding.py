@@ -7,8 +7,8 @@ parameters that it may fill are unknown: they have neither a value nor their def
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import field, replace
+from typing import Generic, Protocol, TypeVar
 
 from normlint.text.frozen import dataclass
 
@@ -30,21 +30,22 @@ class Parameter(Protocol):
     def default(self) -> object | None: ...
 
 
-class Args(NamedTuple, Generic[V]):
+@dataclass(frozen=True, slots=True)
+class Args(Generic[V]):
     """What a call passes. `rest`: an unknown number of values after the positional ones; `more`: unknown keywords.
 
     `loose` is what is written from there on: what is unpacked, and values whose place isn't known.
     """
 
     positional: tuple[V, ...] = ()
-    keywords: dict[str, V] = {}  # noqa: RUF012  (nobody changes it)
+    keywords: dict[str, V] = field(default_factory=dict)
     rest: bool = False
     more: bool = False
     loose: tuple[V, ...] = ()
 
     def after(self, *first: V) -> Args[V]:
         """The same with other values before them, such as the receiver of a method."""
-        return self._replace(positional=(*first, *self.positional))
+        return replace(self, positional=(*first, *self.positional))
 
     def joined(self, other: Args[V]) -> Args[V]:
         """These and then the other's, as functools.partial passes them."""

@@ -180,13 +180,13 @@ def _of_arguments(m: Machine, env: Env, run: OfArguments, node: s.Call) -> Value
 
     args = arguments(m, env, node)
     first = args.positional[0].value if args.positional else None
-    return run(m, first, args._replace(positional=args.positional[1:]), node.span)
+    return run(m, first, replace(args, positional=args.positional[1:]), node.span)
 
 
 def _checkpoint(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
     """checkpoint(function, *args) calls the function."""
     kept = {k: v for k, v in args.keywords.items() if k not in ("use_reentrant", "determinism_check", "context_fn")}
-    return m.call(first, args._replace(keywords=kept), span) if first is not None else Opaque("checkpoint")
+    return m.call(first, replace(args, keywords=kept), span) if first is not None else Opaque("checkpoint")
 
 
 def _dict(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:

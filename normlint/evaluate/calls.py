@@ -9,7 +9,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, measured, shaping, worlds
-from normlint.evaluate.ops.table import Arguments, Given, bind, key_of, method_key, op_name, row
+from normlint.evaluate.ops.table import Arguments, Given, bind, has_method, key_of, method_key, op_name, row
 from normlint.evaluate.said import heed
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
@@ -101,7 +101,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             written = prelude.named(f"torch.{name}", span, m.frames[-1].qualname if m.frames else "")
             if written is not None:
                 return call(m, written, args, span)
-            if row(name) in OPS:
+            if row(name) in OPS and has_method(name):
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
             return _outside(m, name, method_key(name), args, span, value)

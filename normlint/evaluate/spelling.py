@@ -6,6 +6,7 @@ nothing but torch can be what it is asked of.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -91,7 +92,7 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
     keywords = {name: given for name, given in args.keywords.items() if name not in refused}
     space = key.partition(".")[0]
     if space not in signatures.SPACES.values() or (space == "Tensor" and not (_of_tensor(args) and _is_torch(m))):
-        return args._replace(keywords=keywords, more=True)
+        return replace(args, keywords=keywords, more=True)
     from difflib import get_close_matches
 
     more = args.more
@@ -106,7 +107,7 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
         more = more or not near
         if near:
             keywords[near] = given
-    return args._replace(keywords=keywords, more=more)
+    return replace(args, keywords=keywords, more=more)
 
 
 def too_many(m: Machine, key: str, args: Arguments, surplus: int) -> None:

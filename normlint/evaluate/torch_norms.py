@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import attributes
@@ -60,7 +61,7 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
     receiver = args.positional[0].value if args.positional else None
     if base not in _FUNCTIONS or not isinstance(receiver, Defined) or not isinstance(receiver.ref, Instance):
         return None
-    initialise(base, receiver.ref, args._replace(positional=args.positional[1:]), span)
+    initialise(base, receiver.ref, replace(args, positional=args.positional[1:]), span)
     return Constant(None)
 
 

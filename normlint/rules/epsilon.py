@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE
+from normlint.evaluate.monomial import ALL, NOWHERE
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
 from normlint.text.finding import WARNING, Applicability
@@ -88,7 +88,8 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     """
     kept = {c.statistic.span for c in norm.computations if c.eps}
     for c in norm.judged:
-        if not c.fused and c.power < 0 and c.statistic.span not in kept:
+        level = c.statistic.axes == ALL and not norm.meant  # that a signal is brought to: all of it is 0, or nothing
+        if not c.fused and c.power < 0 and c.statistic.span not in kept and not level:
             adding = partial(repair.add, norm, c.statistic.span)
             yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 
@@ -132,15 +133,16 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged if norm.meant else ():
         for e in c.eps:
             if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
-                message = f"eps is added after the root: {_consequence(c)}"
-                yield Problem(e.span, message, partial(moving.move, norm, c, e))
+                yield Problem(e.span, _misplaced(c, e), partial(moving.move, norm, c, e))
 
 
-def _consequence(c: Computation) -> str:
-    """Torch masks the gradient of `std` at 0, and not that of a square root."""
-    if any(s.op == "std" for s in c.trail):
-        return "rows of small spread come out too small"
-    return "NaN gradient at a zero row"
+def _misplaced(c: Computation, e: Eps) -> str:
+    """Where eps stands, and what comes of it: torch masks the gradient of `std` at 0, and not that of a square root."""
+    if e.power < 0:
+        return "eps is added to the inverse root: a zero row gives NaN"
+    std = any(s.op == "std" for s in c.trail)
+    consequence = "rows of small spread come out too small" if std else "NaN gradient at a zero row"
+    return f"eps is added after the root: {consequence}"
 
 
 def _beside_norm(c: Computation) -> bool:
@@ -258,7 +260,9 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
     own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
     if norm.owner.unused_eps is not None and own:
         unused = norm.owner.unused_eps
-        yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
+        bare = not any(c.eps or c.fused for c in norm.computations)
+        message = f"eps is taken but never used{': a zero row gives NaN' if bare else ''}"
+        yield Problem(unused, message, Part(partial(repair.use, norm, unused)))
         return
     given = {e.at for c in norm.computations for e in c.eps if e.name and e.at != NOWHERE}
     taken = norm.owner.takes_eps and (norm.owner.alone or not norm.owner.method)

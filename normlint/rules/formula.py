@@ -315,7 +315,7 @@ def _detaching(c: Computation) -> Step | None:
 
 @rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)
 def gain_offset(norm: Norm) -> Iterator[Problem]:
-    """Starts with a gain of 2, or of 0.
+    """Starts with another gain than 1, such as 2 or 0.
 
     `1 + weight` wants a weight that starts at zeros; a plain weight wants ones, and no noise around 0 either.
 
@@ -361,7 +361,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     """
     for g in (g for c in norm.computations if c.kind == "l2" and is_scale_norm(norm.owner.name) for g in c.gains):
         if _starts_inverted(g):
-            message = f"`{g.param.name}` starts at D to the −1/2, where √D makes an RMS norm of an L2 norm"
+            message = f"`{g.param.name}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     applied = [g for c in norm.judged for g in c.gains]
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}

@@ -157,7 +157,8 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged:
         if c.statistic.spelled == "one-pass":
             repair = partial(centring.centre_first, norm, c.statistic)
-            yield Problem(c.statistic.span, "E[x²] − E[x]² cancels: centre first, then square", repair)
+            message = "E[x²] − E[x]² cancels where the mean is large: the variance is wrong, or below 0"
+            yield Problem(c.statistic.span, message, repair)
 
 
 @rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",), dtypes=FP16)

@@ -140,7 +140,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
 def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
-    """Reduces the batch or the tokens, while the gain says that the features are last.
+    """Reduces another axis than that of the features.
 
     A gain of shape (D,) multiplies the last axis. A statistic over another one mixes tokens or whole sequences; a
     causal model then sees the future.
@@ -200,7 +200,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     yield from _beside_argument(norm)
     for c in norm.computations:
         if c.placing.apart and c.centre is not None and not c.is_length:
-            message = f"the mean is taken over {_shown(c.centre)}, `{c.statistic.spelled}` over {_shown(c.statistic)}"
+            message = f"the mean is taken over {_shown(c, c.centre)}, `{c.statistic.spelled}` over {_shown(c)}"
             last = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
             change = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
@@ -217,7 +217,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(c)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -241,7 +241,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
         axes = stat.axes if isinstance(stat.axes, tuple) else ()
         far = axes == (-2,) or (axes == (0,) and stat.keepdim and stat.rank != 1) or (-1 in axes and len(axes) > 1)
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
-            message = f"reduces {_shown(stat)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(c)}{c.placing.told}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -253,7 +253,7 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
         told = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
         if told and not c.statistic.default_dim:
-            message = f"reduces {_shown(c.statistic)} of a {c.placing.shown} input, whose features are last"
+            message = f"reduces {_shown(c)} of a {c.placing.shown} input, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
 
 
@@ -267,10 +267,14 @@ def _left(shape: str) -> str:
     return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
 
 
-def _shown(stat: Stat) -> str:
-    if not isinstance(stat.axes, tuple):
-        return f"axis {stat.axes}"
-    return f"{'axes' if len(stat.axes) > 1 else 'axis'} {', '.join(map(str, stat.axes))}"
+def _shown(c: Computation, stat: Stat | None = None) -> str:
+    """The axes that the statistic, or another one beside it, reduces, by number and by the names that the text has."""
+    axes, names = (stat or c.statistic).axes, c.placing.names
+    if not isinstance(axes, tuple):
+        return f"axis {axes}"
+    called = [names[at] for at in axes if -len(names) <= at < len(names)]
+    told = f" ({', '.join(called)})" if len(called) == len(axes) else ""
+    return f"{'axes' if len(axes) > 1 else 'axis'} {', '.join(map(str, axes))}{told}"
 
 
 @rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))

@@ -97,8 +97,10 @@ def _is_limit(error: SyntaxError) -> bool:
 
 def _newer_python(text: str) -> bool:
     """Does libcst know the syntax? It is asked for the sake of the message alone."""
-    import libcst  # 170 ms, and only a broken file pays for them
-
+    try:
+        import libcst  # 170 ms, and only a broken file pays for them
+    except ModuleNotFoundError:  # in a browser
+        return False
     try:
         libcst.parse_module(text)
     except (libcst.ParserSyntaxError, SyntaxError, RecursionError, UnicodeError):  # a SyntaxError: a name that is none

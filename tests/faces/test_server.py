@@ -62,6 +62,7 @@ SILENT: dict[str, tuple[str, str, str]] = {
     "a text with a NUL": (BROKEN + "\0", "", "python"),
     "a language that isn't ours": (BROKEN, "", "toml"),
     "the JSON of a notebook": ('{"cells": []}' + BROKEN, "untitled:a.ipynb", "json"),
+    "a cell without its notebook": (BROKEN, "vscode-notebook-cell:/a/b.ipynb#W0", "python"),
     "a page without Python": ("# mean() sqrt()\n", "", "markdown"),
     "a line that is silenced": (BROKEN.replace("+ self.eps)", "+ self.eps)  # noqa: NRM101"), "", "python"),
     "a file that is silenced": ("# normlint: skip-file\n" + BROKEN, "", "python"),
@@ -103,6 +104,10 @@ async def test_findings_come_and_go_as_one_types(ed: Editor) -> None:
     assert await ed.codes(uri, ["NRM101"])
     ed.type(uri, OVER_ALL, OVER_THE_LAST)
     assert await ed.codes(uri, []) == []
+
+
+async def test_a_notebook_that_the_editor_shows_as_one_text_is_python(ed: Editor) -> None:
+    assert await ed.codes(ed.open(BROKEN, "file:///a/b.ipynb"), ["NRM101"])
 
 
 async def test_a_finding_says_where_what_and_where_to_read_on(ed: Editor) -> None:
@@ -344,10 +349,11 @@ async def test_it_says_its_version() -> None:
     assert ran.stdout.startswith("normlint-server ")
 
 
-async def test_it_says_what_to_install_where_pygls_is_missing() -> None:
+@pytest.mark.parametrize("asked", [[], ["--version"]], ids=["to serve", "for its version"])
+async def test_without_pygls_it_says_what_to_install_when_it_is_asked(asked: list[str]) -> None:
     without = (
-        "import sys; sys.modules['pygls'] = None\nfrom normlint.faces.server.command import main\nsys.exit(main([]))"
+        "import sys; sys.modules['pygls'] = None\nfrom normlint.faces.server.command import main\nsys.exit(main())"
     )
-    ran = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False, input="")
+    ran = subprocess.run([sys.executable, "-c", without, *asked], capture_output=True, text=True, check=False, input="")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "pip install 'normlint[lsp]'" in ran.stderr

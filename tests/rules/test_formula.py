@@ -88,3 +88,17 @@ def test_a_formula_that_is_wrong_is_found(base: str, old: str, new: str, name: s
 
 def test_a_forward_without_gradient_never_trains_its_gain() -> None:
     assert codes(LAYER, head="    @torch.no_grad()\n") == {"NRM405"}
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    table(
+        ("a root plus eps", "/ (torch.sqrt(ms) + self.eps)", "after the root: NaN gradient at a zero row"),
+        ("an inverse root plus eps", "* (torch.rsqrt(ms) + self.eps)", "to the inverse root: a zero row gives NaN"),
+        ("a deviation plus eps", "/ (h.std(-1, keepdim=True, correction=0) + self.eps)", "rows of small spread"),
+    ),
+)
+def test_a_message_tells_where_eps_stands_and_what_comes_of_it(scale: str, message: str) -> None:
+    body = LAYER.replace("h = (h - mu) / torch.sqrt(var + self.eps)", f"ms = var\nh = (h - mu) {scale}")
+    text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=body.replace("\n", "\n        "))
+    assert [message in f.message for f in analyse(text).findings if f.code == "NRM302"] == [True]

@@ -325,4 +325,66 @@ class RMSSetNorm(nn.Module):
         x = x / torch.sqrt(mean_sq + self.eps)
         return (x * self.gamma).to(dtype)
 """,
+    "a class of its own that has `normalize` as a method": """
+import torch
+
+
+def extract(features, reduction):
+    \"\"\"Returns features of shape (B, N, D); what comes in is an object of ours.\"\"\"
+    b, n, d = features.shape
+    if reduction == "mean":
+        features = features.reduce("mean")
+    return features.normalize()
+""",
+    "a field whose gradient is another one than torch's": """
+import torch
+
+
+class Offset:
+    def slope(self, x, field):
+        ds, s = field.gradient(x, normalize=True, return_vals=True, transform=False)
+        return ds, s
+
+    def layer_norm_of(self, x, field, eps=1e-6):
+        ds, _ = self.slope(x, field)
+        ds = ds.float()
+        return ds / (torch.norm(ds, dim=-1, keepdim=True) + eps)
+""",
+    "a vector of constants that is brought to unit energy": """
+import torch
+
+
+class Constellation:
+    def fill(self, order):
+        levels = torch.tensor([], dtype=torch.float)
+        for i in range(order):
+            levels = torch.cat([levels, torch.arange(-i, i, 2, dtype=torch.float)])
+        symbols = torch.complex(levels, levels)
+        energy = torch.mean(torch.abs(symbols) ** 2)
+        self.register_buffer("symbols", symbols / torch.sqrt(energy))
+""",
+    "vectors of a metric whose name has RMSE": """
+import torch
+
+
+class AngleRMSE:
+    def difference(self, y, predicted):
+        y = y / torch.norm(y, dim=1, keepdim=True)
+        predicted = predicted / torch.norm(predicted, dim=1, keepdim=True)
+        return torch.acos((y * predicted).sum(1).clamp(-1, 1))
+""",
+    "a library with tensors of its own": """
+from .module import Module, Parameter
+from ..tensor import Tensor, ones
+
+
+class RMSNorm(Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = Parameter(ones((dim,)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * ((x**2).mean(axis=-1, keepdim=True) + self.eps) ** (-0.5) * self.weight
+""",
 }

@@ -133,6 +133,11 @@ def key_of(dotted: str) -> str | None:
     return signatures.key_of(dotted) or (signatures.key_of(f"torch.{name}") if owner in _LIKE_TORCH else None)
 
 
+def has_method(name: str) -> bool:
+    """Is it a method of torch's tensors, or of numpy's arrays?"""
+    return name in signatures.public("Tensor") or name == "copy"
+
+
 @lru_cache(maxsize=1024)
 def method_key(name: str) -> str:
     """The signature of a method: the tensor's, else that of a function of this name."""

@@ -10,7 +10,7 @@ from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
 from normlint.faces.rules import summary_of
-from normlint.text.finding import ERROR, SEVERITIES, Applicability
+from normlint.text.finding import SEVERITIES, Applicability
 
 _TAB: Final = 4
 _WIDEST: Final = 160
@@ -63,8 +63,7 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
 
 
 def _told(finding: Diagnostic, proof: bool) -> list[str]:
-    grade = "" if finding.severity == ERROR else f" ({finding.severity})"
-    told = [f"{finding.name}{grade}: {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
+    told = [f"{finding.name} ({finding.severity}): {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
     if proof and finding.verdict is not None:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:

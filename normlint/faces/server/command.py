@@ -23,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec("pygls") is None:
         sys.stderr.write(_MISSING)
         return 2
+    if options.version:  # where it can't serve it has none: editors look for a server with this
+        sys.stdout.write(f"normlint-server {__version__}\n")
+        return 0
     logging.basicConfig(level=options.log_level.upper(), stream=sys.stderr)
     threading.stack_size(_STACK)
     from normlint.faces.server.features import server
@@ -35,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="normlint-server", description="normlint as a language server, on standard input and output."
     )
-    parser.add_argument("--version", action="version", version=f"normlint-server {__version__}")
+    parser.add_argument("--version", action="store_true", help="say which one would serve here, and exit")
     parser.add_argument("--stdio", action="store_true", help="as it is anyway; some editors ask for it")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="warning")
     return parser

@@ -125,9 +125,10 @@ def path_of(uri: str, folder: str) -> str:
 
 def _kind(document: TextDocument) -> str | None:
     by_name = SUFFIXES.get(os.path.splitext(document.filename or "")[1].lower())
-    if by_name is not None:
-        return None if by_name == NOTEBOOK else by_name  # the JSON of a notebook: its places are none of the cells'
-    return _LANGUAGES.get(document.language_id or "python")
+    if by_name == NOTEBOOK:  # its JSON, or a cell alone; JupyterLab and jupytext have all its code as one text
+        alone = uri_scheme(document.uri) == "vscode-notebook-cell"
+        return None if alone else _LANGUAGES.get(document.language_id or "")
+    return by_name or _LANGUAGES.get(document.language_id or "python")
 
 
 def _is_code(cell: types.NotebookCell, text: TextDocument) -> bool:

@@ -228,7 +228,9 @@ class Shapes:
                 return lengths[i] if -len(lengths) <= i < len(lengths) else None
             case Changed(base=base, at=at):
                 return self._in_changed(dims, base, at, i)
-            case Gone() | Grown():
+            case Grown(at=new):
+                return ONE_LONG if self.meets(dims, i, new) else None
+            case Gone():
                 return None
             case Swapped(base=base, one=one, two=two):
                 first, second = self.meets(dims, i, one), self.meets(dims, i, two)

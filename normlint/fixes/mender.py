@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from normlint.fixes.along import with_remarks
+from normlint.fixes.along import with_remarks, with_twins
 from normlint.fixes.callers import beside, read_elsewhere
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -56,7 +56,7 @@ class Mender:
 
     def _fix(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
-        fix = self._made(tree, repairs)
+        fix = self._made(tree, finding, repairs)
         if fix is None or not fix.edits or not self._helps(tree, finding, fix):
             return None
         other = self._disagrees(finding) or beside(tree, fix.edits, tree.owners, self._whole)
@@ -67,15 +67,16 @@ class Mender:
             return fix
         return Fix(f"{fix.message} (`{kept}` is handed on as well)", fix.edits, Applicability.UNSAFE)
 
-    def _made(self, tree: Tree, repairs: Sequence[Repair | None]) -> Fix | None:
-        """The one fix that all repairs are agreed on."""
+    def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+        """The one fix that all repairs are agreed on, also where the same lines stand again."""
         fixes = {repair(tree) if repair else None for repair in dict.fromkeys(repairs)}
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {together(sorted(fixes, key=repr))}
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None
-        return replace(fix, edits=with_remarks(tree, fix.edits))
+        places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
+        return replace(fix, edits=with_remarks(tree, with_twins(tree, fix.edits, places)))
 
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
         """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""

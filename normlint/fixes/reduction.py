@@ -10,6 +10,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Input, Stat
+from normlint.fixes.along import with_twins
 from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
@@ -39,7 +40,7 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
     if named is not None and axis is not None and calls and plain and not _counted(norm, stat):
         made = [one.over(axis, keep=not _put_back(document, one.node)) for one in calls]
         changes = {node: new for one in made for node, new in one.items()}
-        return _fix(tree, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
+        return _fix(tree, norm, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
     return None if taken else _written_again(norm, "NRM101", [t for t in stats_of(c) if t.axes == ALL], tree, -1)
 
 
@@ -101,7 +102,7 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     calls = _calls(document, c, stat)
     changes = {node: new for call in calls for node, new in call.kept().items()}
     if changes and not any(_rearranged(document, call.node) for call in calls):
-        return _fix(tree, "Keep the reduced axis: `keepdim=True`", changes)
+        return _fix(tree, norm, "Keep the reduced axis: `keepdim=True`", changes)
     if not isinstance(axes, tuple) or len(axes) != 1:
         return None
     return _written_again(norm, "NRM102", [t for t in stats_of(c) if t.axes == axes and not t.keepdim], tree, axes[0])
@@ -116,7 +117,7 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
         if made is None or _counted(norm, stat):
             return None
         changes |= made
-    return _fix(tree, "Reduce over the last axis: `dim=-1`", changes)
+    return _fix(tree, norm, "Reduce over the last axis: `dim=-1`", changes)
 
 
 def _moved(call: Reduction, stat: Stat) -> Changes | None:
@@ -137,7 +138,7 @@ def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     call = Reduction.of(tree.document, tree.document.at(stat.span))
     if call is None or call.name != "normalize" or "dim" in call.given or _counted(norm, stat):
         return None
-    return _fix(tree, "Normalize over the last axis: `dim=-1`", call.over(_LAST, keep=False))
+    return _fix(tree, norm, "Normalize over the last axis: `dim=-1`", call.over(_LAST, keep=False))
 
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
@@ -151,8 +152,9 @@ def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(tree: Tree, said: str, changes: Changes) -> Fix | None:
-    edits = tree.document.edits(changes) if changes else ()
+def _fix(tree: Tree, norm: Norm, said: str, changes: Changes | None) -> Fix | None:
+    """The changes, also where the same mean stands again: both factors of a square are centred alike."""
+    edits = with_twins(tree, tree.document.edits(changes) if changes else (), {s.span for s in _stats(norm)})
     return Fix(said, edits, Applicability.SAFE) if edits else None
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from normlint.evaluate.module import Module, Refilled
 from normlint.evaluate.monomial import Centred, Stat
+from normlint.fixes.along import with_twins
 from normlint.fixes.callers import beside
 from normlint.fixes.document import Change
 from normlint.fixes.tree import Tree
@@ -47,8 +48,9 @@ class Trial:
         """The fix by the first of these changes that passes, rather one that changes nothing else."""
         tried: dict[tuple[Edit, ...], str] = {}
         second: Fix | None = None
+        places = {c.statistic.span for c in self.norm.computations}
         for message, change in changes:
-            edits = self.tree.document.edits(change)
+            edits = with_twins(self.tree, self.tree.document.edits(change), places)
             if not edits or edits in tried:
                 continue
             if len(tried) == MOST:

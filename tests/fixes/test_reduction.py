@@ -327,6 +327,20 @@ AGAIN = [
             ("torch.squeeze(h.var(-1, False, keepdim=True), -1)", "h.var(-1, False, keepdim=True)"),
         ),
     ),
+    Case(
+        "both factors of a square are centred alike",
+        "NRM103",
+        module(
+            "v = ((h - h.mean(-2, True)) * (h - h.mean(-2, True))).mean(-2, True)",
+            "y = (h - h.mean(-2, True)) * torch.rsqrt(v + self.eps)",
+            name="LayerNorm",
+        ),
+        (
+            ("v = ((h - h.mean(-2, True)) *", "v = ((h - h.mean(-1, True)) *"),
+            ("* (h - h.mean(-2, True))).mean(-2, True)", "* (h - h.mean(-1, True))).mean(-1, True)"),
+            ("y = (h - h.mean(-2, True))", "y = (h - h.mean(-1, True))"),
+        ),
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ from normlint.fixes.along import with_twins
 from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
+from normlint.fixes.lengths import to_last
 from normlint.fixes.spelling import called, number, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
@@ -22,6 +23,7 @@ from normlint.text.finding import Applicability, Fix
 from normlint.text.operations import CLASSES
 
 _LAYOUTS: Final = frozenset(f"{CLASSES['layout']} expand_as item tolist rearrange repeat".split())
+_CASTS: Final = frozenset(CLASSES["cast"].split())
 _MEETING: Final = frozenset(f"{CLASSES['scaling']} {CLASSES['sum']}".split())
 _LAST: Final = cst.parse_expression("-1")
 
@@ -35,11 +37,11 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
     dim, taken = call.value("dim"), takes_axis(norm, call)
     named = None if stat.layout or (dim is not None and document.source(dim) not in ("None", "()")) else call
     axis = _axis_of_other(norm, stat, call) or (None if taken else _LAST)
-    calls = _calls(document, c, stat)
+    lengths, calls = _lengths(norm, stat, document), _calls(document, c, stat)
     plain = all(_put_back(document, one.node) or not _rearranged(document, one.node) for one in calls)
-    if named is not None and axis is not None and calls and plain and not _counted(norm, stat):
+    if named is not None and axis is not None and lengths is not None and calls and plain:
         made = [one.over(axis, keep=not _put_back(document, one.node)) for one in calls]
-        changes = {node: new for one in made for node, new in one.items()}
+        changes = {node: new for one in (*made, lengths) for node, new in one.items()}
         return _fix(tree, norm, f"Reduce over the last axis: {_shown(call, made[0])}", changes)
     return None if taken else _written_again(norm, "NRM101", [t for t in stats_of(c) if t.axes == ALL], tree, -1)
 
@@ -113,32 +115,33 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     document, changes = tree.document, Changes()
     for stat in _wrong(norm):
         call = Reduction.of(document, document.at(stat.span))
-        made = _moved(call, stat) if call is not None else None
-        if made is None or _counted(norm, stat):
+        made = _moved(document, stat, call) if call is not None else None
+        lengths = _lengths(norm, stat, document)
+        if made is None or lengths is None:
             return None
-        changes |= made
+        changes |= {**made, **lengths}
     return _fix(tree, norm, "Reduce over the last axis: `dim=-1`", changes)
 
 
-def _moved(call: Reduction, stat: Stat) -> Changes | None:
-    """The call over the last axis, where it says which axis it takes; an axis that is put back moves along."""
+def _moved(document: Document, stat: Stat, call: Reduction) -> Changes | None:
     dim = call.value("dim")
     if dim is None or not axis_of(dim):
         return None
     if not stat.keepdim:
-        return None if _rearranged(call.document, call.node) else call.over(_like(dim), keep=True)
+        return None if _rearranged(document, call.node) else call.over(_like(dim), keep=True)
     if call.name == "normalize" or "keepdim" in call.given:
         return call.over(_like(dim), keep=False)
-    at = _put_back_at(call.document, call.node)
+    at = _put_back_at(document, call.node)
     return {**call.over(_like(dim), keep=False), at: _LAST} if at is not None else None
 
 
 def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """F.normalize over its default axis: over the last one."""
     call = Reduction.of(tree.document, tree.document.at(stat.span))
-    if call is None or call.name != "normalize" or "dim" in call.given or _counted(norm, stat):
+    lengths = _lengths(norm, stat, tree.document)
+    if call is None or call.name != "normalize" or "dim" in call.given or lengths is None:
         return None
-    return _fix(tree, norm, "Normalize over the last axis: `dim=-1`", call.over(_LAST, keep=False))
+    return _fix(tree, norm, "Normalize over the last axis: `dim=-1`", {**call.over(_LAST, keep=False), **lengths})
 
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
@@ -209,18 +212,25 @@ def _axis_of_other(norm: Norm, stat: Stat, call: Reduction) -> cst.BaseExpressio
     return None
 
 
-def _counted(norm: Norm, stat: Stat) -> bool:
-    """The length of what was reduced so far counts in the product, and would be another one then."""
-    counts = (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts)
-    return any(n.of_features and n.text.startswith("size ") and not n.text.startswith("size -1 ") for n in counts)
+def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes | None:
+    """Counts of what was reduced so far, made those of the last axis; None where one can't be."""
+    changes = Changes()
+    for count in (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts):
+        if count.of_features and count.text.startswith("size "):
+            for span in count.operands:
+                made = to_last(document, document.at(span))
+                if made is None and not count.text.startswith("size -1 "):
+                    return None
+                changes |= made or {}
+    return changes
 
 
 def _put_back(document: Document, node: cst.Call) -> bool:
     """An axis is added to the result at its end, right away."""
+    at = _put_back_at(document, node)
     holder = document.parent(node)
-    if isinstance(holder, cst.Subscript):
-        return re.sub(r"\s", "", document.source(holder)).endswith("[...,None]")
-    return number(_put_back_at(document, node)) == -1
+    written = re.sub(r"\s", "", document.source(holder)) if isinstance(holder, cst.Subscript) else ""
+    return (at is not None and number(at) == -1) or written.endswith("[...,None]")
 
 
 def _put_back_at(document: Document, node: cst.Call) -> Any:
@@ -284,12 +294,13 @@ def _reduced(call: Reduction, axis: int) -> Changes:
 
 
 def _seen_plainly(document: Document, value: cst.BaseExpression) -> cst.BaseExpression:
-    """The value without the views that are taken of it."""
-    while isinstance(value, cst.Call) and called(value) in _LAYOUTS:
-        owner = value.func.value if isinstance(value.func, cst.Attribute) else None
-        inner = value.args[0].value if value.args else None
-        seen = inner if owner is None or document.is_module(owner) else owner
-        if seen is None:
-            return value
-        value = seen
-    return value
+    """The value without the views that are taken of it; a cast behind one stays."""
+    if not isinstance(value, cst.Call) or called(value) not in _LAYOUTS | _CASTS:
+        return value
+    owner = value.func.value if isinstance(value.func, cst.Attribute) else None
+    module = owner is None or document.is_module(owner)
+    if called(value) in _CASTS:
+        seen = None if module or owner is None else _seen_plainly(document, owner)
+        return value if seen is None or seen is owner else value.with_deep_changes(value.func, value=tight(seen))
+    inner = (value.args[0].value if value.args else None) if module else owner
+    return _seen_plainly(document, inner) if inner is not None else value

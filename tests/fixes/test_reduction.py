@@ -10,17 +10,6 @@ Y = "y = h * torch.rsqrt(ms + self.eps)"
 
 STAYS = [
     Case(
-        "the length of what was reduced counts",
-        "NRM101",
-        module("ms = h.pow(2).sum() / h.numel()", Y),
-    ),
-    Case(
-        "the length of the other axis counts",
-        "NRM103",
-        module("ms = h.pow(2).sum(-2, keepdim=True) / h.shape[-2]", Y),
-    ),
-    Case("the length of the default axis counts", "NRM106", module("y = F.normalize(h) * h.shape[1] ** 0.5")),
-    Case(
         "an einops pattern",
         "NRM101",
         module("ms = reduce(h ** 2, 'b l d -> 1 1 1', 'mean')", Y).replace(
@@ -87,6 +76,12 @@ STAYS = [
 ]
 
 EVERYTHING = [
+    Case(
+        "a view behind a cast goes, the cast stays",
+        "NRM101",
+        module("ms = torch.flatten(h * h).double().mean()", Y),
+        (("torch.flatten(h * h).double().mean()", "(h * h).double().mean(-1, keepdim=True)"),),
+    ),
     Case(
         "a cast of what is reduced stays",
         "NRM101",
@@ -176,6 +171,12 @@ EVERYTHING = [
         (("mean()", "mean(-1)"),),
     ),
     Case(
+        "a sum over all elements is divided by those of the last axis",
+        "NRM101",
+        module("ms = h.pow(2).sum() / h.numel()", Y),
+        (("sum() / h.numel()", "sum(-1, keepdim=True) / h.shape[-1]"),),
+    ),
+    Case(
         "where each argument has a line, the new ones have theirs",
         "NRM101",
         module("ms = torch.mean(", "    h.square(),", ")", Y),
@@ -243,6 +244,7 @@ WRONG = [
         ),
         (("(1, 2)", "-1"), ("(0, 1)", "-1")),
     ),
+    Case("a list stays a list", "NRM103", module("ms = h.pow(2).mean([-2], keepdim=True)", Y), (("[-2]", "[-1]"),)),
     Case(
         "a lost axis is kept, now that it is the last",
         "NRM103",
@@ -255,12 +257,23 @@ WRONG = [
         module("ms = h.pow(2).mean(-2).unsqueeze(-2)", Y),
         (("mean(-2).unsqueeze(-2)", "mean(-1).unsqueeze(-1)"),),
     ),
-    Case("a list stays a list", "NRM103", module("ms = h.pow(2).mean([-2], keepdim=True)", Y), (("[-2]", "[-1]"),)),
+    Case(
+        "the count follows the axis",
+        "NRM103",
+        module("ms = h.pow(2).sum(-2, keepdim=True) / h.shape[-2]", Y),
+        (("sum(-2,", "sum(-1,"), ("shape[-2]", "shape[-1]")),
+    ),
     Case(
         "F.normalize gets its axis before its eps",
         "NRM106",
         module("y = F.normalize(h, p=2.0, eps=self.eps) * h.shape[-1] ** 0.5"),
         (("p=2.0, eps", "p=2.0, dim=-1, eps"),),
+    ),
+    Case(
+        "F.normalize and its count move together",
+        "NRM106",
+        module("y = F.normalize(h) * h.shape[1] ** 0.5"),
+        (("normalize(h) * h.shape[1]", "normalize(h, dim=-1) * h.shape[-1]"),),
     ),
 ]
 
@@ -279,6 +292,20 @@ EACH = [
         "NRM101",
         module("y = (h - h.mean()) * torch.rsqrt((h - h.mean()).pow(2).mean(-1, True) + self.eps)", name="LayerNorm"),
         (("h.mean()) *", "h.mean(-1, True)) *"), ("h.mean()).pow", "h.mean(-1, True)).pow")),
+    ),
+    Case(
+        "both factors of a square are centred alike",
+        "NRM103",
+        module(
+            "v = ((h - h.mean(-2, True)) * (h - h.mean(-2, True))).mean(-2, True)",
+            "y = (h - h.mean(-2, True)) * torch.rsqrt(v + self.eps)",
+            name="LayerNorm",
+        ),
+        (
+            ("v = ((h - h.mean(-2, True)) *", "v = ((h - h.mean(-1, True)) *"),
+            ("* (h - h.mean(-2, True))).mean(-2, True)", "* (h - h.mean(-1, True))).mean(-1, True)"),
+            ("y = (h - h.mean(-2, True))", "y = (h - h.mean(-1, True))"),
+        ),
     ),
 ]
 
@@ -325,20 +352,6 @@ AGAIN = [
         (
             ("torch.squeeze(h.mean(-1, keepdim=True), -1)", "h.mean(-1, keepdim=True)"),
             ("torch.squeeze(h.var(-1, False, keepdim=True), -1)", "h.var(-1, False, keepdim=True)"),
-        ),
-    ),
-    Case(
-        "both factors of a square are centred alike",
-        "NRM103",
-        module(
-            "v = ((h - h.mean(-2, True)) * (h - h.mean(-2, True))).mean(-2, True)",
-            "y = (h - h.mean(-2, True)) * torch.rsqrt(v + self.eps)",
-            name="LayerNorm",
-        ),
-        (
-            ("v = ((h - h.mean(-2, True)) *", "v = ((h - h.mean(-1, True)) *"),
-            ("* (h - h.mean(-2, True))).mean(-2, True)", "* (h - h.mean(-1, True))).mean(-1, True)"),
-            ("y = (h - h.mean(-2, True))", "y = (h - h.mean(-1, True))"),
         ),
     ),
 ]

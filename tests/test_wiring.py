@@ -8,7 +8,6 @@ import pytest
 
 from normlint.rules.callers import called
 from normlint.text.making import may_make
-from tests.spines import table
 
 BLOCK = """\
 from torch import nn
@@ -101,62 +100,4 @@ def test_a_text_is_read_in_little_time_for_all_its(text: str) -> None:
     began = time.process_time()
     may_make(text)
     called(text)
-    assert time.process_time() - began < 2
-
-
-MODEL = """\
-import torch
-from torch import nn
-
-class RMSNorm(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(dim))
-
-class Block(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-        self.ln_1 = {norm}(dim)
-
-def optimizer_of(model):
-    groups = {{"weight_decay": 0.1}}
-"""
-NAMES = "no_decay = {}\n    return [p for n, p in model.named_parameters() if any(nd in {} for nd in no_decay)]"
-CLASS = "return [m for m in model.modules() if isinstance(m, {})]"
-
-
-def decayed(norm: str, body: str) -> list[str]:
-    text = f"{MODEL.format(norm=norm)}    {body}\n"
-    assert may_make(text)
-    return [finding.message for finding, _ in called(text, wanted="NRM707".__eq__).found]
-
-
-@pytest.mark.parametrize(
-    ("norm", "body"),
-    table(
-        ("a pattern is in the norm's name", "RMSNorm", NAMES.format('["bias", "ln_", "LayerNorm.weight"]', "n")),
-        ("a pattern is in the gain's name", "RMSNorm", NAMES.format('["bias", "norm", "scale"]', "n")),
-        ("no pattern speaks of norms", "RMSNorm", NAMES.format('["bias"]', "n")),
-        ("the names are changed first", "RMSNorm", NAMES.format('["LayerNorm.weight"]', "n.lower()")),
-        ("the patterns come from elsewhere", "RMSNorm", NAMES.format("model.no_decay", "n")),
-        ("the norm's class stands elsewhere", "layers.RMSNorm", NAMES.format('["LayerNorm.weight"]', "n")),
-        ("torch's norm is of the class", "nn.LayerNorm", CLASS.format("nn.LayerNorm")),
-        ("the norm's own class is asked for", "RMSNorm", CLASS.format("(nn.LayerNorm, RMSNorm)")),
-        ("vectors are told by their axes", "RMSNorm", CLASS.format("nn.LayerNorm") + " or p.ndim < 2"),
-        ("the class stands elsewhere", "layers.RMSNorm", CLASS.format("nn.LayerNorm")),
-    ),
-)
-def test_gains_that_are_spared_or_not_known_are_silent(norm: str, body: str) -> None:
-    assert decayed(norm, body) == []
-
-
-@pytest.mark.parametrize(
-    ("norm", "body", "gain"),
-    table(
-        ("no pattern is in the name", "nn.LayerNorm", NAMES.format('["bias", "LayerNorm.weight"]', "n"), "ln_1.weight"),
-        ("nor in that of a gain of its own", "RMSNorm", NAMES.format('("bias", "norm.weight")', "n"), "ln_1.scale"),
-        ("the class is another one", "RMSNorm", CLASS.format("(nn.LayerNorm, nn.Embedding)"), "ln_1.scale"),
-    ),
-)
-def test_gains_that_decay_are_found(norm: str, body: str, gain: str) -> None:
-    assert [message.split("`")[1] for message in decayed(norm, body)] == [gain]
+    assert time.process_time() - began < 10  # a tenth of it on a quiet machine; what isn't linear takes minutes

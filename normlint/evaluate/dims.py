@@ -228,10 +228,11 @@ class Shapes:
                 return lengths[i] if -len(lengths) <= i < len(lengths) else None
             case Changed(base=base, at=at):
                 return self._in_changed(dims, base, at, i)
-            case Grown(at=new):
-                return ONE_LONG if self.meets(dims, i, new) else None
-            case Gone():
-                return None
+            case Gone(base=base, axes=axes):
+                j = self._before_loss(base, axes, i)
+                return None if j is None else self.axis(base, j)
+            case Grown(base=base, at=at_):
+                return self._in_grown(dims, base, at_, i)
             case Swapped(base=base, one=one, two=two):
                 first, second = self.meets(dims, i, one), self.meets(dims, i, two)
                 if first is None or second is None:
@@ -256,6 +257,39 @@ class Shapes:
         return (
             next((length for same, length in found if same), None) if any(s for s, _ in found) else self.axis(base, i)
         )
+
+    def _before_loss(self, base: Dims, axes: tuple[int, ...], i: int) -> int | None:
+        """Where an axis was before others were dropped."""
+        rank = self.rank(base)
+        if rank is not None:
+            gone = {a % rank for a in axes if -rank <= a < rank}
+            kept = [k for k in range(rank) if k not in gone]
+            return kept[i] if -len(kept) <= i < len(kept) else None
+        if all((a < 0) == (i < 0) for a in axes):
+            step = -1 if i < 0 else 1
+            left, at = (-i if i < 0 else i + 1), (-1 if i < 0 else 0)
+            while True:
+                left -= at not in axes
+                if not left:
+                    return at
+                at += step
+        return i if all(self.meets(base, i, a) is False for a in axes) and _one_sided(axes) else None
+
+    def _in_grown(self, dims: Dims, base: Dims, at: int, i: int) -> Mono | None:
+        same = self.meets(dims, i, at)
+        if same is None:
+            return None
+        if same:
+            return ONE_LONG
+        rank = self.rank(dims)
+        if rank is not None:
+            i, at = i % rank if -rank <= i < rank else rank, at % rank
+            return self.axis(base, i if i < at else i - 1) if i < rank else None
+        if (i < 0) != (at < 0):
+            return self.axis(base, i)
+        if i < 0:
+            return self.axis(base, i if i > at else i + 1)
+        return self.axis(base, i if i < at else i - 1)
 
     def lengths(self, dims: Dims) -> tuple[Mono | None, ...] | None:
         """All of them, where the rank is known."""
@@ -417,6 +451,10 @@ def _more(dims: Dims) -> int:
         case Grown():
             return 1
     return 0
+
+
+def _one_sided(axes: tuple[int, ...]) -> bool:
+    return len({a < 0 for a in axes}) == 1
 
 
 def _peeled(dims: Dims) -> Dims:

@@ -39,17 +39,6 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
     return Fix(f"Make it a parameter: `{parameter}(…)`", edits, Applicability.UNSAFE) if edits else None
 
 
-def as_buffer(param: Param, tree: Tree) -> Fix | None:
-    """`self.weight = torch.ones(dim)`, alone in its line: registered, and not saved."""
-    document = tree.document
-    stmt = document.parent(document.at(param.span))
-    if not isinstance(stmt, cst.Assign) or not _gives(stmt, param.name):
-        return None
-    text = f'self.register_buffer("{param.name}", {document.source(stmt.value)}, persistent=False)'
-    edits = document.edits({stmt: cst.Expr(cst.parse_expression(text))})
-    return Fix("Make it a buffer", edits, Applicability.UNSAFE) if edits else None
-
-
 def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | None:
     """What `self.name` is given: the expression around the tensor."""
     value = made

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from normlint.evaluate.module import Refilled
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.candidates import Candidates, Found, candidates
+from normlint.norm.refilled import refilled
 from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -25,19 +26,6 @@ from normlint.text.pieces import WORD, Piece, pieces
 _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
-_INSTANCES: Final = re.compile(
-    r"\n(?P<margin>[ \t]+)(?:el)?if isinstance\(\w+,(?P<of>[^\n:]*)\):[^\n]*\n(?P<suite>(?:(?P=margin)[ \t][^\n]*\n)*)"
-)
-_NAMES: Final = re.compile(r"[\w.]+")
-_FILLING: Final = re.compile(
-    r"(?:(?<![\w.])\w+\.weight(?:\.data)?\.(\w+)_\(|\b(\w+)_\(\w+\.weight(?:\.data)?(?:, *)?)"
-    r"(?:(?:mean|val)=)?(\d?\.?\d*)"
-)
-_FILLED: Final = {
-    **dict.fromkeys(("fill 1", "constant 1", "ones "), "ones"),
-    **dict.fromkeys(("fill 0", "constant 0", "zeros ", "zero "), "zeros"),
-    **dict.fromkeys(("normal ", "normal 0", "trunc_normal ", "trunc_normal 0"), "random"),
-}
 _TORCHS: Final = re.compile(r"torch(?<=\btorch)\.(\w+)")
 OTHERS: Final = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")  # that have arrays
 STORING: Final = {"load", "save"}  # all that some use of torch, whose arrays are those of another library
@@ -104,15 +92,7 @@ def reinitialises(text: str) -> Refilled | None:
     """
     if not any(mark in text for mark in _REINITIALISED):
         return None
-    branches = _INSTANCES.finditer(text, at) if (at := text.find("_init_weights")) >= 0 else ()
-    filled = [(branch["of"], {_left(*how) for how in _FILLING.findall(branch["suite"])}) for branch in branches]
-    return frozenset((name, next(iter(how))) for of, how in filled if len(how) == 1 for name in _NAMES.findall(of))
-
-
-def _left(method: str, function: str, value: str) -> str:
-    """What a call leaves in a weight; empty for anything else."""
-    number = value.removesuffix("0").removesuffix(".") if "." in value else value
-    return _FILLED.get(f"{method or function} {number}", "")
+    return refilled(text)
 
 
 def blocks(text: str) -> Iterator[Block]:

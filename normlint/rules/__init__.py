@@ -17,7 +17,6 @@ from normlint.rules import (
     precision,
     reduction,
     runtime,
-    training,
     wiring,
 )
 from normlint.rules.registry import RULES, Problem, Repair
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
-FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, wiring, training, modernize, runtime)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, wiring, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)

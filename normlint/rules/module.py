@@ -100,26 +100,8 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
 
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6, has_weight=True):
-            super().__init__()
-            self.eps = eps
-            if has_weight:
-                self.weight = nn.Parameter(torch.ones(dim))
-            else:
-                self.register_buffer("weight", torch.ones(dim), persistent=False)  # error: [gain-not-parameter]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
-    Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on. A buffer
-    follows the module's dtype.
+    Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
     gains = [gain.param for c in norm.computations for gain in c.gains]
     trained = {p.name for p in gains if p.role == "parameter"}
@@ -129,7 +111,7 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             return
         if param.name in trained:
             message = f"`{param.name}` is a plain tensor on this path, which stays behind when the module moves"
-            yield Problem(param.span, message, partial(parameters.as_buffer, param), severity=WARNING)
+            yield Problem(param.span, message, severity=WARNING)
         else:
             message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
             yield Problem(param.span, message, partial(parameters.as_parameter, param))

@@ -33,10 +33,10 @@ class Making:
 
 
 def may_make(data: bytes | str) -> bool:
-    """Is a norm made without an eps, where there is one, called in a way that is worth a look, or trained?"""
+    """Is a norm made without an eps, where there is one, or called in a way that is worth a look?"""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
     without = "eps" in text and any(not making.passes for making in makings(text))
-    return without or ("Norm" in text and ("weight_decay" in text or any(True for _ in wired(text))))
+    return without or ("Norm" in text and any(True for _ in wired(text)))
 
 
 def wired(text: str) -> Iterator[int]:

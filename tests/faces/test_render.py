@@ -50,7 +50,7 @@ a.py:4:9: NRM101 all B·L·D elements share one scale
   |         ^^^^^^^^ NRM101
 5 | d = 4
   |
-  = global-reduction: Reduces over everything.
+  = global-reduction (error): Reduces over everything.
 
 Found 1 error.
 """,
@@ -63,7 +63,7 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
 1 | 变量 = x.mean()
   |        ^^^^^^^^ NRM101
   |
-  = global-reduction: Reduces over everything.
+  = global-reduction (error): Reduces over everything.
 
 Found 1 error.
 """,
@@ -76,7 +76,7 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
 1 | e\u0301 = x.mean()
   |     ^^^^^^^^ NRM101
   |
-  = global-reduction: Reduces over everything.
+  = global-reduction (error): Reduces over everything.
 
 Found 1 error.
 """,
@@ -90,7 +90,7 @@ a.py:2:6: NRM101 all B·L·D elements share one scale
 2 |     y =    x.mean()
   |            ^^^^^^^^ NRM101
   |
-  = global-reduction: Reduces over everything.
+  = global-reduction (error): Reduces over everything.
 
 Found 1 error.
 """,
@@ -103,7 +103,7 @@ a.py:1:11: NRM101 all B·L·D elements share one scale
 1 | '␛[31m�'; x.mean()
   |           ^^^^^^^^ NRM101
   |
-  = global-reduction: Reduces over everything.
+  = global-reduction (error): Reduces over everything.
 
 Found 1 error.
 """,
@@ -116,7 +116,7 @@ a.py:1:7: NRM302 eps joins after the root
 1 | y = x.sqrt() + eps
   |       ^^^^^^^^^^^^ NRM302
   |
-  = eps-outside-sqrt: Reduces over everything.
+  = eps-outside-sqrt (error): Reduces over everything.
   = help: Put eps under the root (unsafe: with --unsafe-fixes)
   |
 1 - y = x.sqrt() + eps
@@ -200,7 +200,7 @@ a.py:1:7: NRM302 [*] eps joins after the root
 1 | y = x.sqrt() + eps
   |       ^^^^^^^^^^^^ NRM302
   |
-  = eps-outside-sqrt: Reduces over everything.
+  = eps-outside-sqrt (error): Reduces over everything.
   = verify: wrong: why
   = help: Import it (unsafe)
   |

@@ -106,6 +106,13 @@ def filled(suite: str, *, offset: str = "self.weight", of: str = "LayerNorm") ->
         ("zeros for another class", "m.weight.data.zero_()", "self.weight", "nn.LayerNorm"),
         ("zeros for what the module owns", "nn.init.zeros_(m.up.weight)", "self.weight", "LayerNorm"),
         ("zeros for the bias", "m.bias.data.zero_()", "self.weight", "LayerNorm"),
+        ("zeros behind another test", "nn.init.zeros_(m.weight)", "self.weight", 'LayerNorm) and hasattr(m, "z"'),
+        ("noise for all but it", "m.weight.data.normal_()", "self.weight", "nn.Linear) or not isinstance(m, LayerNorm"),
+        ("noise around a mean told last", "nn.init.normal_(m.weight, std=0.02, mean=1.0)", "self.weight", "LayerNorm"),
+        ("zeros, and then its own method", "m.weight.data.zero_(); m.reset()", "self.weight", "LayerNorm"),
+        ("zeros, and then more", "nn.init.zeros_(m.weight); m.weight.data.add_(1)", "self.weight", "LayerNorm"),
+        ("a number near zero", "m.weight.data.fill_(1e-5)", "1 + self.weight", "LayerNorm"),
+        ("a number that a flag chooses", "m.weight.data.fill_(0.0 if m.one else 1.0)", "self.weight", "LayerNorm"),
         (
             "zeros or ones",
             "nn.init.zeros_(m.weight) if m.last else nn.init.ones_(m.weight)",

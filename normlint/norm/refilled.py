@@ -1,0 +1,123 @@
+"""What a model's `_init_weights` puts into the weights of its modules, where nothing else can change it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from itertools import takewhile
+from typing import Final
+
+from normlint.evaluate.module import Refilled
+
+_FUNCTION: Final = re.compile(r"^([ \t]*)def _init_weights\b.*\n(?:(?:\1[ \t].*)?\n)*", re.MULTILINE)
+_NUMBERS: Final[dict[object, str]] = {1: "ones", 0: "zeros"}
+_PLAIN: Final = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
+_DRAWN: Final = ("normal_", "trunc_normal_")
+Link = tuple["ast.expr | None", "list[ast.stmt]"]
+
+
+def refilled(text: str) -> Refilled:
+    """Each class whose weight it fills, and what with: ones, zeros, random (around 0)."""
+    return frozenset(pair for function in _functions(text) for pair in _of_function(function))
+
+
+def _functions(text: str) -> Iterator[ast.FunctionDef]:
+    for found in _FUNCTION.finditer(text + "\n"):
+        try:
+            (node,) = ast.parse(textwrap.dedent(found[0])).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if isinstance(node, ast.FunctionDef) and node.args.args:
+            yield node
+
+
+def _of_function(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """What stays: nothing behind a branch touches the module, and one branch alone is about the class."""
+    module = function.args.args[-1].arg
+    found: list[tuple[str, str]] = []
+    for stmt in function.body:
+        if any(isinstance(node, ast.Return) for node in ast.walk(stmt)):
+            return
+        links = list(_links(stmt))
+        plain = list(takewhile(lambda link: _classes(link[0], module), links))
+        if len(plain) < max(len(links), 1) and _mentions(stmt, module):
+            found = []
+        found += [(name, _left(suite, module)) for test, suite in plain for name in _classes(test, module)]
+    times = Counter(name for name, _ in found)
+    yield from ((name, how) for name, how in found if how and times[name] == 1)
+
+
+def _links(stmt: ast.stmt) -> Iterator[Link]:
+    """The tests and suites of an if with its elifs; the else has no test."""
+    while isinstance(stmt, ast.If):
+        yield stmt.test, stmt.body
+        if len(stmt.orelse) != 1 or not isinstance(stmt.orelse[0], ast.If):
+            if stmt.orelse:
+                yield None, stmt.orelse
+            return
+        stmt = stmt.orelse[0]
+
+
+def _classes(test: ast.expr | None, module: str) -> tuple[str, ...]:
+    """The classes of `isinstance(module, …)`; () for any other test."""
+    match test:
+        case ast.Call(func=ast.Name("isinstance"), args=[ast.Name(name), of], keywords=[]) if name == module:
+            several = of.elts if isinstance(of, ast.Tuple) else [of]
+            named = all(isinstance(one, ast.Name | ast.Attribute) for one in several)
+            return tuple(map(ast.unparse, several)) if named else ()
+    return ()
+
+
+def _left(suite: list[ast.stmt], module: str) -> str:
+    """What the suite leaves in the module's weight: what its one fill does; empty where that isn't sure."""
+    weighed = [stmt for stmt in suite if any(map(partial(_is_weight, module=module), ast.walk(stmt)))]
+    others = (stmt for stmt in suite if stmt not in weighed)
+    call = weighed[0].value if len(weighed) == 1 and isinstance(weighed[0], ast.Expr) else None
+    if not isinstance(call, ast.Call) or any(_is_handed_on(stmt, module) for stmt in others):
+        return ""
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    method = receiver is not None and _is_filled(receiver, module)
+    if not method and not (call.args and _is_filled(call.args[0], module)):
+        return ""
+    return _fills(ast.unparse(call.func).rpartition(".")[2], call, call.args if method else call.args[1:])
+
+
+def _fills(name: str, call: ast.Call, args: list[ast.expr]) -> str:
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    first = args[0] if args else named.get("mean", named.get("val", named.get("value", ast.Constant(0))))
+    number = first.value if isinstance(first, ast.Constant) else None
+    if name in _DRAWN:
+        return "random" if number == 0 else ""
+    return _NUMBERS.get(number, "") if name in ("fill_", "constant_") else _PLAIN.get(name, "")
+
+
+def _is_weight(node: ast.AST, module: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "weight" and _is_module(node.value, module)
+
+
+def _is_filled(node: ast.expr, module: str) -> bool:
+    """`module.weight` or `module.weight.data`."""
+    data = isinstance(node, ast.Attribute) and node.attr == "data"
+    return _is_weight(node.value if data and isinstance(node, ast.Attribute) else node, module)
+
+
+def _is_module(node: ast.AST, module: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == module
+
+
+def _mentions(stmt: ast.stmt, module: str) -> bool:
+    return any(_is_module(node, module) for node in ast.walk(stmt))
+
+
+def _is_handed_on(stmt: ast.stmt, module: str) -> bool:
+    """The module itself is given to a call, or a method of it is called: its weight may be filled there."""
+    below = [child for node in ast.walk(stmt) for child in ast.iter_child_nodes(node)]
+    held = {id(node.value) for node in below if isinstance(node, ast.Attribute)}
+    called = {
+        id(node.func.value) for node in below if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    return any(_is_module(node, module) and (id(node) not in held or id(node) in called) for node in below)

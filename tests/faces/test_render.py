@@ -417,7 +417,7 @@ CLOSING = (
 
 def test_full_says_the_verdict_below_the_reason() -> None:
     shown = render(run_report(), "full", Display())
-    assert "= n: Reduces over everything.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
+    assert "= n (error): Reduces over everything.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
     assert shown.count("zeros at ×1e4") == 2
     assert shown.endswith(f"\n\na.py:3:1: verify: skipped: needs apex␛ (N3.forward)\n\nFound 2 errors.\n{CLOSING}")
 

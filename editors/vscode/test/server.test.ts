@@ -6,22 +6,22 @@ import { test } from "node:test";
 import { MODULE, candidates, executable, find, help, settings, shown } from "../src/server";
 import type { Places, Server } from "../src/server";
 
-const BARE: Places = { configured: "", folders: ["/work"], extension: "/extension" };
-const VENV = "/work/.venv/bin/python";
-const OLD = "/work/venv/bin/python";
+const BARE: Places = { configured: "", folders: ["/project"], extension: "/extension" };
+const VENV = "/project/.venv/bin/python";
+const OLD = "/project/venv/bin/python";
 const SELECTED = "/opt/conda/bin/python";
 const ALL = [VENV, OLD, "/extension/bundled/server.py"];
 
 const ORDER: Record<string, [Partial<Places>, string[], string[]]> = {
   "the PATH, where there is nothing else": [{}, [], ["normlint-server"]],
-  "the PATH, where no folder is open": [{ folders: [] }, ["/work"], ["normlint-server"]],
+  "the PATH, where no folder is open": [{ folders: [] }, ["/project"], ["normlint-server"]],
   "the folder's environments before the PATH": [{}, [VENV, OLD], [`${VENV} -m`, `${OLD} -m`, "normlint-server"]],
   "the Python extension's interpreter instead of them": [
     { interpreter: SELECTED },
     [VENV],
     [`${SELECTED} -m`, "normlint-server"],
   ],
-  "each folder's environment": [{ folders: ["/a", "/work"] }, [VENV], [`${VENV} -m`, "normlint-server"]],
+  "each folder's environment": [{ folders: ["/a", "/project"] }, [VENV], [`${VENV} -m`, "normlint-server"]],
   "the bundled one last, with the folder's interpreter first": [
     { interpreter: SELECTED },
     ALL,
@@ -33,8 +33,8 @@ const ORDER: Record<string, [Partial<Places>, string[], string[]]> = {
   ],
   "the configured one alone": [{ configured: "/opt/server", interpreter: SELECTED }, ALL, ["/opt/server"]],
   "a configured one in the home directory": [{ configured: "~/bin/server" }, [], [join(homedir(), "bin/server")]],
-  "a configured one in the folder": [{ configured: "${workspaceFolder}/env/server" }, [], ["/work/env/server"]],
-  "a configured one that is relative to the folder": [{ configured: "env/server" }, [], ["/work/env/server"]],
+  "a configured one in the folder": [{ configured: "${workspaceFolder}/env/server" }, [], ["/project/env/server"]],
+  "a configured one that is relative to the folder": [{ configured: "env/server" }, [], ["/project/env/server"]],
   "a configured one that is a bare name": [{ configured: "my-server" }, [], ["my-server"]],
 };
 

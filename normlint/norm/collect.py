@@ -82,6 +82,7 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
 def _elsewhere(module: Module) -> bool:
     """Arrays of another library, or of the project's own: its norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
+    # Without torch, a class of these names comes from a library that has tensors of its own.
     if roots.isdisjoint(OTHERS) and module.imports.keys().isdisjoint(("Tensor", "Parameter", "Module")):
         return False
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}

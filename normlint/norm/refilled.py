@@ -13,7 +13,8 @@ from typing import Final
 
 from normlint.evaluate.module import Refilled
 
-_FUNCTION: Final = re.compile(r"^([ \t]*)def _init_weights\b.*\n(?:(?:\1[ \t].*)?\n)*", re.MULTILINE)
+# With the comments in it, wherever these begin: what stands behind them counts, too.
+_FUNCTION: Final = re.compile(r"^([ \t]*)def _init_weights\b.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
 _NUMBERS: Final[dict[object, str]] = {1: "ones", 0: "zeros"}
 _PLAIN: Final = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
 _DRAWN: Final = ("normal_", "trunc_normal_")
@@ -26,6 +27,7 @@ def refilled(text: str) -> Refilled:
 
 
 def _functions(text: str) -> Iterator[ast.FunctionDef]:
+    """The functions of this name, as far as they can be parsed alone."""
     for found in _FUNCTION.finditer(text + "\n"):
         try:
             (node,) = ast.parse(textwrap.dedent(found[0])).body
@@ -36,7 +38,7 @@ def _functions(text: str) -> Iterator[ast.FunctionDef]:
 
 
 def _of_function(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
-    """What stays: nothing behind a branch touches the module, and one branch alone is about the class."""
+    """What its branches leave, of classes that one branch alone is about and nothing behind it can change."""
     module = function.args.args[-1].arg
     found: list[tuple[str, str]] = []
     for stmt in function.body:
@@ -87,6 +89,9 @@ def _left(suite: list[ast.stmt], module: str) -> str:
 
 
 def _fills(name: str, call: ast.Call, args: list[ast.expr]) -> str:
+    """What the call fills with; empty where a number isn't written out, or may be unpacked."""
+    if any(keyword.arg is None for keyword in call.keywords):
+        return ""
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     first = args[0] if args else named.get("mean", named.get("val", named.get("value", ast.Constant(0))))
     number = first.value if isinstance(first, ast.Constant) else None

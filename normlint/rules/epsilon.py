@@ -88,7 +88,7 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     """
     kept = {c.statistic.span for c in norm.computations if c.eps}
     for c in norm.judged:
-        level = c.statistic.axes == ALL and not norm.meant  # that a signal is brought to: all of it is 0, or nothing
+        level = c.statistic.axes == ALL and not norm.meant  # a signal is brought to a level: it has no rows
         if not c.fused and c.power < 0 and c.statistic.span not in kept and not level:
             adding = partial(repair.add, norm, c.statistic.span)
             yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)

@@ -111,6 +111,13 @@ def filled(suite: str, *, offset: str = "self.weight", of: str = "LayerNorm") ->
         ("noise around a mean told last", "nn.init.normal_(m.weight, std=0.02, mean=1.0)", "self.weight", "LayerNorm"),
         ("zeros, and then its own method", "m.weight.data.zero_(); m.reset()", "self.weight", "LayerNorm"),
         ("zeros, and then more", "nn.init.zeros_(m.weight); m.weight.data.add_(1)", "self.weight", "LayerNorm"),
+        ("noise whose mean is unpacked", "nn.init.normal_(m.weight, **self.how)", "self.weight", "LayerNorm"),
+        (
+            "noise, and ones behind a comment at the margin",
+            "m.weight.data.normal_()\n#\n        if isinstance(m, LayerNorm):\n            m.weight.data.fill_(1)",
+            "self.weight",
+            "LayerNorm",
+        ),
         ("a number near zero", "m.weight.data.fill_(1e-5)", "1 + self.weight", "LayerNorm"),
         ("a number that a flag chooses", "m.weight.data.fill_(0.0 if m.one else 1.0)", "self.weight", "LayerNorm"),
         (

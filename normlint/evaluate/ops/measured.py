@@ -149,7 +149,7 @@ class _Look:
     def found(self) -> Product | None:
         """What fits first."""
         for base, power in product(self._bases(), _POWERS):
-            factor = _same([_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True)])
+            factor = _same(_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True))
             if factor is not None:
                 return self._raised(base.said(), power, factor)
         ways = (self._as_statistic, self._as_sum)
@@ -193,8 +193,10 @@ class _Look:
             for (name, f), power in product(_SUMMED.items(), _POWERS[:4]):
                 sums = [reduced(lambda row, f=f: sum(map(f, row)), n, list(axes), kept) for n in numbers]  # type: ignore[misc]
                 ratios = [_ratio(t, s, power) for t, s in zip(self.targets, sums, strict=True)]
+                if None in ratios:
+                    continue
                 for of_count in (Fraction(0), -ONCE, -_HALF, _HALF, ONCE):
-                    factor = _same([r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True)])
+                    factor = _same(r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True))
                     base = u if not name or factor is None else self._ran(name, u)
                     if factor is not None and isinstance(base, Product):
                         return self._said(base, axes, rank, kept, (power, of_count, factor))
@@ -227,7 +229,7 @@ class _Look:
         for outer, inner in product(_POWERS, _POWERS[:3]):
             pairs = zip(self.targets, numbers, strict=True)
             added = [
-                pointwise(lambda t, s, p=1 / outer, q=inner: t ** float(p) - s ** float(q), *pair) for pair in pairs
+                pointwise(lambda t, s, p=float(1 / outer), q=float(inner): t**p - s**q, *pair) for pair in pairs
             ]
             first = [a.data[0] for a in added]
             if any(abs(x - one) > _NEAR for a, one in zip(added, first, strict=True) for x in a.data) or not first[0]:
@@ -257,9 +259,9 @@ def _axes(rank: int) -> Iterator[tuple[int, ...]]:
     yield from (tuple(range(i, rank)) for i in reversed(range(rank - 1)))
 
 
-def _same(ratios: Sequence[float | None]) -> float | None:
+def _same(ratios: Iterator[float | None]) -> float | None:
     """The number by which one is larger than the other in all worlds; None where it isn't the same."""
-    first = ratios[0]
+    first = next(ratios)
     if not first or any(r is None or abs(r - first) > _NEAR * abs(first) for r in ratios):
         return None
     return round(first) if abs(first - round(first)) < _NEAR else first
@@ -269,6 +271,9 @@ def _ratio(target: Array, base: Array, power: Fraction) -> float | None:
     """By how much the one is larger than a power of the other, everywhere."""
     if target.shape != base.shape or (power.denominator > 1 and min(base.data) < 0) or 0 in base.data:
         return None
-    ratios = [x / y ** float(power) for x, y in zip(target.data, base.data, strict=True)]
-    near = all(abs(r - ratios[0]) <= _NEAR * abs(ratios[0]) for r in ratios)
-    return ratios[0] if near and ratios[0] else None
+    p = float(power)
+    first = target.data[0] / base.data[0] ** p
+    near = abs(_NEAR * first)
+    if all(abs(x / y**p - first) <= near for x, y in zip(target.data, base.data, strict=True)):
+        return first or None
+    return None

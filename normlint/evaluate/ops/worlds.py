@@ -257,11 +257,12 @@ def leaves(ctx: Context, value: Product) -> list[Product]:
         done.add((one.mono, one.layout))
         if len(done) > MOST:
             raise Unmeasured
-        one = replace(one, shape=None)  # which may be another path's
         recipe = ctx.recipes.get((one.mono, one.layout))
         if recipe is not None:
             waiting += [v for _, v in recipe.given]
-        elif not is_unclear(one):
+            continue
+        one = replace(one, shape=None)  # which may be another path's
+        if not is_unclear(one):
             for part in _with_axes(one):
                 found.setdefault(part.mono, part)
         else:

@@ -62,7 +62,7 @@ def _is_undone(c: Computation, owner: Owner) -> bool:
 
 def _clips(c: Computation, owner: Owner) -> bool:
     """Like x / max(1, rms), or x / sqrt(1 + x²): only what is large gets smaller."""
-    squashes = not c.gains and owner.intent not in ("rms", "layer")
+    squashes = (c.kind == "l2" or not c.gains) and owner.intent not in ("rms", "layer")
     hows = ("clamp", "add") if squashes else ("clamp",)
     return any(e.how in hows and e.value is not None and e.value >= 1 for e in c.eps)
 

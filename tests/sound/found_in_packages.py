@@ -387,4 +387,14 @@ class RMSNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         return x * ((x**2).mean(axis=-1, keepdim=True) + self.eps) ** (-0.5) * self.weight
 """,
+    "a length that only ever gets smaller, times a learned weight": """
+class Squash(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        length = x.float().norm(dim=-1, keepdim=True)
+        return self.weight * x / (1 + length).sqrt()
+""",
 }

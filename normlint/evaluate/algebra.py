@@ -45,10 +45,9 @@ def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True
     `data`: it depends on a tensor from outside, which its arguments may say, too.
     """
     monos = [a for a in args if isinstance(a, Mono)]
-    depth = max([a.depth for a in monos], default=0)
-    deep = depth > MAX_DEPTH
+    deep = max([a.depth for a in monos], default=0) > MAX_DEPTH
     data = data or any(a.has_data for a in monos)
-    atom = Apply(name, () if deep else args, span if deep or not pure else NOWHERE, 0 if deep else depth, data)
+    atom = Apply(name, () if deep else args, span if deep or not pure else NOWHERE, data)
     return of_atom(atom, DType.UNKNOWN, span)
 
 

@@ -283,7 +283,6 @@ class Apply:
     name: str
     args: tuple[object, ...] = ()
     place: Span = NOWHERE
-    depth: int = field(default=0, compare=False)
     data: bool = field(default=False, compare=False)
     held: bool = field(default=False, compare=False)
 
@@ -297,8 +296,8 @@ def _depth(atom: Atom) -> int:
             return inner.depth + 1
         case Centred(base=base):
             return base.depth + 1
-        case Apply(depth=depth):
-            return depth + 1
+        case Apply(args=args):
+            return max([arg.depth for arg in args if isinstance(arg, Mono)], default=0) + 1
     return 0
 
 

@@ -221,16 +221,18 @@ def _cut(atom: Atom | None) -> Cut | None:
 
 
 def atoms_of(mono: Mono) -> Iterator[Atom]:
-    """The atoms of a product, and the atoms inside of these."""
-    for f in mono.factors:
-        yield f.atom
-        for field in fields(f.atom):
-            inner = getattr(f.atom, field.name)
-            if isinstance(inner, Mono):
-                yield from atoms_of(inner)
-        for arg in f.atom.args if isinstance(f.atom, Apply) and _of_piece(f.atom) is None else ():
-            if isinstance(arg, Mono):
-                yield from atoms_of(arg)
+    """The atoms of a product, and the atoms inside of these; what stands in it twice is looked into once."""
+    waiting, seen = [mono], set[Mono]()
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for f in one.factors:
+            yield f.atom
+            inside = [getattr(f.atom, field.name) for field in fields(f.atom)]
+            inside += f.atom.args if isinstance(f.atom, Apply) and _of_piece(f.atom) is None else ()
+            waiting += [inner for inner in inside if isinstance(inner, Mono)]
 
 
 def _cuts(mono: Mono) -> Iterator[Cut]:

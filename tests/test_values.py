@@ -207,7 +207,7 @@ def test_the_statistics_of_a_product(product: Mono, expected: list[Stat]) -> Non
         ("a statistic", mono(SQUARE), 1),
         ("a statistic under eps", mono(X, Plus(mono(SQUARE), mono())), 2),
         ("a difference", mono(Centred(mono(SQUARE), MEAN)), 2),
-        ("a call", mono(Apply("f", (mono(SQUARE),), depth=1)), 2),
+        ("a call", mono(Apply("f", (mono(SQUARE),))), 2),
     ),
 )
 def test_the_depth_of_a_product_is_that_of_its_deepest_atom(product: Mono, depth: int) -> None:

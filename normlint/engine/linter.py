@@ -131,9 +131,9 @@ def _with_calls(
     if findings and not unit.snippet:
         check_syntax(unit.text)
     if findings and demand.fixes:
-        from normlint.fixes.makings import mended
+        from normlint.fixes.makings import fixed
 
-        findings = mended(unit.text, seen, snippet=unit.snippet)
+        findings = fixed(unit.text, seen, snippet=unit.snippet)
     return replace(analysis, findings=(*analysis.findings, *findings)), seen.asked
 
 
@@ -168,7 +168,7 @@ def _analysed(unit: Unit, demand: Demand, most: int) -> Analysis | LightAnalysis
             return rules.analyse(unit.text, snippet=unit.snippet)
         from normlint import fixes
 
-        return fixes.analyse(unit.text, snippet=unit.snippet, mends=demand.fixable)
+        return fixes.analyse(unit.text, snippet=unit.snippet, wanted=demand.fixable)
     except SyntaxError as error:
         if unit.snippet:
             return rules.Analysis((), ())

@@ -30,7 +30,7 @@ class User:
 def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: Collection[str]) -> str:
     """What would change with the edits besides the norms of the `owners`; nothing for most.
 
-    `norms`: what is a norm by itself, which whoever calls it is glad of if it is mended on its own.
+    `norms`: what is a norm by itself, which whoever calls it is glad of if it is fixed on its own.
     """
     users = tree.once("users", lambda: Users(tree))
     homes = {home for edit in edits if (home := users.home(edit.span)) is not None}

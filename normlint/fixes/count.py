@@ -47,7 +47,7 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     if fix is not None or not several:
         return fix
     message, edits = several[0][0], document.edits(several[0][1])
-    merged = bool(edits) and trial.mended(edits) is None  # what differed by it alone is one norm now
+    merged = bool(edits) and trial.fixed(edits) is None  # what differed by it alone is one norm now
     return Fix(message, edits, Applicability.SAFE) if merged else None
 
 

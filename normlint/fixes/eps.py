@@ -84,8 +84,8 @@ def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
         text = text or eps.text
         changes |= {**eps.changes, **joined(document, where, eps.text)}
     made = document.edits(changes) if changes else ()
-    mended = Trial(tree, norm, "NRM301").mended(made) if made else None
-    protected = mended is not None and mended.judged and all(c.eps for c in mended.judged)
+    fixed = Trial(tree, norm, "NRM301").fixed(made) if made else None
+    protected = fixed is not None and fixed.judged and all(c.eps for c in fixed.judged)
     return Fix(f"Add eps: `{text}`", made, SAFE) if protected else None  # what comes to light now is the next round's
 
 

@@ -24,8 +24,8 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
         edits = document.edits(changes)
         if called(document.at(c.statistic.span)).startswith("std"):
             return Fix(message, edits, Applicability.UNSAFE)  # a variance in half may be the next round's finding
-        mended = trial.mended(edits) if edits else None
-        sums = [one for one in mended.computations if one.statistic.reduce == "sum"] if mended else []
+        fixed = trial.fixed(edits) if edits else None
+        sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
         if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
             return trial.first([(message, changes)], Applicability.UNSAFE)
     return None

@@ -30,7 +30,7 @@ def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     return Fix(f"Pass `{name}={source}`", edits, Applicability.UNSAFE) if edits else None
 
 
-def mended(text: str, called: Called, *, snippet: bool = False) -> tuple[Finding, ...]:
+def fixed(text: str, called: Called, *, snippet: bool = False) -> tuple[Finding, ...]:
     """The findings, each with its fix, or without where none can be made in bounded work."""
     before = NOW.set(Work())
     try:

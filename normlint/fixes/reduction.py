@@ -176,7 +176,7 @@ def _stats(norm: Norm) -> Iterator[Stat]:
 
 
 def _calls(document: Document, c: Computation, stat: Stat) -> list[Reduction]:
-    """The call that is to be mended, with a centre also the same mean inside the statistic; none if one isn't plain."""
+    """The call that is to be fixed, with a centre also the same mean inside the statistic; none if one isn't plain."""
     centres = [s for s in stats_of(c) if s.span not in (stat.span, c.statistic.span)] if stat is c.centre else []
     alike = dict.fromkeys(s.span for s in centres if (s.axes, s.keepdim) == (stat.axes, stat.keepdim))
     calls = [Reduction.of(document, document.at(span)) for span in (stat.span, *alike)]

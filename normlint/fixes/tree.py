@@ -39,7 +39,7 @@ class Tree:
         self.text = text
         self.snippet = snippet
         self.uses = uses
-        self.owners: frozenset[str] = frozenset()  # names of the norms with the finding that is being mended
+        self.owners: frozenset[str] = frozenset()  # names of the norms with the finding that is being fixed
         self.root = parsed(text)
         self._known: dict[object, Any] = {}
 

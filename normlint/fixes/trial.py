@@ -74,9 +74,9 @@ class Trial:
 
     def _brought_out(self, edits: tuple[Edit, ...]) -> tuple[str, ...]:
         """What other rules see where the norm is rid of the finding: a wrong count under what was no root."""
-        mended = self.mended(edits)
-        codes = set(reported(mended)) if mended is not None else {self.code}
-        if mended is None or self.code in codes or not _alike(self, mended, counted="NRM104" in codes):
+        fixed = self.fixed(edits)
+        codes = set(reported(fixed)) if fixed is not None else {self.code}
+        if fixed is None or self.code in codes or not _alike(self, fixed, counted="NRM104" in codes):
             return ()
         new = list(self._read(edits).new)
         hidden = self.code in _HIDING  # without squares no other rule for formulas speaks
@@ -88,8 +88,8 @@ class Trial:
 
         `left`: how often it may still speak.
         """
-        mended = self.mended(edits)
-        if mended is None or not _alike(self, mended) or list(reported(mended)).count(self.code) > left:
+        fixed = self.fixed(edits)
+        if fixed is None or not _alike(self, fixed) or list(reported(fixed)).count(self.code) > left:
             return False
         return not self._read(edits).new
 
@@ -100,20 +100,20 @@ class Trial:
         gives back is on no path wider than it was.
         """
         read = self._read(edits)
-        mended, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
-        gone = mended is None or not self._stays(mended, edits, finding)
-        leaks = mended is not None and mended.wide and not self.norm.wide and not self.norm.main.partial
+        fixed, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
+        gone = fixed is None or not self._stays(fixed, edits, finding)
+        leaks = fixed is not None and fixed.wide and not self.norm.wide and not self.norm.main.partial
         return gone and not leaks and all(name in owners or name == self.norm.qualname for name, _ in read.new)
 
-    def _stays(self, mended: Norm, edits: tuple[Edit, ...], finding: Finding) -> bool:
+    def _stays(self, fixed: Norm, edits: tuple[Edit, ...], finding: Finding) -> bool:
         """Is the same said of the norm, at the same place?"""
         check = RULES[self.code].check
-        found = [one.span.start for one in check(mended) if one.message == finding.message] if check else []
+        found = [one.span.start for one in check(fixed) if one.message == finding.message] if check else []
         ways = product(_moved(finding.span.start, edits), _moved(self.norm.span.start, edits))
-        places = {mended.span.start + here - norm for here, norm in ways}
+        places = {fixed.span.start + here - norm for here, norm in ways}
         return any(place in places for place in found)
 
-    def mended(self, edits: tuple[Edit, ...]) -> Norm | None:
+    def fixed(self, edits: tuple[Edit, ...]) -> Norm | None:
         """The norm as it is after the edits."""
         read = self._read(edits)
         return _counterpart(self.norm, read.before, read.after)
@@ -201,12 +201,12 @@ def _counterpart(norm: Norm, before: _Norms, after: _Norms) -> Norm | None:
     return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
-def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
+def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
     """Still a norm of rows by their root mean square, with the gains and the eps it had; `counted`: or miscounted."""
     norm = trial.norm
-    if not counted and mended.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
+    if not counted and fixed.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
-    was, now = norm.main, mended.main
+    was, now = norm.main, fixed.main
     gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
     told = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
     factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
@@ -214,7 +214,7 @@ def _alike(trial: Trial, mended: Norm, *, counted: bool = False) -> bool:
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
     centred = now.centre is None or now.centre.axes in own
-    return kept and joined and centred and (told or len(norm.computations) <= len(mended.computations))
+    return kept and joined and centred and (told or len(norm.computations) <= len(fixed.computations))
 
 
 def _said(found: _Norms) -> Counter[tuple[str, str]]:

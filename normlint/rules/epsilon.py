@@ -191,9 +191,9 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
             narrowed = 0 < (e.default or 0) < SMALLEST_HALF  # NRM205 says where; with a wide sum this eps is right
             if why:
                 dtypes = FP16 if "fp16" in why else ()
-                mend = None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e, "NRM303")
+                repaired = None if narrowed or e.how == "subtract" else partial(repair.put_right, norm, e, "NRM303")
                 nothing = e.how != "subtract" and (e.default or 0) <= 0
-                yield Problem(e.at, why, mend, dtypes, WARNING if nothing else "")
+                yield Problem(e.at, why, repaired, dtypes, WARNING if nothing else "")
 
 
 def _out_of_range(c: Computation, e: Eps) -> str:

@@ -1,4 +1,4 @@
-"""What normlint says about a text: findings, and the edits that would mend them.
+"""What normlint says about a text: findings, and the edits that would fix them.
 
 Spans are half-open character offsets into the text of one `Unit` (see `normlint.text.source`); lines and
 columns appear only where something is shown to a person or a machine.

@@ -65,7 +65,7 @@ def compiles(text: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=1)  # who mends a text asks for it after who has checked it
+@lru_cache(maxsize=1)  # the fixes ask for it after the check
 def parsed(text: str) -> ast.Module:
     """Python's own tree of the text, which nobody changes. Raises what `compile` does."""
     tree: ast.Module = _compile(text, _ONLY_AST)

@@ -7,7 +7,7 @@ powers, products, sums and means of what went in. What fits in every number, in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -228,9 +228,7 @@ class _Look:
             return None
         for outer, inner in product(_POWERS, _POWERS[:3]):
             pairs = zip(self.targets, numbers, strict=True)
-            added = [
-                pointwise(lambda t, s, p=float(1 / outer), q=float(inner): t**p - s**q, *pair) for pair in pairs
-            ]
+            added = [pointwise(lambda t, s, p=float(1 / outer), q=float(inner): t**p - s**q, *pair) for pair in pairs]
             first = [a.data[0] for a in added]
             if any(abs(x - one) > _NEAR for a, one in zip(added, first, strict=True) for x in a.data) or not first[0]:
                 continue

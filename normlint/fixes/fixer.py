@@ -23,7 +23,7 @@ from itertools import combinations
 from normlint.text.edit import overlap
 
 
-class Mender:
+class Fixer:
     """One unit's text, parsed when the first repair asks for it."""
 
     def __init__(

@@ -277,8 +277,8 @@ def _written_out(c: Computation) -> bool:
     return bool(c.eps) and all(e.written for e in c.eps)
 
 
-@rule("NRM305", name="normalize-default-eps", default=False, fix=Applicability.UNSAFE, dtypes=FP16)
-def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
+@rule("NRM305", name="eps-zero-in-fp16", default=False, fix=Applicability.UNSAFE, dtypes=FP16)
+def eps_zero_in_fp16(norm: Norm) -> Iterator[Problem]:
     """Has an eps that is 0 in fp16, such as the default of `F.normalize`, 1e-12: a row of zeros gives NaN.
 
     ```py
@@ -293,7 +293,7 @@ def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
             self.gamma = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
-            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-eps]
+            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [eps-zero-in-fp16]
     ```
     ```fix
     import torch
@@ -307,7 +307,7 @@ def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
             self.gamma = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
-            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [normalize-default-eps]
+            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [eps-zero-in-fp16]
     ```
 
     ```py
@@ -324,14 +324,14 @@ def normalize_default_eps(norm: Norm) -> Iterator[Problem]:
 
     class L2Norm(nn.Module):
         def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [normalize-default-eps]
+            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-zero-in-fp16]
     ```
     ```fix
     from torch import nn
 
     class L2Norm(nn.Module):
         def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [normalize-default-eps]
+            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [eps-zero-in-fp16]
     ```
 
     Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.

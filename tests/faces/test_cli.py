@@ -213,7 +213,7 @@ def test_watching_runs_again_when_a_file_has_changed(tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("def f(:\n    y = x / x.pow(2).mean().sqrt()\n")
         assert "a.py:1: syntax error" in ran.stdout.readline()
         ran.send_signal(signal.SIGINT)
-        ran.stdout.read()
+        ran.communicate(timeout=30)
     assert ran.returncode == 130
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from normlint.fixes import analyse
-from normlint.fixes.makings import mended
+from normlint.fixes.makings import fixed
 from normlint.rules.callers import called
 from normlint.rules.registry import RULES, Rule
 from normlint.text.edit import apply, overlap

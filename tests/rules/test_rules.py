@@ -60,7 +60,7 @@ def reported(example: Example) -> list[tuple[int, str]]:
 
 def findings(text: str) -> tuple[Finding, ...]:
     """What is found in norms, and where they are made and called, with its fix."""
-    return (*analyse(text).findings, *mended(text, called(text)))
+    return (*analyse(text).findings, *fixed(text, called(text)))
 
 
 def named(example: Example) -> str:

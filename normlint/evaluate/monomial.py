@@ -8,7 +8,7 @@ sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -385,3 +385,56 @@ def _raised(f: Factor, power: Fraction, steps: tuple[Step, ...]) -> Factor:
 
 
 ONE: Final = Mono()
+
+
+# --- what was taken apart ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a tensor was cut: along which axis, whether that is gone, and into what."""
+
+    axis: int
+    gone: bool
+    into: tuple[object, ...] = ()
+    layout: Layout = ()
+
+    def __str__(self) -> str:
+        return str(self.axis)
+
+
+def whole_of(atom: Atom) -> Mono | None:
+    """The tensor that the atom is a part of."""
+    whole = atom.args[0] if isinstance(atom, Apply) and atom.name == "item" and cut_of(atom) is not None else None
+    return whole if isinstance(whole, Mono) else None
+
+
+def cut_of(atom: Atom | None) -> Cut | None:
+    """How the parts that the atom is one of, or all of, were cut."""
+    last = atom.args[-1] if isinstance(atom, Apply) and len(atom.args) == 2 else None
+    return last if isinstance(last, Cut) else None
+
+
+def atoms_of(mono: Mono) -> Iterator[Atom]:
+    """The atoms of a product, and the atoms inside of these; what stands in it twice is looked into once."""
+    waiting, seen = [mono], set[Mono]()
+    while waiting:
+        now = waiting.pop()
+        if now in seen:
+            continue
+        seen.add(now)
+        for f in now.factors:
+            yield f.atom
+            inside = [getattr(f.atom, one.name) for one in fields(f.atom)]
+            inside += f.atom.args if isinstance(f.atom, Apply) and whole_of(f.atom) is None else ()
+            waiting += [inner for inner in inside if isinstance(inner, Mono)]
+
+
+def is_row(mono: Mono, layout: Layout) -> bool:
+    """Is it a part of a tensor of that layout, cut along an axis that is gone?"""
+    return any(cut.gone and cut.layout == layout for cut in cuts_in(mono))
+
+
+def cuts_in(mono: Mono) -> Iterator[Cut]:
+    """How the parts in a product were cut."""
+    return (cut for atom in atoms_of(mono) if whole_of(atom) is not None and (cut := cut_of(atom)) is not None)

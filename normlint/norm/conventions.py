@@ -44,8 +44,9 @@ def is_scale_norm(name: str) -> bool:
 
 
 def stays_wide(name: str) -> bool:
-    """FP32LayerNorm (fairseq, diffusers): its output may stay in fp32, as its name says."""
-    return re.search("fp32|float32", name, re.IGNORECASE) is not None
+    """FP32LayerNorm (fairseq, diffusers), ref_rms_norm: its output may stay wide, as its name says."""
+    words = r"fp32|float32|fp64|float64|(?:^|[._])(?:ref|reference|golden|expected)(?:_|$)"
+    return re.search(words, name, re.IGNORECASE) is not None
 
 
 def is_written_by_intent(parameter: str) -> bool:

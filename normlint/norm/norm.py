@@ -8,7 +8,20 @@ from fractions import Fraction
 
 from normlint.evaluate.context import Note
 from normlint.evaluate.dtypes import HALVES, DType
-from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Atom, Input, Mono, Offset, Param, Stat, Step, bears_data
+from normlint.evaluate.monomial import (
+    ALL,
+    NOWHERE,
+    TRAILING,
+    Atom,
+    Input,
+    Mono,
+    Offset,
+    Param,
+    Stat,
+    Step,
+    bears_data,
+    is_row,
+)
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
@@ -144,7 +157,7 @@ class Computation:
     @property
     def over_everything(self) -> bool:
         """Reduced without a dim, and more than a vector as far as the text tells."""
-        return self.statistic.axes == ALL and (self.statistic.rank != 1 or self.statistic.layout != ())
+        return self.statistic.axes == ALL and not is_of_vector(self.statistic)
 
     @property
     def over_last(self) -> bool:
@@ -204,6 +217,11 @@ class Computation:
         """What happened to the statistic alone, not to the whole product."""
         shared = {s.span for s in self.input_steps}
         return tuple(s for s in self.trail if s.span not in shared)
+
+
+def is_of_vector(stat: Stat) -> bool:
+    """Of a tensor that has one axis, and was not made so by a view."""
+    return stat.rank == 1 and (not stat.layout or is_row(stat.inner, stat.layout))
 
 
 def is_argument(atom: Atom) -> bool:

@@ -318,7 +318,7 @@ def _formula(c: Computation) -> tuple[object, ...]:
 
 def _returned_wide(c: Computation) -> bool:
     given = c.sees_half and c.input.has_data  # what the text made has the dtype that it was made in
-    return c.returned and given and c.gain_may_be_half and c.output.wide and not c.partial
+    return c.returned and given and c.gain_may_be_half and c.output is DType.FP32 and not c.partial
 
 
 def _widened_last(c: Computation) -> bool:

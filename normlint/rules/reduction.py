@@ -8,7 +8,7 @@ from functools import partial
 from normlint.evaluate.monomial import ALL, Mono, Stat
 from normlint.norm.conventions import normalises
 from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features
-from normlint.norm.norm import Computation, Gain, Norm, is_argument
+from normlint.norm.norm import Computation, Gain, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
@@ -70,16 +70,13 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     is made to fit by other means.
     """
     for c in norm.computations if norm.meant else (c for c in norm.computations if not c.standardises):
-        stat = next((t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not _of_vector(t)), None)
+        stat = next(
+            (t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not is_of_vector(t)), None
+        )
         if stat is not None and not c.placing.single:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
             yield Problem(stat.span, message, partial(repair.over_last_axis, norm, c, stat))
-
-
-def _of_vector(stat: Stat) -> bool:
-    """Of a tensor that has one axis, and was not made so by a view."""
-    return stat.rank == 1 and not stat.layout
 
 
 @rule(

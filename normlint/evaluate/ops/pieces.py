@@ -6,7 +6,7 @@ the same axis, the whole stands in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final, TypeAlias
 
@@ -19,14 +19,18 @@ from normlint.evaluate.monomial import (
     ONCE,
     Apply,
     Atom,
+    Cut,
     Factor,
-    Layout,
     Mono,
     Param,
     Scalar,
     Size,
     Stat,
+    atoms_of,
+    cut_of,
+    cuts_in,
     raised,
+    whole_of,
 )
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.shapes import is_param, with_axis
@@ -34,22 +38,8 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Constant, Pieces, Product, Tup, Value, number
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass
 
 MOST_ITEMS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """How a tensor was cut: along which axis, whether that is gone, and into what."""
-
-    axis: int
-    gone: bool
-    into: tuple[object, ...] = ()
-    layout: Layout = ()
-
-    def __str__(self) -> str:
-        return str(self.axis)
 
 
 Whole: TypeAlias = "Callable[[Atom], Mono | None]"  # what a piece was cut out of
@@ -77,7 +67,7 @@ def each(ctx: Context, value: Value, span: Span) -> Value | None:
     if not isinstance(value, Product) or not value.tensor:
         return None
     atom = value.sole.atom if value.sole else None
-    parts = isinstance(atom, Apply) and atom.name != "item" and _cut(atom) is not None
+    parts = isinstance(atom, Apply) and atom.name != "item" and cut_of(atom) is not None
     args = atom.args if parts and isinstance(atom, Apply) else (value.mono, Cut(0, True, (), value.layout))
     one = algebra.opaque("item", args, span)
     return replace(one, dtype=value.dtype, layout=value.layout, shape=without(ctx.dims(value), (0,)))
@@ -121,7 +111,7 @@ def stacked_again(one: Value) -> Value | None:
 
 def count_of(value: Product) -> tuple[Mono, int] | None:
     """The tensor and its axis along which it was taken apart into single elements, and so how many there are."""
-    cut = _cut(value.sole.atom) if value.sole else None
+    cut = cut_of(value.sole.atom) if value.sole else None
     whole = value.sole.atom.args[0] if value.sole and isinstance(value.sole.atom, Apply) and cut else None
     return (whole, cut.axis) if cut is not None and cut.gone and isinstance(whole, Mono) else None
 
@@ -172,27 +162,27 @@ def _held(items: Sequence[Product], axis: int, call: Bound) -> Product:
 
 def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
     """The whole tensor after the operation that each part has seen; None where that isn't the same."""
-    cuts = set(_cuts(one.mono))
+    cuts = set(cuts_in(one.mono))
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or cut.gone is not stacked or one.layout != cut.layout or (axis != cut.axis and not stacked):
         return None
     stats = [atom.inner for atom in atoms_of(one.mono) if isinstance(atom, Stat)]
-    if not algebra.is_statistic(one) and any(set(_cuts(inner)) for inner in stats):
+    if not algebra.is_statistic(one) and any(set(cuts_in(inner)) for inner in stats):
         return None  # a norm of each part, and read as such
-    mono = _healed(one.mono, _of_piece, cut)
+    mono = _healed(one.mono, whole_of, cut)
     layout = one.layout if axis == cut.axis else (*one.layout, ("move", cut.axis, axis))
     return None if mono is None else replace(one, mono=mono, layout=layout, shape=None)
 
 
 def summed(ctx: Context, one: Product, span: Span) -> Product | None:
     """The sum over the axis along which a tensor was taken apart; None where the parts don't tell."""
-    cuts = set(_cuts(one.mono))
+    cuts = set(cuts_in(one.mono))
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or one.layout != cut.layout:
         return None
     single = cut.into in (("split", "1"), ("unsafe_split", "1"))
     if cut.gone or (single and not one.mono.has_stat):
-        mono = _healed(one.mono, _of_piece, cut)
+        mono = _healed(one.mono, whole_of, cut)
         values = {"dim": Given(number(float(cut.axis)), NOWHERE), "keepdim": Given(Constant(single), NOWHERE)}
         whole = None if mono is None else replace(one, mono=mono, shape=None)
         return whole and reduce(ctx, Bound("sum", span, values), whole, "sum")
@@ -200,7 +190,7 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
     stat = factors[0].atom if len(factors) == 1 and factors[0].power == 1 else None
     if not isinstance(stat, Stat) or stat.reduce != "sum" or stat.axes != (cut.axis,):
         return None
-    inner = _healed(stat.inner, _of_piece, cut)
+    inner = _healed(stat.inner, whole_of, cut)
     if inner is None:
         return None
     again = Factor(replace(stat, inner=inner, over=None), ONCE, factors[0].steps, factors[0].span)
@@ -208,35 +198,6 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
 
 
 # --- pieces in a product ---------------------------------------------------------------------------------------------
-
-
-def _of_piece(atom: Atom) -> Mono | None:
-    whole = atom.args[0] if isinstance(atom, Apply) and atom.name == "item" and _cut(atom) is not None else None
-    return whole if isinstance(whole, Mono) else None
-
-
-def _cut(atom: Atom | None) -> Cut | None:
-    last = atom.args[-1] if isinstance(atom, Apply) and len(atom.args) == 2 else None
-    return last if isinstance(last, Cut) else None
-
-
-def atoms_of(mono: Mono) -> Iterator[Atom]:
-    """The atoms of a product, and the atoms inside of these; what stands in it twice is looked into once."""
-    waiting, seen = [mono], set[Mono]()
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        for f in one.factors:
-            yield f.atom
-            inside = [getattr(f.atom, field.name) for field in fields(f.atom)]
-            inside += f.atom.args if isinstance(f.atom, Apply) and _of_piece(f.atom) is None else ()
-            waiting += [inner for inner in inside if isinstance(inner, Mono)]
-
-
-def _cuts(mono: Mono) -> Iterator[Cut]:
-    return (cut for atom in atoms_of(mono) if _of_piece(atom) is not None and (cut := _cut(atom)) is not None)
 
 
 def _healed(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
@@ -314,7 +275,7 @@ def _place(atom: Atom, at: int | None) -> tuple[int, bool, object, object] | Non
         full = others == ["..."] or all(other == ("slice", None, None, None) for other in others)
         return (-1 if others == ["..."] else len(others), False, last[1], last[2]) if sliced and full else None
     sole = whole.factors[0].atom if isinstance(whole, Mono) and len(whole.factors) == 1 else None
-    cut = _cut(sole)
+    cut = cut_of(sole)
     if cut is None or not isinstance(key, int) or at not in (None, key):
         return None
     return cut.axis, cut.gone, key or None, key + 1

@@ -24,6 +24,7 @@ from normlint.evaluate.monomial import (
     Size,
     Stat,
     bears_stat,
+    is_row,
     raised,
     stats_of,
 )
@@ -104,7 +105,8 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
         return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
     inner, outside = _split(_centred_alike(x.mono, axes), axes)
     accumulate = call.dtype(x.dtype)
-    if axes in ((-1,), (0,)) and axes_rank == 1 and any(token[0] == "view" for token in x.layout[-1:]):
+    viewed = any(token[0] == "view" for token in x.layout[-1:])
+    if axes in ((-1,), (0,)) and axes_rank == 1 and viewed and not is_row(x.mono, x.layout):
         axes = ALL  # flattened to one axis
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
     stat = Stat(

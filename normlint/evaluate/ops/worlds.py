@@ -19,6 +19,7 @@ from normlint.evaluate.monomial import (
     Apply,
     Atom,
     Centred,
+    Cut,
     Factor,
     Input,
     Layout,
@@ -30,6 +31,7 @@ from normlint.evaluate.monomial import (
     Shifted,
     Size,
     Stat,
+    atoms_of,
     bears_stat,
     is_clear,
     stats_of,
@@ -37,7 +39,6 @@ from normlint.evaluate.monomial import (
 from normlint.evaluate.ops import arrays
 from normlint.evaluate.ops.arrays import Array, Unmeasured, pointwise, reduced
 from normlint.evaluate.ops.executed import TABLE
-from normlint.evaluate.ops.pieces import Cut, atoms_of
 from normlint.evaluate.value import Constant, Dtype, Pieces, Product, Shape, Tup, Value, of_atom
 from normlint.text.frozen import dataclass
 

@@ -288,13 +288,13 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """
     owner = norm.owner
     whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
-    meant = norm.meant and whole and not stays_wide(norm.owner.name)
+    meant = norm.meant and whole and not stays_wide(owner.name)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
     back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
     wide = tuple(c for c in wide if not any(_by_choice(c, other) for other in back))
-    for c in wide:
-        message = "the output stays fp32 for a half input: cast it back"
+    for c in wide if owner.module else (c for c in wide if c.output is not DType.FP64):  # a reference in doubles
+        message = f"the output stays {c.output.value} for a half input: cast it back"
         yield Problem(c.span, message, partial(casts.downcast, wide))
 
 
@@ -318,7 +318,7 @@ def _formula(c: Computation) -> tuple[object, ...]:
 
 def _returned_wide(c: Computation) -> bool:
     given = c.sees_half and c.input.has_data  # what the text made has the dtype that it was made in
-    return c.returned and given and c.gain_may_be_half and c.output is DType.FP32 and not c.partial
+    return c.returned and given and c.gain_may_be_half and c.output.wide and not c.partial
 
 
 def _widened_last(c: Computation) -> bool:

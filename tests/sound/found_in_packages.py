@@ -397,4 +397,37 @@ class Squash(nn.Module):
         length = x.float().norm(dim=-1, keepdim=True)
         return self.weight * x / (1 + length).sqrt()
 """,
+    "rows of a view that a loop goes over": """
+def _row(v, w, eps):
+    h = v.float()
+    return (h * torch.rsqrt(h.square().mean(-1) + eps)).to(v.dtype) * w
+
+
+def rms_norm(x, w, eps=1e-6):
+    flat = x.reshape(-1, x.shape[-1])
+    return torch.stack([_row(row, w, eps) for row in flat]).view_as(x)
+""",
+    "rows of a view that vmap goes over": """
+from torch.func import vmap
+
+
+def _rms_row(v, w, eps):
+    h = v.float()
+    return (h * torch.rsqrt(h.square().mean() + eps)).to(v.dtype) * w
+
+
+def rms_norm(x, w, eps=1e-6):
+    flat = x.reshape(-1, x.shape[-1])
+    return vmap(_rms_row, in_dims=(0, None, None))(flat, w, eps).view_as(x)
+""",
+    "references that are meant to stay wide": """
+def ref_rms_norm(x, w, eps):
+    x = x.float()
+    return x / torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w.float()
+
+
+def rms_norm_in_doubles(x, w, eps=1e-6):
+    x = x.double()
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * w.double()
+""",
 }

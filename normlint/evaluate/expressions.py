@@ -18,6 +18,7 @@ from normlint.evaluate.ops.shaping import together
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
 from normlint.evaluate.value import (
+    MOST_TEXT,
     AxesOf,
     Constant,
     Defined,
@@ -100,8 +101,9 @@ def _binary(m: Machine, env: Env, node: s.Binary) -> Value:
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     """`left op right`."""
-    if op == "+" and all(isinstance(v, Constant) and isinstance(v.value, str) for v in (left, right)):
-        return Constant(f"{left.value}{right.value}")  # type: ignore[union-attr]
+    texts = [v.value for v in (left, right) if isinstance(v, Constant) and isinstance(v.value, str)]
+    if op == "+" and len(texts) == 2:
+        return _text(texts)
     if isinstance(left, Shape) and isinstance(right, Tup) and op == "+":
         left = Tup((left,))  # as `(*shape, 1)` stands for
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
@@ -321,13 +323,19 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
     return held
 
 
+def _text(parts: list[str]) -> Value:
+    """Strings in a row, unless that is longer than any name."""
+    return Constant("".join(parts)) if sum(map(len, parts)) <= MOST_TEXT else Opaque("str")
+
+
 def _joined(m: Machine, env: Env, node: s.Joined) -> Value:
     """An f-string, whose text is known where it holds strings alone."""
     fields = [part for part in node.parts if isinstance(part, s.Field)]
     held = {id(f): m.eval(env, f.value) for f in fields if not f.format and not f.conversion}
     parts = [part if isinstance(part, str) else getattr(held.get(id(part)), "value", None) for part in node.parts]
-    if all(isinstance(part, str) for part in parts):
-        return Constant("".join(map(str, parts)))
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) == len(parts):
+        return _text(texts)
     return _left_out(m, env, node, (e for f in fields for e in (f.value, f.format) if e is not None))
 
 

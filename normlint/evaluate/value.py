@@ -159,6 +159,7 @@ Value: TypeAlias = (
 
 
 MOST_LEAVES = 256
+MOST_TEXT = 10_000  # characters of a string
 
 
 def tup(items: tuple[Value, ...], text: str = "tuple") -> Value:

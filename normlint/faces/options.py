@@ -26,6 +26,7 @@ a file that can't be read or parsed (the others are still linted), or an interna
 
 INTERPRET: Final = "interpret"
 IMPORT: Final = "import"
+TIMEOUT: Final = 10.0  # seconds for one norm
 
 
 class _Parser(argparse.ArgumentParser):

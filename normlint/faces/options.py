@@ -252,6 +252,7 @@ def _add_output(parser: _Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--output-format", choices=FORMATS, help="default: full")
     group.add_argument("-o", "--output-file", metavar="F", help="write the report there")
+    group.add_argument("--sarif-file", metavar="F", help="write the findings there as well, in SARIF")
     group.add_argument("--report", metavar="F.html", help="write a page to look at; with --verify it has pictures")
     group.add_argument("--statistics", action="store_true", help="how many findings of each rule, and can be fixed")
     group.add_argument("-q", "--quiet", action="store_true", help="findings and errors alone")

@@ -207,7 +207,8 @@ def _out_of_range(c: Computation, e: Eps) -> str:
     if value >= 1e-2:
         return f"eps is {value:g}, as large as the mean square of real activations"
     half = c.sees_half and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
-    return f"eps {value:g} is 0 in fp16, where it is added" if half and value < SMALLEST_HALF else ""
+    lost = half and value < SMALLEST_HALF
+    return f"eps {value:g} is 0 in fp16, where it is added: a row of zeros gives NaN" if lost else ""
 
 
 @rule("NRM304", name="unused-eps", fix=Applicability.SAFE, severity=WARNING)

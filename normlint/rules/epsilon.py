@@ -261,7 +261,8 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
     own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
     if norm.owner.unused_eps is not None and own:
         unused = norm.owner.unused_eps
-        yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
+        message = "eps is taken but never used: what callers pass changes nothing"
+        yield Problem(unused, message, Part(partial(repair.use, norm, unused)))
         return
     given = {e.at for c in norm.computations for e in c.eps if e.name and e.at != NOWHERE}
     taken = norm.owner.takes_eps and (norm.owner.alone or not norm.owner.method)

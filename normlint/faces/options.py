@@ -57,7 +57,7 @@ def translated(words: list[str]) -> list[str]:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options as given; ConfigError on a wrong one."""
     options = _parsed(list(arguments))
-    options.fix |= options.fix_only
+    options.fix |= options.fix_only and not options.diff
     options.quiet |= options.silent
     if options.watch and (STDIN in options.paths or options.output_file):
         raise ConfigError("--watch looks at files, and shows what it finds")

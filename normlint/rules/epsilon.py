@@ -118,6 +118,8 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         return (h / rms).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
 
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine:
+
     ```py
     import torch
 
@@ -125,8 +127,6 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         return (h / (h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps)).type_as(x) * weight
     ```
-
-    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
 
     Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """

@@ -174,6 +174,7 @@ HABITS = {
     "per-file-ignores": (["--per-file-ignores", "b.py:NRM1,a.*:global-reduction"], 0, "All checks passed"),
     "per-file-ignores without a code": (["--per-file-ignores", "a.py"], 2, "write PATTERN:CODE"),
     "fix-only says nothing of what remains": (["--fix-only"], 0, "Fixed nothing.\n"),
+    "diff shows what fix-only would do": (["--fix-only", "--diff"], 0, "Would fix nothing.\n"),
 }  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def _of_vector(stat: Stat) -> bool:
     about=("axes", "keepdim"),
 )
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
-    """Loses the reduced axis, so that the statistic broadcasts against the wrong one.
+    """Loses the reduced axis: the statistic broadcasts against the wrong one, which fails or mixes rows.
 
     A statistic of shape (B, L) beside an input of shape (B, L, D) is an error where L and D differ, and where they are
     equal each feature is silently scaled by the statistic of another token.

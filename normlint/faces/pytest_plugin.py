@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 NAME: Final = "normlint"
 _CONFIGS: Final = pytest.StashKey[Configs]()
-_TORCH_S_NAMES: Final = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+_DEVICES: Final = ("cpu", "cuda", "mps")
+_NEEDED: Final = "it needs PyTorch: pip install 'normlint[verify]'"
 
 
 class _Way(str):
@@ -28,21 +29,20 @@ class _Way(str):
     __slots__ = ()
 
 
-@pytest.fixture(params=map(_Way, _TORCH_S_NAMES))
+@pytest.fixture(params=map(_Way, ("fp32", "fp16", "bf16")))
 def norm_dtype(request: pytest.FixtureRequest) -> Any:
     """torch.float32, float16 and bfloat16, as far as the project's `dtypes` name them."""
-    return getattr(_torch(), _TORCH_S_NAMES[request.param])
+    pytest.importorskip("torch", reason=_NEEDED)
+    from normlint.verify.bench.probes import SHORT
+
+    return next(dtype for dtype, name in SHORT.items() if name == request.param)
 
 
-@pytest.fixture(params=map(_Way, ("cpu", "cuda", "mps")))
+@pytest.fixture(params=map(_Way, _DEVICES))
 def norm_device(request: pytest.FixtureRequest) -> str:
     """The name of each device that is there, of cpu, cuda and mps."""
-    _torch()
+    pytest.importorskip("torch", reason=_NEEDED)
     return str(request.param)
-
-
-def _torch() -> Any:
-    return pytest.importorskip("torch", reason="it needs PyTorch: pip install 'normlint[verify]'")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -73,11 +73,10 @@ def _configured(config: pytest.Config) -> tuple[str, ...]:
 
 def _devices() -> tuple[str, ...]:
     try:
-        import torch
+        from normlint.verify.bench.probes import devices
     except ModuleNotFoundError:
-        return ("cpu", "cuda", "mps")  # each is skipped, and says why
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    return ("cpu", *(name for name, known in there.items() if known))
+        return _DEVICES  # without torch each is skipped, and says why
+    return devices()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ BLOB = "https://github.com/normlint/normlint/blob/main/"
 TAKEN = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "speed.md": "benchmarks/README.md"}
 LINK = re.compile(r"(!?\[[^\]\n]*\]\()(?!\w+:|#)([^)\s]+)(\))")
 PIECE = re.compile(r"^\{\{ ([\w.-]+) \}\}$", re.MULTILINE)
+TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+NARROW = 2  # columns that fit a phone side by side
 OUTPUT = re.compile(r'<span class="go">(.*?)</span>')
 LOOKS = (  # what a terminal would show in colour, in the output of the command
     ("alarm", re.compile(r"^\s*\|\s+\^+ ")),
@@ -110,6 +113,16 @@ def _coloured(match: re.Match[str]) -> str:
     return f'<span class="go {look}">{match[1]}</span>' if look else match[0]
 
 
+def _labelled(match: re.Match[str]) -> str:
+    """A wide table with its heads in each cell, for a phone, where each row becomes a block."""
+    heads = [re.sub(r"<.*?>", "", head) for head in re.findall(r"<th.*?>(.*?)</th>", match[0])]
+    if len(heads) <= NARROW:
+        return match[0]
+    labels = cycle(heads)
+    table = re.sub(r"<td", lambda _: f'<td data-label="{next(labels)}"', match[0])
+    return table.replace("<table>", "<table data-wide>", 1)
+
+
 def on_page_content(html: str, **_: object) -> str:
-    """Colour what the command shows, as a terminal does."""
-    return OUTPUT.sub(_coloured, html)
+    """Colour what the command shows, as a terminal does; make tables ready for a phone."""
+    return OUTPUT.sub(_coloured, TABLE.sub(_labelled, html))

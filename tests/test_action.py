@@ -40,6 +40,7 @@ def test_what_is_given_reaches_the_scripts_by_variables_alone() -> None:
     told = set()
     for step in STEPS.values():
         assert not EXPRESSION.search(step.get("run", ""))
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a@" + "0" * 40))
         values = {**step.get("env", {}), **step.get("with", {}), "if": "${{" + step.get("if", "") + "}}"}
         told |= {name for value in values.values() for name in re.findall(r"inputs\.([\w-]+)", value)}
     assert told == set(ACTION["inputs"])
@@ -76,22 +77,40 @@ def test_the_first_script_installs_what_the_action_came_with(tmp_path: Path) -> 
     assert (ran.returncode, ran.stdout.count("::error title=normlint (NRM101")) == (1, 1), ran.stderr
 
 
-VERSIONS = {"0.1.0": "normlint==0.1.0", ">=0.1": "normlint>=0.1", "latest": "normlint", "": "/the/action"}
+VERSIONS = {
+    ("0.1.0", "false"): "normlint==0.1.0",
+    (">=0.1", "false"): "normlint>=0.1",
+    ("latest", "false"): "normlint",
+    ("", "false"): "/the/action",
+    ("", "true"): "/the/action[verify]",
+    ("0.1.0", "true"): "normlint[verify]==0.1.0",
+}
 
 
 @needs_bash
-@pytest.mark.parametrize(("version", "wanted"), VERSIONS.items(), ids=[key or "none" for key in VERSIONS])
-def test_a_version_is_asked_of_pip(version: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("given", "wanted"), VERSIONS.items(), ids=VERSIONS.values())
+def test_it_is_asked_of_pip(
+    given: tuple[str, str], wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A python that makes a virtual environment in which `pip` only says what it was asked for."""
     fake = tmp_path / "fake" / "python3"
     fake.parent.mkdir()
-    fake.write_text('#!/bin/sh\nif [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi\necho "$@"\n')
+    fake.write_text(
+        '#!/bin/sh\nif [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi\n'
+        'echo "$@"; echo "$PIP_EXTRA_INDEX_URL"\n'
+    )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
     work = tmp_path / "work"
     work.mkdir()
-    ran = script("install", {"github.action_path": "/the/action", "inputs.version": version}, work)
-    assert ran.stdout.splitlines()[-1].split()[-1] == wanted, ran.stderr
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+    version, verify = given
+    ran = script(
+        "install", {"github.action_path": "/the/action", "inputs.version": version, "inputs.verify": verify}, work
+    )
+    asked, where = ran.stdout.splitlines()[-2:]
+    assert asked.split()[-1] == wanted, ran.stderr
+    assert where.endswith("/cpu") == (verify == "true")
 
 
 @dataclass(frozen=True)
@@ -115,12 +134,17 @@ RUNS = {
     "another format": Case({"output-format": "concise"}, 1, "a b/%25.py:3:18: NRM101"),
     "a format that there isn't": Case({"output-format": "xml"}, 2),
     "SARIF as well": Case({"sarif-file": "out dir.sarif"}, 1, "::error title=normlint (NRM101"),
+    "SARIF where nothing may fail": Case({"sarif-file": "a.sarif", "args": "--exit-zero"}, 0, "::error"),
+    "verification": Case({"verify": "true"}, 1, "changing one token changes"),
+    "verification with SARIF": Case({"verify": "true", "sarif-file": "a.sarif"}, 1, "changing one token changes"),
 }
 
 
 @needs_bash
 @pytest.mark.parametrize("case", RUNS.values(), ids=RUNS)
 def test_the_second_script_is_given(case: Case, tmp_path: Path) -> None:
+    if case.inputs.get("verify") == "true":
+        pytest.importorskip("torch")
     work = tmp_path / "work"
     (work / "a b").mkdir(parents=True)
     (work / "sound.py").write_text(SOUND)

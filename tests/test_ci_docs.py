@@ -67,7 +67,7 @@ def test_the_inputs_of_the_action_are_told() -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     inputs = yaml.safe_load((HERE / "action.yml").read_text(encoding="utf-8"))["inputs"]
     told = re.findall(r"^\| `([\w-]+)` \|", PAGES["ci"].partition("| input |")[2].partition("\n\n")[0], re.MULTILINE)
-    assert told == ["paths", "args", "output-format", "sarif-file", "version", "python-version"]
+    assert told == ["paths", "args", "output-format", "sarif-file", "verify", "version", "python-version"]
     assert set(told) == set(inputs)
     used = re.findall(r"uses: normlint/normlint@.*?\n +with:\n((?: {10}.*\n)+)", PAGES["ci"])
     assert {name for one in used for name in re.findall(r"^ {10}([\w-]+):", one, re.MULTILINE)} <= set(inputs)

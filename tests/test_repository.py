@@ -57,6 +57,28 @@ def test_what_github_reads_follows_its_schema(schema: str) -> None:
     assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_a_workflow_may_do_little_and_runs_what_a_hash_names(name: str) -> None:
+    loaded = workflow(name)
+    assert loaded["permissions"] == {"contents": "read"}
+    more = {job: one["permissions"] for job, one in loaded["jobs"].items() if "permissions" in one}
+    wanted = {"publish": {"id-token": "write"}, "announce": {"contents": "write"}} if name == "release" else {}
+    assert more == wanted
+    steps = [step for job in loaded["jobs"].values() for step in job.get("steps", ()) if "uses" in step]
+    assert [step["uses"] for step in steps if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"])] == []
+    assert all(step["with"]["persist-credentials"] is False for step in steps if "checkout" in step["uses"])
+
+
+def test_the_extension_is_built_and_attached_to_a_release_and_to_nothing_else() -> None:
+    jobs = workflow("release")["jobs"]
+    steps = {name: jobs[name]["steps"] for name in ("extension", "publish", "announce")}
+    assert any(step.get("run", "").endswith("npm run package") for step in steps["extension"])
+    assert steps["extension"][-1]["with"]["path"] == "editors/vscode/*.vsix"
+    assert steps["publish"][0]["with"]["name"] == "dist"  # what goes to PyPI
+    assert "name" not in steps["announce"][0]["with"]
+    assert "dist/*" in steps["announce"][1]["run"]
+
+
 def test_each_python_that_is_promised_is_tested_on_each_system() -> None:
     matrix = workflow("ci")["jobs"]["tests"]["strategy"]["matrix"]
     promised = re.findall(r"Python :: (3\.\d+)", "\n".join(project()["classifiers"]))
@@ -116,7 +138,7 @@ def test_a_release_goes_on_only_with(tag: str, changes: str, status: int, tmp_pa
 def test_only_the_publishing_job_may_publish_and_it_waits_for_the_tests() -> None:
     jobs = workflow("release")["jobs"]
     assert [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})] == ["publish"]
-    assert set(jobs["publish"]["needs"]) == {"ci", "build"}
+    assert set(jobs["publish"]["needs"]) == {"ci", "build", "extension"}
     assert workflow("release")["permissions"] == workflow("ci")["permissions"] == {"contents": "read"}
 
 

@@ -104,6 +104,7 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         from normlint.faces.report.page import write_report
 
         write_report(options.report, report, chosen)
+    _save_sarif(options, report, chosen.paths)
     if options.write_baseline:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
@@ -137,6 +138,7 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
     _tell_scope(options, report, chosen, configs)
     if options.fix_only:
         report = replace(report, findings=())
+    _save_sarif(options, report, chosen.paths)
     trouble = _tell(report.errors)
     _tell(report.notes)
     if text is not None:
@@ -281,13 +283,22 @@ def _write(text: str | bytes, options: Namespace) -> int:
         else:
             sys.stdout.write(text)
         return CLEAN
+    _save(text, options.output_file, "--output-file")
+    return CLEAN
+
+
+def _save_sarif(options: Namespace, report: Report, paths: tuple[str, ...]) -> None:
+    if options.sarif_file:
+        _save(render(report, "sarif", _display(options, paths)), options.sarif_file, "--sarif-file")
+
+
+def _save(text: str | bytes, path: str, option: str) -> None:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     try:
-        with open(options.output_file, "wb") as file:
+        with open(path, "wb") as file:
             file.write(data)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"--output-file {options.output_file}: {getattr(error, 'strerror', None) or error}") from None
-    return CLEAN
+        raise ConfigError(f"{option} {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _write_baseline(options: Namespace, report: Report) -> int:

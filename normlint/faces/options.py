@@ -26,6 +26,7 @@ a file that can't be read or parsed (the others are still linted), or an interna
 
 INTERPRET: Final = "interpret"
 IMPORT: Final = "import"
+TIMEOUT: Final = 10.0  # seconds for one norm
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,7 +57,7 @@ def translated(words: list[str]) -> list[str]:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options as given; ConfigError on a wrong one."""
     options = _parsed(list(arguments))
-    options.fix |= options.fix_only
+    options.fix |= options.fix_only and not options.diff
     options.quiet |= options.silent
     if options.watch and (STDIN in options.paths or options.output_file):
         raise ConfigError("--watch looks at files, and shows what it finds")
@@ -251,6 +252,7 @@ def _add_output(parser: _Parser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--output-format", choices=FORMATS, help="default: full")
     group.add_argument("-o", "--output-file", metavar="F", help="write the report there")
+    group.add_argument("--sarif-file", metavar="F", help="write the findings there as well, in SARIF")
     group.add_argument("--report", metavar="F.html", help="write a page to look at; with --verify it has pictures")
     group.add_argument("--statistics", action="store_true", help="how many findings of each rule, and can be fixed")
     group.add_argument("-q", "--quiet", action="store_true", help="findings and errors alone")

@@ -1,10 +1,10 @@
-"""`pytest --normlint`: each file that pytest comes across is linted, as a test of its own."""
+"""`pytest --normlint`: each file that pytest comes across is linted, as a test of its own; and fixtures for norms."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -13,12 +13,70 @@ from normlint.engine.settings import ConfigError, Settings
 from normlint.text.raw import SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from _pytest._code import ExceptionInfo
 
 NAME: Final = "normlint"
 _CONFIGS: Final = pytest.StashKey[Configs]()
+_DEVICES: Final = ("cpu", "cuda", "mps")
+_NEEDED: Final = "it needs PyTorch: pip install 'normlint[verify]'"
+
+
+class _Way(str):
+    """A dtype or device of the fixtures below, and none of somebody else's."""
+
+    __slots__ = ()
+
+
+@pytest.fixture(params=map(_Way, ("fp32", "fp16", "bf16")))
+def norm_dtype(request: pytest.FixtureRequest) -> Any:
+    """torch.float32, float16 and bfloat16, as far as the project's `dtypes` name them."""
+    pytest.importorskip("torch", reason=_NEEDED)
+    from normlint.verify.bench.probes import SHORT
+
+    return next(dtype for dtype, name in SHORT.items() if name == request.param)
+
+
+@pytest.fixture(params=map(_Way, _DEVICES))
+def norm_device(request: pytest.FixtureRequest) -> str:
+    """The name of each device that is there, of cpu, cuda and mps."""
+    pytest.importorskip("torch", reason=_NEEDED)
+    return str(request.param)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the dtypes in which the project doesn't run, and the devices that aren't there."""
+    ways = {item: [one for one in _params(item) if isinstance(one, _Way)] for item in items}
+    if not any(ways.values()):
+        return
+    there = {*_configured(config), *_devices()}
+    left_out = [item for item in items if not there.issuperset(ways[item])]
+    items[:] = [item for item in items if there.issuperset(ways[item])]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _params(item: pytest.Item) -> Iterable[object]:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.values() if callspec else ()
+
+
+def _configured(config: pytest.Config) -> tuple[str, ...]:
+    configs = config.stash[_CONFIGS]
+    settings = configs.of_directory(str(config.rootpath))
+    try:
+        configs.require()
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from None
+    return settings.dtypes
+
+
+def _devices() -> tuple[str, ...]:
+    try:
+        from normlint.verify.bench.probes import devices
+    except ModuleNotFoundError:
+        return _DEVICES  # without torch each is skipped, and says why
+    return devices()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

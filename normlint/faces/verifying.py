@@ -13,6 +13,7 @@ from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
+from normlint.faces.options import TIMEOUT
 from normlint.faces.terminal import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from normlint.faces.options import Targets
     from normlint.norm.norm import Norm
 
-TIMEOUT: Final = 10.0
 EXECUTES: Final = "normlint: --verify=import imports the files that hold norms: their code is executed\n"
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
 Answers = Iterable[tuple[int, Verdict]]

@@ -92,7 +92,7 @@ class Placing:
     @property
     def told(self) -> str:
         """Of which input, where the text tells."""
-        return f" of a {self.shown} input" if self.names else ""
+        return f" of a {self.shown} tensor" if self.names else ""
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
         if own:
             yield _problem(made, eps, own, f"`{own}` is never read")
         elif one is not None and not _same(one.value, eps):
-            yield _problem(made, eps, one.source, f"`{one.source}` is not passed, as it is beside")
+            yield _problem(made, eps, one.source, f"`{one.source}` is not passed on, though norms beside it get it")
 
 
 @calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
@@ -276,7 +276,7 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
 def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
     value = f"{eps.default:g}" if eps.default is not None else "finfo(x.dtype).eps"
     took = "its default" if value == "nan" else value
-    message = f"{why}: eps is {took}"
+    message = f"{why}: eps stays {took}"
     return Problem(made.span, message, partial(makings.with_argument, made.span, eps.name, source), owner=made.qualname)
 
 

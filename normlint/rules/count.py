@@ -119,7 +119,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     if power == HALF and not foreign:
         return ""
     if foreign and sum(n.power for n in c.counts) < 0 and meant:
-        return "√D stands on the wrong side of the sum"
+        return "it is divided by √D where it should be multiplied: the output is far too small"
     if foreign and (meant or learned):
         return f"the sum over D features is divided by the length of another axis{c.placing.told}"
     if power == 0 and meant and not _scaled_elsewhere(c):
@@ -221,7 +221,7 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged if norm.meant else ():
         own = not c.statistic.biased and not is_instance_norm(norm, c)
         if own and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
-            message = f"`{c.statistic.spelled}` divides by D − 1: pass correction=0"
+            message = f"`{c.statistic.spelled}` divides by D − 1, a layer norm by D: pass correction=0"
             yield Problem(c.statistic.span, message, partial(repair.biased, c.statistic.span))
         bessel = next((n for n in c.counts if n.less and n.power == -c.power), None) if all(c.centred) else None
         if bessel is not None:

@@ -118,6 +118,8 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         return (h / rms).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
 
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine:
+
     ```py
     import torch
 
@@ -125,8 +127,6 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         return (h / (h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps)).type_as(x) * weight
     ```
-
-    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
 
     Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """
@@ -207,7 +207,8 @@ def _out_of_range(c: Computation, e: Eps) -> str:
     if value >= 1e-2:
         return f"eps is {value:g}, as large as the mean square of real activations"
     half = c.sees_half and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
-    return f"eps {value:g} is 0 in fp16, where it is added" if half and value < SMALLEST_HALF else ""
+    lost = half and value < SMALLEST_HALF
+    return f"eps {value:g} is 0 in fp16, where it is added: a row of zeros gives NaN" if lost else ""
 
 
 @rule("NRM304", name="unused-eps", fix=Applicability.SAFE, severity=WARNING)
@@ -260,7 +261,8 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
     own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
     if norm.owner.unused_eps is not None and own:
         unused = norm.owner.unused_eps
-        yield Problem(unused, "eps is taken but never used", Part(partial(repair.use, norm, unused)))
+        message = "eps is taken but never used: what callers pass changes nothing"
+        yield Problem(unused, message, Part(partial(repair.use, norm, unused)))
         return
     given = {e.at for c in norm.computations for e in c.eps if e.name and e.at != NOWHERE}
     taken = norm.owner.takes_eps and (norm.owner.alone or not norm.owner.method)

@@ -56,7 +56,8 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.power == HALF and c.degree == 2:
-            message = "multiplies by the root mean square: large rows grow where they should shrink"
+            scale = "standard deviation" if all(c.centred) else "root mean square"
+            message = f"multiplies by the {scale}: large rows grow where they should shrink"
             yield Problem(_last_power(c), message, partial(formula.invert, norm, c))
 
 

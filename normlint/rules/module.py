@@ -110,7 +110,9 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
         if not norm.owner.module:
             return
         if param.name in trained:
-            message = f"`{param.name}` is a plain tensor on this path, which stays behind when the module moves"
+            message = (
+                f"`{param.name}` is a plain tensor on this path, left behind when the module moves: register a buffer"
+            )
             yield Problem(param.span, message, severity=WARNING)
         else:
             message = f"`{param.name}` is a plain tensor: not saved, not moved, not trained"
@@ -320,7 +322,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             and param.init == "ones"
             and not is_scale_norm(norm.owner.name)
         ):
-            yield Problem(param.span, "one gain for all features", shaped)
+            yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
             sole = {g.offset for c in norm.computations for g in c.gains if g.param.name == param.name} == {gain.offset}
             message = f"`{param.name}` is never filled: it holds whatever was in memory"
@@ -329,7 +331,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         filled = partial(parameters.filled, param, "zeros")
         shaped = partial(parameters.of_features, param, "zeros") if last else None
         if param.maker == "Tensor-list" or (param.shape == (Mono(1.0),) and _is_for_features(norm)):
-            yield Problem(param.span, "one bias for all features", shaped)
+            yield Problem(param.span, "one bias for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and not _filled_elsewhere(norm, param):
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
 

@@ -87,7 +87,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     about=("axes", "keepdim"),
 )
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
-    """Loses the reduced axis, so that the statistic broadcasts against the wrong one.
+    """Loses the reduced axis: the statistic broadcasts against the wrong one, which fails or mixes rows.
 
     A statistic of shape (B, L) beside an input of shape (B, L, D) is an error where L and D differ, and where they are
     equal each feature is silently scaled by the statistic of another token.
@@ -137,7 +137,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
 def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
-    """Reduces another axis than that of the features.
+    """Reduces another axis than that of the features, so that one row changes another.
 
     A gain of shape (D,) multiplies the last axis. A statistic over another one mixes tokens or whole sequences; a
     causal model then sees the future.
@@ -250,7 +250,7 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
         told = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
         if told and not c.statistic.default_dim:
-            message = f"reduces {_shown(c)} of a {c.placing.shown} input, whose features are last"
+            message = f"reduces {_shown(c)} of a {c.placing.shown} tensor, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
 
 

@@ -70,7 +70,7 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
         for stmt, values, _ in steps:
             call = _split_of_linear(module, stmt, values)
             if call is not None and _modulates(module, steps, stmt):
-                message = "`chunk` splits the batch here, not the features"
+                message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
                 span = module.owner.span(call)
                 repair = partial(makings.with_argument, span, "dim", "-1")
                 yield Problem(span, message, repair, owner=where)

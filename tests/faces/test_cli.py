@@ -96,6 +96,7 @@ TROUBLE = {
     "standard input and a path": (["-", "a.py"], 'normlint: "-" cannot be combined with paths'),
     "comments for standard input": (["-", "--add-noqa"], "normlint: --add-noqa writes files"),
     "a report that can't be written": (["--output-file", "no/a"], "normlint: --output-file no/a: No such"),
+    "a SARIF file that can't be written": (["--sarif-file", "no/a"], "normlint: --sarif-file no/a: No such file"),
     "a baseline that can't be written": (["--write-baseline", "no/a"], "normlint: --write-baseline no/a: No such file"),
 }
 
@@ -173,6 +174,7 @@ HABITS = {
     "per-file-ignores": (["--per-file-ignores", "b.py:NRM1,a.*:global-reduction"], 0, "All checks passed"),
     "per-file-ignores without a code": (["--per-file-ignores", "a.py"], 2, "write PATTERN:CODE"),
     "fix-only says nothing of what remains": (["--fix-only"], 0, "Fixed nothing.\n"),
+    "diff shows what fix-only would do": (["--fix-only", "--diff"], 0, "Would fix nothing.\n"),
 }  # fmt: skip
 
 
@@ -379,6 +381,14 @@ def test_the_report_goes_to_a_file(bad: Run) -> None:
     ran = bad("--output-format", "json", "--output-file", "report.json")
     assert (ran.status, ran.out) == (1, "")
     assert json.loads(Path("report.json").read_text())["findings"][0]["code"] == "NRM101"
+
+
+@pytest.mark.parametrize("more", [(), ("--output-format", "github")], ids=["alone", "besides another format"])
+def test_sarif_comes_of_the_same_run(more: tuple[str, ...], bad: Run) -> None:
+    plain, ran = bad(*more, "--no-cache"), bad(*more, "--no-cache", "--sarif-file", "out.sarif")
+    assert (ran.status, ran.out, ran.err) == (plain.status, plain.out, plain.err)
+    (sarif,) = json.loads(Path("out.sarif").read_text())["runs"]
+    assert [one["ruleId"] for one in sarif["results"]] == ["NRM101"]
 
 
 def test_a_rule_is_explained(command: Run) -> None:

@@ -19,6 +19,23 @@ SOUND = WRONG.replace("mean()", "mean(-1, keepdim=True)")
 WARNED = SOUND.replace("x.float()", "x")
 TEST = "def test_it():\n    assert True\n"
 
+EACH = """\
+from normlint.testing import assert_norm
+from torch import nn
+
+def test_norm(norm_dtype, norm_device):
+    assert norm_device == "cpu"
+    assert_norm(nn.RMSNorm(64, eps=1e-6), kind="rms", device=norm_device, dtypes=[norm_dtype])
+"""
+OWN = """\
+import pytest
+
+@pytest.mark.parametrize("norm_dtype", ["cuda", "fp8"])
+def test_it(norm_dtype):
+    assert norm_dtype
+"""
+NOTHING = "def test_it(norm_dtype, norm_device):\n    pass\n"
+NO_TORCH = 'import sys\n\nsys.modules["torch"] = None\n'
 CASES: dict[str, tuple[dict[str, str], list[str], str]] = {
     "nothing is linted unless that is asked for": ({"test_a.py": TEST, "bad.py": WRONG}, [], "1 passed"),
     "each file is a test": ({"test_a.py": TEST, "good.py": SOUND}, ["--normlint"], "3 passed"),
@@ -33,6 +50,13 @@ CASES: dict[str, tuple[dict[str, str], list[str], str]] = {
     ),
     "only these are chosen": ({"test_a.py": TEST}, ["--normlint", "-m", "normlint"], "1 passed, 1 deselected"),
     "a broken configuration fails": ({"a.py": SOUND, "normlint.toml": "selct = []\n"}, ["--normlint"], "did you mean"),
+    "a test has each dtype": ({"test_a.py": EACH}, ["-k", "cpu"], "3 passed"),
+    "a dtype in which the project doesn't run is left out": (
+        {"test_a.py": EACH, "normlint.toml": 'dtypes = ["bf16", "fp32"]\n'}, ["-k", "cpu"], "2 passed",
+    ),
+    "a test that chooses its own dtypes has these": ({"test_a.py": OWN}, [], "2 passed in"),
+    "without PyTorch it is skipped": ({"test_a.py": NOTHING, "conftest.py": NO_TORCH}, ["-k", "cpu"], "3 skipped"),
+    "a broken configuration leaves no dtypes": ({"test_a.py": EACH, "normlint.toml": "dtypes = 1\n"}, [], "dtypes"),
     "a file that doesn't parse fails": ({"a.py": WRONG + "def f(:\n"}, ["--normlint"], "syntax error"),
 }  # fmt: skip
 
@@ -46,5 +70,7 @@ def test_pytest(files: dict[str, str], arguments: list[str], said: str, tmp_path
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     ran = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert said in ran.stdout + ran.stderr
-    assert ran.returncode == (0 if "passed" in said else 1)
+    assert ran.returncode == (
+        0 if said.endswith(("passed", "passed in", "skipped", "deselected")) else 4 if said == "dtypes" else 1
+    )
     assert "Traceback" not in ran.stdout

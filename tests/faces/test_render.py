@@ -51,6 +51,7 @@ a.py:4:9: NRM101 all B·L·D elements share one scale
 5 | d = 4
   |
   = global-reduction (error): Reduces over everything.
+  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -64,6 +65,7 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
   |        ^^^^^^^^ NRM101
   |
   = global-reduction (error): Reduces over everything.
+  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -77,6 +79,7 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
   |     ^^^^^^^^ NRM101
   |
   = global-reduction (error): Reduces over everything.
+  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -91,6 +94,7 @@ a.py:2:6: NRM101 all B·L·D elements share one scale
   |            ^^^^^^^^ NRM101
   |
   = global-reduction (error): Reduces over everything.
+  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -104,6 +108,7 @@ a.py:1:11: NRM101 all B·L·D elements share one scale
   |           ^^^^^^^^ NRM101
   |
   = global-reduction (error): Reduces over everything.
+  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -166,7 +171,7 @@ def test_a_very_long_line_is_cut_to_what_surrounds_the_finding() -> None:
 
 
 def test_findings_are_parted_by_a_blank_line() -> None:
-    assert full(BAD + BAD).count("everything.\n\n") == 2
+    assert full(BAD + BAD).count("wrong and right\n\n") == 2
     assert full(BAD + BAD).endswith("Found 2 errors.\n")
 
 

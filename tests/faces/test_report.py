@@ -157,8 +157,56 @@ def test_spans_are_marked_and_fixes_shown(read: Page) -> None:
     assert "h.pow(2).mean()" in read.told("del")
 
 
-def test_norms_without_findings_are_closed(read: Page) -> None:
-    assert ["open" in one for one in read.all("details")] == [True, True, False, False]
+def test_norms_without_findings_are_closed_and_so_are_sources_that_a_patch_shows(read: Page) -> None:
+    opened = ["open" in one for one in read.all("details")]
+    assert (opened[::2], opened[1::2]) == ([True, True, False, False], [False] * 4)
+
+
+def test_the_source_is_open_where_no_patch_shows_what_is_wrong(tmp_path: Path) -> None:
+    page = reported(tmp_path, HEAD + SOUND.replace("torch.ones(dim)", "torch.randn(dim)"), "a.py")
+    assert [one["data-rules"] for one in page.all("article")] == ["NRM406"]
+    assert page.told("ins") == ""
+    assert ["open" in one for one in page.all("details")] == [True, True]
+
+
+def test_what_a_norm_computes_stands_beside_what_it_computes_once_it_is_repaired(read: Page) -> None:
+    said = [one for one in read.said["dd"] if one.startswith("RMSNorm")]
+    assert said[:2] == [
+        "RMSNorm over ALL axes (expected: the last), eps 1e-06 under the root, fp32 statistics, gain ",
+        "RMSNorm over the last axis, eps 1e-06 under the root, fp32 statistics, gain ",
+    ]
+    assert read.said["dt"] == ["Computes", "Repaired"] * 2 + ["Computes"] * 2
+
+
+FOLDERS = {
+    "a.py": SOUND,
+    "models/b.py": SOUND + "\n\n" + HALF,
+    "models/deep/c.py": GLOBAL,
+    "layers/d.py": GLOBAL + "\n\n" + HALF,
+}
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a report on files in folders."""
+    directory = tmp_path_factory.mktemp("several")
+    for name, text in FOLDERS.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(HEAD + text, encoding="utf-8")
+    run(".", "--report", "r.html", cwd=directory)
+    return directory
+
+
+def test_the_worst_file_comes_first_and_the_worst_norm_in_it(several: Path) -> None:
+    page = page_of(several / "r.html")
+    assert page.said["h2"] == ["Summary", "layers/d.py", "models/deep/c.py", "models/b.py", "a.py"]
+    assert [one["data-severities"] for one in page.all("article")] == ["error", "warning", "error", "warning", "", ""]
+
+
+def test_findings_are_counted_by_rule_and_severity(several: Path) -> None:
+    page = page_of(several / "r.html")
+    assert re.findall(r'class="count">([^<]+)<', page.text) == ["2 errors", "2 warnings"]
+    assert "2 errors and 2 warnings" in page.told("span")
 
 
 @pytest.mark.parametrize(
@@ -448,6 +496,50 @@ def seen(request: pytest.FixtureRequest, ran: Path, tmp_path_factory: pytest.Tem
     assert found
     assert console == []
     return {"dark": dark, "asked": width, **json.loads(found[1].replace("&gt;", ">").replace("&amp;", "&"))}
+
+
+CHOOSING = """<!doctype html><meta charset="utf-8"><iframe id="f" width="1280" height="900" src="r.html"></iframe>
+<pre id="out"></pre><script>
+document.getElementById("f").addEventListener("load", () => {{
+  const d = document.getElementById("f").contentDocument, w = d.defaultView, form = d.getElementById("filter");
+  const told = (at) => at.closest(".file").querySelector("h2").textContent + " " + at.dataset.rules;
+  const seen = {chosen}.map((chosen) => {{
+    for (const one of form.querySelectorAll("select")) one.value = chosen[one.name] || "";
+    form.dispatchEvent(new w.Event("change"));
+    const files = [...d.querySelectorAll(".file")].filter((one) => one.offsetParent).length;
+    return [[...d.querySelectorAll("article.norm")].filter((one) => one.offsetParent).map(told), files];
+  }});
+  const folders = [...form.elements.folder.options].map((one) => one.value);
+  document.getElementById("out").textContent = JSON.stringify({{ seen, folders }});
+}});
+</script>"""
+CHOSEN: dict[str, tuple[dict[str, str], list[str]]] = {
+    "a folder with what is below it": (
+        {"folder": "models"},
+        ["models/deep/c.py NRM101", "models/b.py NRM201", "models/b.py "],
+    ),
+    "a folder below another": ({"folder": "models/deep"}, ["models/deep/c.py NRM101"]),
+    "a severity": ({"severity": "warning"}, ["layers/d.py NRM201", "models/b.py NRM201"]),
+    "a rule": ({"rule": "NRM101"}, ["layers/d.py NRM101", "models/deep/c.py NRM101"]),
+    "norms without a finding": ({"rule": "-"}, ["models/b.py ", "a.py "]),
+    "a folder and a severity": ({"folder": "layers", "severity": "error"}, ["layers/d.py NRM101"]),
+    "what is nowhere": ({"folder": "models/deep", "severity": "warning"}, []),
+}
+
+
+@needs_chromium
+def test_the_filters_choose_by_folder_rule_and_severity(several: Path, tmp_path: Path) -> None:
+    chosen = json.dumps([asked for asked, _ in CHOSEN.values()])
+    (several / "harness.html").write_text(CHOOSING.format(chosen=chosen))
+    dom, console = browse(several, "harness.html", tmp_path)
+    found = re.search(r'<pre id="out">(.*?)</pre>', dom, re.DOTALL)
+    assert found
+    assert console == []
+    told = json.loads(found[1])
+    assert told["folders"] == ["", "layers", "models", "models/deep"]
+    shown = {name: norms for name, (norms, _) in zip(CHOSEN, told["seen"], strict=True)}
+    assert shown == {name: wanted for name, (_, wanted) in CHOSEN.items()}
+    assert [files for _, files in told["seen"]] == [len({one.split()[0] for one in norms}) for norms in shown.values()]
 
 
 def luminance(colour: str) -> float:

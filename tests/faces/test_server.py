@@ -344,6 +344,13 @@ async def test_is_answered_with_an_error(name: str, arguments: tuple[Any, ...], 
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
+async def test_it_answers_an_editor_before_it_imports_what_reads_and_runs_norms() -> None:
+    code = "import sys, normlint.faces.server.features; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    late = ("normlint.norm", "normlint.evaluate", "normlint.fixes", "normlint.rules", "normlint.verify", "libcst")
+    assert [one for one in ran.stdout.split() if one.startswith(late)] == []
+
+
 async def test_it_says_its_version() -> None:
     ran = subprocess.run([*SERVER, "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("normlint-server ")

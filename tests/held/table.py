@@ -1,4 +1,4 @@
-"""Write docs/verification.md: the held set, run with twenty seeds: `python -m tests.held.table`."""
+"""Write docs/verification*.md: the held set, run with twenty seeds: `python -m tests.held.table`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.verified import jobs_of, verdicts_of
 
 BAR: Final = r"\|"  # one that is no border of a cell
-PAGE: Final = Path(__file__).parents[2] / "docs" / "verification.md"
+DOCS: Final = Path(__file__).parents[2] / "docs"
 PACKAGES: Final = Path(__file__).parents[2] / "fixtures" / "ecosystem" / "verdicts.jsonl"
 SEEDS: Final = 20
 STYLE: Final = ("NRM601", "NRM602")  # the values are right
@@ -27,7 +27,8 @@ HEAD: Final = """\
 # The verifier on a set of its own
 
 {sound} sound norms and {broken} broken ones (`tests/held`), written for this page and for nothing else, each verified
-with {seeds} seeds. Written by `python -m tests.held.table`; `tests/test_held.py` runs the set with one seed.
+with {seeds} seeds: [the sound ones](verification-sound.md), [the broken ones](verification-broken.md). Written by
+`python -m tests.held.table`; `tests/test_held.py` runs the set with one seed.
 
 - *Sound norms called wrong or imprecise:* {false}. *Broken norms called a match:* {missed}.
   *Without a verdict:* {skipped}.
@@ -104,10 +105,30 @@ def by_package() -> Iterator[str]:
         yield f"| *{said}* | {' | '.join(str(read[blamed, status]) for status in STATUSES)} |"
 
 
-def page(found: Sequence[dict[str, Verdict]]) -> str:
-    """The whole page."""
+def pages(found: Sequence[dict[str, Verdict]]) -> Iterator[tuple[str, str]]:
+    """The name and the text of each."""
+    lines = [_head(found), "## What running shows of each rule", ""]
+    lines += ["| rule | | verdict | shown by |", "|---|---|---|---|", *by_rule(found)]
+    lines += ["", "## Four packages", ""]
+    lines += [
+        "Every norm that is recognised in transformers, timm, diffusers and x_transformers; where reading and running"
+    ]
+    lines += ["disagree, `fixtures/ecosystem/disagreements.jsonl` says why.", "", *by_package()]
+    yield "verification", "\n".join(lines) + "\n"
+    for name, norms in (("sound", SOUND), ("broken", BROKEN)):
+        lines = [
+            f"# Each {name} norm",
+            "",
+            f"The {name} norms of the [held set](verification.md), which tells what the margin is.",
+        ]
+        lines += ["", "| norm | expected | verdict | worst probe | margin | why |", "|---|---|---|---|---|---|"]
+        lines += [row(held, [verdicts[held.name] for verdicts in found]) for held in norms]
+        yield f"verification-{name}", "\n".join(lines) + "\n"
+
+
+def _head(found: Sequence[dict[str, Verdict]]) -> str:
     every = [(held, verdicts[held.name].status) for verdicts in found for held in EVERY]
-    head = HEAD.format(
+    return HEAD.format(
         sound=len(SOUND),
         broken=len(BROKEN),
         seeds=len(found),
@@ -115,20 +136,8 @@ def page(found: Sequence[dict[str, Verdict]]) -> str:
         missed=sum(held.expect != MATCH and status == MATCH for held, status in every),
         skipped=sum(status == "skipped" for _, status in every),
     )
-    lines = [head, "## What running shows of each rule", ""]
-    lines += ["| rule | | verdict | shown by |", "|---|---|---|---|", *by_rule(found)]
-    for title, norms in (("Sound", SOUND), ("Broken", BROKEN)):
-        lines += ["", f"## {title}", "", "| norm | expected | verdict | worst probe | margin | why |"]
-        lines += ["|---|---|---|---|---|---|"]
-        lines += [row(held, [verdicts[held.name] for verdicts in found]) for held in norms]
-    lines += ["", "## Four packages", ""]
-    lines += [
-        "Every norm that is recognised in transformers, timm, diffusers and x_transformers; where reading and running"
-    ]
-    lines += ["disagree, `fixtures/ecosystem/disagreements.jsonl` says why.", "", *by_package()]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page(runs()), encoding="utf-8")
+    for name, text in pages(runs()):
+        (DOCS / f"{name}.md").write_text(text, encoding="utf-8")

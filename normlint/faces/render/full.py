@@ -9,7 +9,7 @@ from typing import Final
 from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.rules import summary_of
+from normlint.faces.rules import summary_of, url_of
 from normlint.text.finding import SEVERITIES, Applicability
 
 _TAB: Final = 4
@@ -68,6 +68,8 @@ def _told(finding: Diagnostic, proof: bool) -> list[str]:
         told.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
         told.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
+    elif url_of(finding.code):
+        told.append(f"help: no fix is offered here: `normlint rule {finding.code}` shows wrong and right")
     return told
 
 

@@ -1,4 +1,4 @@
-"""`--report`: one HTML page for people to look at: a summary, then each file with its norms and findings."""
+"""`--report`: one HTML page for people to look at: a summary, then each file with its norms, the worst first."""
 
 from __future__ import annotations
 
@@ -6,144 +6,39 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from textwrap import dedent
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Final
 
 from normlint import __version__
-from normlint.engine.report import Diagnostic, Failure, Hunk, ListedNorm, PlacedFix, Report
+from normlint.engine.fix import FixRequest, fix_bytes, fix_path
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
+from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
-from normlint.faces.render import verdicts
 from normlint.faces.render.concise import by_severity
 from normlint.faces.report import Html, element, join
-from normlint.faces.report.code import Mark, Runs, definitions, listing, runs
-from normlint.faces.report.pictures import figures
+from normlint.faces.report.card import KINDS, SIGNS, bad, badge, card, finding, sorted_by, spoken
+from normlint.faces.report.code import Runs, definitions, runs
 from normlint.faces.rules import summary_of, url_of
 from normlint.faces.terminal import counted
-from normlint.text.finding import Applicability
+from normlint.text.finding import SEVERITIES
 from normlint.text.raw import BadSourceError, read_bytes, reason
 from normlint.text.read import decode, units_of
 from normlint.text.source import Source
-from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
-
-KINDS: Final = {"rms": "RMS norm", "layer": "layer norm", "l2": "L2 norm"}
-SIGNS: Final = {MATCH: "✓", PRECISION: "≈", WRONG: "✗", SKIPPED: "–"}
-_TRUST: Final = {
-    Applicability.SAFE: "safe: --fix makes it",
-    Applicability.UNSAFE: "unsafe: --fix --unsafe-fixes makes it",
-    Applicability.DISPLAY: "shown only",
-}
-
-
-def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
-    """The article; open where there is something to look at."""
-    status = norm.verdict.status if norm.verdict else ""
-    marks = tuple(Mark(one.start, one.end, one.code) for one in found)
-    body = (
-        element("p", spoken(norm.sentence)),
-        element("p", "Spine ", element("code", norm.spine), " ", verdicts.LEGEND, class_="spine dim"),
-        _verdict(norm),
-        listing(shown, marks, f"source of {norm.qualname}")
-        if shown
-        else element("p", "Its source is gone.", class_="dim"),
-        element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None,
-        figures(norm, key),
-    )
-    whole = element(
-        "details",
-        element("summary", _card_head(norm, found), class_="head"),
-        element("div", *body, class_="body"),
-        open=bool(found) or status in (WRONG, PRECISION),
-    )
-    codes = " ".join(sorted({one.code for one in found}))
-    return element("article", whole, class_="norm", id=key, data_rules=codes, data_verdict=status or "not run")
-
-
-def badge(status: str) -> Html:
-    """A verdict, told by its word and its sign and not by its colour alone."""
-    return element("span", f"{SIGNS[status]} {status}", class_=f"badge {status}")
-
-
-def _card_head(norm: ListedNorm, found: Sequence[Diagnostic]) -> Html:
-    badges = [badge(norm.verdict.status)] if norm.verdict else []
-    if norm.fixed_verdict:
-        badges += [element("span", "repaired →", class_="dim"), badge(norm.fixed_verdict.status)]
-    graded = {one.code: one.severity for one in found}
-    codes = [element("span", code, class_=f"badge code-of {grade}", title=grade) for code, grade in graded.items()]
-    where = f"cell {norm.place.cell}, line {norm.place.line}" if norm.place.cell else f"line {norm.place.line}"
-    return join(
-        element("h3", norm.qualname),
-        element("span", f"{KINDS.get(norm.kind, norm.kind)} · {where}", class_="dim"),
-        element("span", *badges, *codes, class_="badges"),
-    )
-
-
-def _verdict(norm: ListedNorm) -> Html | None:
-    if norm.verdict is None:
-        return None
-    rows = [("As it is", norm.verdict)] + ([("Repaired", norm.fixed_verdict)] if norm.fixed_verdict else [])
-    return element("dl", [join(element("dt", name), element("dd", _told(one))) for name, one in rows], class_="verdict")
-
-
-def _told(verdict: Verdict) -> Html:
-    eps = verdicts.eps_text(verdict)
-    where = f" on {verdict.device}" if verdict.device else ""
-    reason = f": {verdict.reason}" if verdict.reason else ""
-    return join(badge(verdict.status), f"{where}{reason}", element("span", f" · {eps}", class_="dim") if eps else None)
-
-
-def finding(one: Diagnostic) -> Html:
-    """A finding with its rule's page and its fix."""
-    url = url_of(one.code)
-    code = element("a", one.code, href=url, rel="noopener noreferrer") if url else one.code
-    where = f"cell {one.start.cell}, line" if one.start.cell is not None else "line"
-    return join(
-        element(
-            "p",
-            element("strong", code),
-            " ",
-            element("span", spoken(one.message), class_="message"),
-            element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
-        ),
-        element("p", f"{one.severity.capitalize()}. ", spoken(one.summary or summary_of(one.code)), class_="dim"),
-        _fix(one.fix) if one.fix else None,
-    )
-
-
-def spoken(message: str) -> Html:
-    """A sentence with what stands between backticks as code."""
-    pieces = message.split("`")
-    if len(pieces) % 2 == 0:
-        return join(message)
-    return join([element("code", piece) if at % 2 else piece for at, piece in enumerate(pieces)])
-
-
-def _fix(fix: PlacedFix) -> Html:
-    trust = element("span", f" · {_TRUST[fix.applicability]}", class_="dim")
-    lines = [line for hunk in fix.hunks for line in _hunk(hunk)]
-    shown = element("pre", element("code", lines), class_="diff", tabindex="0", role="region", aria_label="the fix")
-    return join(element("p", spoken(fix.message), trust), shown if lines else None)
-
-
-def _hunk(hunk: Hunk) -> list[Html]:
-    """The lines before and after, without the indent that all of them have."""
-    lines = dedent("\n".join((*hunk.old, *hunk.new))).split("\n")
-    old, new = lines[: len(hunk.old)], lines[len(hunk.old) : len(hunk.old) + len(hunk.new)]
-    gone = [_row(f"{number}", "−", line, "del") for number, line in enumerate(old, hunk.line)]
-    shown = [_row(f"{hunk.line - 1}", " ", hunk.above.strip(), "span")] if hunk.above else []
-    return shown + gone + [_row("", "+", line, "ins") for line in new]
-
-
-def _row(number: str, sign: str, line: str, name: str) -> Html:
-    gutter = element("span", number, class_="no", aria_hidden="true")
-    return element("span", gutter, element(name, f"{sign} {line}"), "\n", class_="row")
-
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
 
 ORDER: Final = (WRONG, PRECISION, SKIPPED, MATCH)
 _HERE: Final = Path(__file__).parent
-Shown = Mapping[tuple[str, int], Runs]  # the lines of each norm, by its path and number
+Key = tuple[str, int]  # a norm's path and number
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of norms besides the report: their lines, and what they compute once they are repaired."""
+
+    lines: Mapping[Key, Runs]
+    repaired: Mapping[Key, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +51,15 @@ class Part:
 
 
 def parts(report: Report) -> list[Part]:
-    """The files with norms or findings, in the report's order."""
+    """The files with norms or findings, the worst first, and so the norms in each."""
     paths = dict.fromkeys([*(norm.path for norm in report.norms), *(one.path for one in report.findings)])
-    return [_part(report, path) for path in paths]
+    return sorted((_part(report, path) for path in paths), key=_badness)
+
+
+def _badness(part: Part) -> tuple[int, ...]:
+    """How many there are of each grade, the worst first; negative, so that more comes before less."""
+    grades = [bad(norm, found) for norm, found in part.norms] + [SEVERITIES.index(one.severity) for one in part.loose]
+    return tuple(-grades.count(at) for at in range(len(SEVERITIES)))
 
 
 def _part(report: Report, path: str) -> Part:
@@ -166,6 +67,7 @@ def _part(report: Report, path: str) -> Part:
     norms = [norm for norm in report.norms if norm.path == path]
     about = [(norm, tuple(one for one in found if norm.number in one.norms)) for norm in norms]
     placed = {id(one) for _, several in about for one in several}
+    about.sort(key=lambda one: (bad(*one), -len(one[1])))
     return Part(path, tuple(about), tuple(one for one in found if id(one) not in placed))
 
 
@@ -177,7 +79,11 @@ def page(report: Report, shown: Shown, files: int) -> str:
         "body",
         element("header", element("h1", "normlint report"), element("p", *_said(report, files), class_="lead")),
         element(
-            "main", _summary(report, files), _filter(report), list(_sections(every, shown)), _errors(report.errors)
+            "main",
+            _summary(report, files),
+            _filter(report, every),
+            list(_sections(every, shown)),
+            _errors(report.errors),
         ),
         element("footer", element("p", f"normlint {__version__}", _where(report))),
         element("script", Html(script)),
@@ -265,64 +171,70 @@ def _verdicts(report: Report) -> Html | None:
 
 
 def _rules(report: Report) -> Html | None:
-    counts = Counter(one.code for one in report.findings)
-    if not counts:
+    by_code: dict[str, list[Diagnostic]] = {}
+    for one in report.findings:
+        by_code.setdefault(one.code, []).append(one)
+    if not by_code:
         return None
-    names = {one.code: one.name for one in report.findings}
-    most = max(counts.values())
-    rows = [
-        element(
-            "tr",
-            element("th", element("a", code, href=url_of(code) or None, rel="noopener noreferrer"), scope="row"),
-            element(
-                "td",
-                element("span", names[code], class_="name"),
-                element("span", spoken(summary_of(code)), class_="dim"),
-            ),
-            element(
-                "td",
-                element("span", class_="meter", style=f"width: {count / most * 100:.0f}%"),
-                class_="wide",
-                aria_hidden="true",
-            ),
-            element("td", str(count), class_="count"),
-        )
-        for code, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    ]
+    most = max(map(len, by_code.values()))
+    worst = {code: min(SEVERITIES.index(one.severity) for one in found) for code, found in by_code.items()}
+    ordered = sorted(by_code.items(), key=lambda one: (worst[one[0]], -len(one[1]), one[0]))
+    rows = [_rule(code, found, len(found) / most) for code, found in ordered]
     return join(element("h3", "Findings by rule"), element("table", element("tbody", rows), class_="rules"))
 
 
-def _filter(report: Report) -> Html | None:
-    """Shown by the script that makes it work."""
-    if len(report.norms) < 2:
-        return None
-    codes = sorted({one.code for one in report.findings})
-    statuses = [one for one in ORDER if any(norm.verdict and norm.verdict.status == one for norm in report.norms)]
+def _rule(code: str, found: Sequence[Diagnostic], share: float) -> Html:
+    summary = element("span", spoken(summary_of(code)), class_="dim")
+    meter = element("span", class_="meter", style=f"width: {share * 100:.0f}%")
     return element(
-        "form",
-        _choice("rule", "Rule", [("", "all"), ("-", "none"), *((code, code) for code in codes)]),
-        _choice("verdict", "Verdict", [("", "all"), *((one, f"{SIGNS[one]} {one}") for one in statuses)])
-        if statuses
-        else None,
-        element("output", class_="dim", aria_live="polite"),
-        id="filter",
-        hidden=True,
+        "tr",
+        element("th", element("a", code, href=url_of(code) or None, rel="noopener noreferrer"), scope="row"),
+        element("td", element("span", found[0].name, class_="name"), summary),
+        element("td", meter, class_="wide", aria_hidden="true"),
+        element("td", by_severity(found), class_="count"),
     )
 
 
-def _choice(name: str, told: str, options: Sequence[tuple[str, str]]) -> Html:
-    shown = [element("option", text, value=value) for value, text in options]
-    return element("label", told, " ", element("select", shown, name=name))
+def _filter(report: Report, every: Sequence[Part]) -> Html | None:
+    """Shown by the script that makes it work. What there is one of is no choice."""
+    codes = sorted({one.code for one in report.findings})
+    severities = [one for one in SEVERITIES if any(one == found.severity for found in report.findings)]
+    statuses = [one for one in ORDER if any(norm.verdict and norm.verdict.status == one for norm in report.norms)]
+    choices = (
+        _choice("folder", [(one, one) for one in _folders(every)]),
+        _choice("rule", [("-", "none"), *((code, code) for code in codes)]),
+        _choice("severity", [(one, one) for one in severities], least=2),
+        _choice("verdict", [(one, f"{SIGNS[one]} {one}") for one in statuses], least=2),
+    )
+    if len(report.norms) < 2:
+        return None
+    return element("form", *choices, element("output", class_="dim", aria_live="polite"), id="filter", hidden=True)
+
+
+def _folders(every: Sequence[Part]) -> list[str]:
+    """Those that hold some of the files but not all."""
+    count = Counter(above for part in every for above in PurePath(part.path).parents)
+    return sorted(one.as_posix() for one, number in count.items() if number < len(every))
+
+
+def _choice(name: str, options: Sequence[tuple[str, str]], least: int = 1) -> Html | None:
+    if len(options) < least:
+        return None
+    shown = [element("option", text, value=value) for value, text in [("", "all"), *options]]
+    return element("label", name.capitalize(), " ", element("select", shown, name=name))
 
 
 def _sections(every: Sequence[Part], shown: Shown) -> Iterator[Html]:
     for number, part in enumerate(every, 1):
+        keys = [(part.path, norm.number) for norm, _ in part.norms]
         cards = [
-            card(norm, found, shown.get((part.path, norm.number), ()), f"n{number}-{at}")
-            for at, (norm, found) in enumerate(part.norms, 1)
+            card(norm, found, shown.lines.get(key, ()), shown.repaired.get(key, ""), f"n{number}-{at}")
+            for at, (key, (norm, found)) in enumerate(zip(keys, part.norms, strict=True), 1)
         ]
-        loose = element("ul", [element("li", finding(one)) for one in part.loose], class_="findings loose")
-        yield element("section", element("h2", part.path), cards, loose if part.loose else None, class_="file")
+        items = [element("li", finding(one), class_="item", data_verdict="", **sorted_by([one])) for one in part.loose]
+        loose = element("ul", items, class_="findings loose") if items else None
+        folder = PurePath(part.path).parent.as_posix()
+        yield element("section", element("h2", part.path), cards, loose, class_="file", data_folder=folder)
 
 
 def _errors(errors: Sequence[Failure]) -> Html | None:
@@ -345,7 +257,7 @@ def write_report(file: str, report: Report, chosen: Targets) -> None:
 
 def html(report: Report, chosen: Targets) -> str:
     """The page as text."""
-    shown: dict[tuple[str, int], Runs] = {}
+    lines: dict[Key, Runs] = {}
     for part in parts(report):
         source = _source(part.path, chosen.data)
         if source is None:
@@ -353,8 +265,27 @@ def html(report: Report, chosen: Targets) -> str:
         known = [definitions(source, unit) for unit in units_of(source)]
         for norm, found in part.norms:
             if norm.unit < len(known) and _is_there(source, norm):
-                shown[part.path, norm.number] = runs(source, norm, found, known[norm.unit])
-    return page(report, shown, len(chosen.paths))
+                lines[part.path, norm.number] = runs(source, norm, found, known[norm.unit])
+    return page(report, Shown(lines, dict(_repaired(report, chosen))), len(chosen.paths))
+
+
+def _repaired(report: Report, chosen: Targets) -> Iterator[tuple[Key, str]]:
+    """What norms compute once their fixes are made, unsafe ones among them; the files stay as they are."""
+    wanted = {one.path for one in report.findings if one.fix}
+    for path, demand in chosen.tasks:
+        if path in wanted:
+            yield from _as_fixed(path, demand, chosen.data, [norm for norm in report.norms if norm.path == path])
+
+
+def _as_fixed(path: str, demand: Demand, data: bytes | None, norms: Sequence[ListedNorm]) -> Iterator[tuple[Key, str]]:
+    request = FixRequest(replace(demand, prepare=None, safety=replace(demand.safety, unsafe=True)))
+    fixed = fix_path(path, request) if data is None else fix_bytes(path, data, request)
+    if isinstance(fixed, Failure):
+        return
+    for key in fixed.touched:
+        before, after = ([n for n in several if (n.unit, n.qualname) == key] for several in (norms, fixed.report.norms))
+        if len(before) == len(after):  # else it can't be said which is which
+            yield from (((path, old.number), new.sentence) for old, new in zip(before, after, strict=True))
 
 
 def _source(path: str, data: bytes | None) -> Source | None:

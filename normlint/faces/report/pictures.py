@@ -219,27 +219,49 @@ DTYPES: Final = ("fp32", "fp16", "bf16")
 _WHOSE: Final = {"norm": "as it is", "mended": "repaired", "torch": "torch's own"}
 
 
+def worst(norm: ListedNorm, key: str) -> Html | None:
+    """The picture of errors that passes its limit the most; None where nothing was measured."""
+    sweep, fixed = _sweeps(norm)
+    dtype = _worst_dtype(sweep)
+    if not sweep or not dtype:
+        return None
+    heading = element("p", "Error against the scale of the input", class_="dim")
+    return element("div", heading, _error(sweep, fixed, dtype, f"{key}-{dtype}"), _legend(sweep, fixed), class_="curve")
+
+
 def figures(norm: ListedNorm, key: str) -> Html | None:
-    """All pictures of a norm that was run; None where nothing was measured."""
-    sweep = norm.verdict and norm.verdict.sweep
+    """The other pictures of a norm that was run, and all the numbers; None where nothing was measured."""
+    sweep, fixed = _sweeps(norm)
     if not sweep:
         return None
-    fixed = norm.fixed_verdict.sweep if norm.fixed_verdict and norm.fixed_verdict.status != SKIPPED else None
-    errors = [one for dtype in DTYPES if (one := _error(sweep, fixed, dtype, f"{key}-{dtype}"))]
+    others = [dtype for dtype in DTYPES if dtype != _worst_dtype(sweep)]
+    errors = [one for dtype in others if (one := _error(sweep, fixed, dtype, f"{key}-{dtype}"))]
     changes = _changes(sweep, fixed, key)
-    if not errors and not changes:
+    if not sweep.curves and not changes:
         return None
     return element(
         "div",
         element("h4", "Error against the scale of the input"),
-        _legend(sweep, fixed),
         element("div", errors, class_="plots"),
         _numbers(sweep, fixed),
         element("h4", "What a change of one row changes") if changes else None,
         _MAPS if changes else None,
         element("div", changes, class_="plots maps") if changes else None,
+        element("p", "Measured on rows of their own, so the figures aren't those of the verdict.", class_="dim"),
         class_="figures",
     )
+
+
+def _sweeps(norm: ListedNorm) -> tuple[Sweep | None, Sweep | None]:
+    """Of the norm as it is, and repaired."""
+    fixed = norm.fixed_verdict
+    return norm.verdict.sweep if norm.verdict else None, fixed.sweep if fixed and fixed.status != SKIPPED else None
+
+
+def _worst_dtype(sweep: Sweep | None) -> str | None:
+    """In which the largest error is the most of its limit."""
+    curves = [curve for dtype in DTYPES if sweep and (curve := sweep.curve(NORM, dtype)) and curve.points]
+    return max(curves, key=lambda one: max(y for _, y in one.points) / one.limit).dtype if curves else None
 
 
 def _lines(sweep: Sweep, fixed: Sweep | None, dtype: str) -> Iterator[Line]:

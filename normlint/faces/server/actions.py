@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 
-from normlint.engine.fix import Fixed
 from normlint.engine.report import Diagnostic, PlacedFix
 from normlint.engine.write import with_noqa
 from normlint.faces.server.documents import Checked, Document, with_all_fixes
 from normlint.faces.server.texts import diagnostic, verify_command
 from normlint.text.finding import Applicability
 from normlint.text.source import Source, split_lines
+
+if TYPE_CHECKING:
+    from normlint.engine.fix import Fixed
 
 Edits = dict[str, list[types.TextEdit]]
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -14,7 +14,6 @@ from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import PositionCodec, TextDocument, Workspace
 
 from normlint.engine.discovery import Configs
-from normlint.engine.fix import Fixed, FixRequest, fix
 from normlint.engine.linter import attempt, report_on
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, demand_of
@@ -23,6 +22,9 @@ from normlint.text.notebooks import code_cells
 from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import refuse_huge
 from normlint.text.source import Place, Source, split_lines
+
+if TYPE_CHECKING:
+    from normlint.engine.fix import Fixed
 
 _LANGUAGES: Final = {"python": PYTHON, "markdown": MARKDOWN}
 
@@ -172,6 +174,8 @@ def look(document: Document, demand: Demand) -> Report:
 
 def with_all_fixes(checked: Checked) -> Fixed | None:
     """The document with all fixes made that the settings trust; None where they can't be."""
+    from normlint.engine.fix import FixRequest, fix
+
     source = checked.document.source
     done = attempt(source.path, lambda: fix(source, FixRequest(checked.demand)))
     return None if isinstance(done, Failure) else done

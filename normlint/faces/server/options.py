@@ -10,8 +10,7 @@ from typing import Any, Final
 from normlint.engine.config import flag, strings
 from normlint.engine.selection import checked_codes
 from normlint.engine.settings import ConfigError, Settings
-from normlint.faces.options import is_device
-from normlint.faces.verifying import TIMEOUT
+from normlint.faces.options import TIMEOUT, is_device
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,17 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from normlint.engine.linter import attempt
 from normlint.engine.report import Failure, ListedNorm, Report
 from normlint.faces.render.verdicts import RUNTIME, verdict_text
 from normlint.faces.server.documents import Checked, look
 from normlint.faces.server.options import Options
-from normlint.faces.verifying import CachedVerifier, preparing
 from normlint.text.verdict import MATCH, WRONG
-from normlint.verify.guard.run import TorchMissingError, Verifier, VerifierError
+
+if TYPE_CHECKING:
+    from normlint.verify.guard.run import Verifier
 
 Answer = TypeVar("Answer")
 NO_TORCH: Final = (
@@ -54,6 +55,8 @@ def norm_at(checked: Checked, uri: str, where: Any) -> ListedNorm | None:
 
 def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
     """What the verifier needs to run the norm, with the findings about it; or why it can't be had."""
+    from normlint.faces.verifying import preparing
+
     report = look(checked.document, preparing(checked.demand))
     same = [one for one in report.norms if one.number == norm.number and one.qualname == norm.qualname]
     if not same:
@@ -113,6 +116,9 @@ async def in_thread(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]
 
 
 def _run(report: Report, options: Options) -> Ran:
+    from normlint.faces.verifying import CachedVerifier
+    from normlint.verify.guard.run import TorchMissingError, Verifier, VerifierError
+
     try:
         verifier = Verifier(options.device, options.verify_timeout, 1)
         with _known(verifier), verifier:  # known until it is closed, so that a server that ends waits for that

@@ -1,0 +1,152 @@
+"""One norm of the report: what it computes, what it should, what was found, and how it is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import dedent
+from typing import Final
+
+from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedFix
+from normlint.faces.render import verdicts
+from normlint.faces.report import Html, element, join
+from normlint.faces.report.code import Mark, Runs, listing
+from normlint.faces.report.pictures import figures, worst
+from normlint.faces.rules import summary_of, url_of
+from normlint.text.finding import ERROR, SEVERITIES, WARNING, Applicability
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
+
+KINDS: Final = {"rms": "RMS norm", "layer": "layer norm", "l2": "L2 norm"}
+SIGNS: Final = {MATCH: "✓", PRECISION: "≈", WRONG: "✗", SKIPPED: "–"}
+_RAN: Final = {WRONG: ERROR, PRECISION: WARNING}
+_TRUST: Final = {
+    Applicability.SAFE: "safe: --fix makes it",
+    Applicability.UNSAFE: "unsafe: --fix --unsafe-fixes makes it",
+    Applicability.DISPLAY: "shown only",
+}
+
+
+def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, should: str, key: str) -> Html:
+    """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
+    said = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
+    glance = element("div", element("div", _story(norm, should), said), worst(norm, key), class_="glance")
+    whole = element(
+        "details",
+        element("summary", _card_head(norm, found), class_="head"),
+        element("div", glance, _more(norm, found, shown, key), class_="body"),
+        open=bad(norm, found) < len(SEVERITIES),
+    )
+    status = norm.verdict.status if norm.verdict else "not run"
+    return element("article", whole, class_="norm item", id=key, data_verdict=status, **sorted_by(found))
+
+
+def bad(norm: ListedNorm, found: Iterable[Diagnostic]) -> int:
+    """How bad it is by what was found and by what running it showed: 0 is an error."""
+    ran = _RAN.get(norm.verdict.status) if norm.verdict else None
+    grades = (*(one.severity for one in found), *([ran] if ran else ()))
+    return min(map(SEVERITIES.index, grades), default=len(SEVERITIES))
+
+
+def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
+    """What the filter knows it by."""
+    every = tuple(found)
+    codes, severities = {one.code for one in every}, {one.severity for one in every}
+    return {"data_rules": " ".join(sorted(codes)), "data_severities": " ".join(sorted(severities))}
+
+
+def _story(norm: ListedNorm, should: str) -> Html:
+    rows = [("Computes", spoken(norm.sentence))]
+    rows += [("When run", _told(norm.verdict))] if norm.verdict else []
+    mended = [element("p", spoken(should))] if should and should != norm.sentence else []
+    mended += [element("p", _told(norm.fixed_verdict))] if norm.fixed_verdict else []
+    rows += [("Repaired", join(mended))] if mended else []
+    return element("dl", [join(element("dt", name), element("dd", told)) for name, told in rows], class_="verdict")
+
+
+def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
+    """Open where no patch shows what a finding is about."""
+    marks = tuple(Mark(one.start, one.end, one.code) for one in found)
+    pictures = figures(norm, key)
+    return element(
+        "details",
+        element("summary", "Source and all measurements" if pictures else "Source"),
+        element("p", "Spine ", element("code", norm.spine), " ", verdicts.LEGEND, class_="spine dim"),
+        listing(shown, marks, f"source of {norm.qualname}")
+        if shown
+        else element("p", "Its source is gone.", class_="dim"),
+        pictures,
+        class_="more",
+        open=any(one.fix is None or not one.fix.hunks for one in found),
+    )
+
+
+def badge(status: str) -> Html:
+    """A verdict, told by its word and its sign and not by its colour alone."""
+    return element("span", f"{SIGNS[status]} {status}", class_=f"badge {status}")
+
+
+def _card_head(norm: ListedNorm, found: Sequence[Diagnostic]) -> Html:
+    badges = [badge(norm.verdict.status)] if norm.verdict else []
+    if norm.fixed_verdict:
+        badges += [element("span", "repaired →", class_="dim"), badge(norm.fixed_verdict.status)]
+    graded = {one.code: one.severity for one in found}
+    codes = [element("span", code, class_=f"badge code-of {grade}", title=grade) for code, grade in graded.items()]
+    where = f"cell {norm.place.cell}, line {norm.place.line}" if norm.place.cell else f"line {norm.place.line}"
+    return join(
+        element("h3", norm.qualname),
+        element("span", f"{KINDS.get(norm.kind, norm.kind)} · {where}", class_="dim"),
+        element("span", *badges, *codes, class_="badges"),
+    )
+
+
+def _told(verdict: Verdict) -> Html:
+    eps = verdicts.eps_text(verdict)
+    where = f" on {verdict.device}" if verdict.device else ""
+    reason = f": {verdict.reason}" if verdict.reason else ""
+    return join(badge(verdict.status), f"{where}{reason}", element("span", f" · {eps}", class_="dim") if eps else None)
+
+
+def finding(one: Diagnostic) -> Html:
+    """A finding with its rule's page and its fix."""
+    url = url_of(one.code)
+    code = element("a", one.code, href=url, rel="noopener noreferrer") if url else one.code
+    where = f"cell {one.start.cell}, line" if one.start.cell is not None else "line"
+    return join(
+        element(
+            "p",
+            element("strong", code),
+            " ",
+            element("span", spoken(one.message), class_="message"),
+            element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
+        ),
+        element("p", f"{one.severity.capitalize()}. ", spoken(one.summary or summary_of(one.code)), class_="dim"),
+        _fix(one.fix) if one.fix else None,
+    )
+
+
+def spoken(message: str) -> Html:
+    """A sentence with what stands between backticks as code."""
+    pieces = message.split("`")
+    if len(pieces) % 2 == 0:
+        return join(message)
+    return join([element("code", piece) if at % 2 else piece for at, piece in enumerate(pieces)])
+
+
+def _fix(fix: PlacedFix) -> Html:
+    trust = element("span", f" · {_TRUST[fix.applicability]}", class_="dim")
+    lines = [line for hunk in fix.hunks for line in _hunk(hunk)]
+    shown = element("pre", element("code", lines), class_="diff", tabindex="0", role="region", aria_label="the fix")
+    return join(element("p", spoken(fix.message), trust), shown if lines else None)
+
+
+def _hunk(hunk: Hunk) -> list[Html]:
+    """The lines before and after, without the indent that all of them have."""
+    lines = dedent("\n".join((*hunk.old, *hunk.new))).split("\n")
+    old, new = lines[: len(hunk.old)], lines[len(hunk.old) : len(hunk.old) + len(hunk.new)]
+    gone = [_row(f"{number}", "−", line, "del") for number, line in enumerate(old, hunk.line)]
+    shown = [_row(f"{hunk.line - 1}", " ", hunk.above.strip(), "span")] if hunk.above else []
+    return shown + gone + [_row("", "+", line, "ins") for line in new]
+
+
+def _row(number: str, sign: str, line: str, name: str) -> Html:
+    gutter = element("span", number, class_="no", aria_hidden="true")
+    return element("span", gutter, element(name, f"{sign} {line}"), "\n", class_="row")

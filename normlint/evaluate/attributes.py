@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
@@ -83,11 +84,14 @@ def _as_list(m: Machine, base: Tup | Dict | Shape) -> Tup | Dict:
     return Tup(tuple(subscripts.size(m, Shape(base.of), at) for at in range(min(base.start or 0, 0), 0)))
 
 
+_BITS: Final = re.compile(r"(?:float|q?u?int|complex|bits)\d+\w*")  # the name of a dtype
+
+
 def imported(dotted: str) -> Value:
     """What a dotted path stands for: a dtype, a number, or itself."""
     owner, _, name = dotted.rpartition(".")
-    if owner == "torch" and name in NAMED:
-        return Dtype(NAMED[name])
+    if owner == "torch" and (name in NAMED or _BITS.fullmatch(name)):
+        return Dtype(NAMED.get(name, DType.UNKNOWN))
     if dotted in ("math.inf", "math.pi"):
         return number(float("3.14159") if name == "pi" else 1e30)
     if owner.startswith(_WITHIN_NN) and name[:1].isupper():

@@ -48,13 +48,14 @@ class Eps:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum."""
+    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum. `cast`: its first."""
 
     param: Param
     offset: float | None
     power: Fraction
     span: Span
     dtype: DType = field(default=DType.UNKNOWN, compare=False)
+    cast: Step | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

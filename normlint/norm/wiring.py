@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, dotted, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, stored
 
 _CONSTRUCTOR: Final = "__init__"
 _MOST: Final = 400  # statements of a function that is read
@@ -65,11 +65,29 @@ class Module:
         return name.removeprefix("self.") if made is not None and kind in called_last(made) else ""
 
 
-def functions(makes: Makes) -> Iterator[tuple[Module, str, tuple[Step, ...]]]:
-    """The functions with a call that is worth a look: their class, their qualified name, and their steps."""
+class Read(NamedTuple):
+    """A function of a class that owns norms, statement by statement."""
+
+    module: Module
+    function: Function
+    steps: tuple[Step, ...]
+
+    @property
+    def qualname(self) -> str:
+        """The function's name, behind that of its class."""
+        return f"{self.module.owner.name}.{self.function.name}"
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """What it is given, by name."""
+        return frozenset(argument.arg for argument in arguments(self.function))
+
+
+def functions(makes: Makes) -> Iterator[Read]:
+    """The functions with a call that is worth a look."""
     for owner, looked in makes.wired:
         module = Module(owner, looked)
-        yield from ((module, f"{owner.name}.{f.name}", steps) for f, steps in module.functions.items())
+        yield from (Read(module, function, steps) for function, steps in module.functions.items())
 
 
 def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:

@@ -31,6 +31,7 @@ from normlint.text.pieces import with_line_feeds
 makings = Fixes("makings")
 _LEAST, _MOST = 1e-12, 1e-3  # what an eps of a norm is
 _CLOSE: Final = 1e-3  # a share, within which two eps are one
+_READ_ALL: Final = ("locals", "vars", "save_hyperparameters")  # these read every parameter of the function
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +282,15 @@ def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
 
 
 def _ignored(function: Function, text: str) -> str:
-    """A parameter for eps of a function that makes norms, which nothing reads; empty for none."""
-    given = defaults(function)
-    names = [a.arg for a in arguments(function) if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))]
-    for name in names:
+    """A parameter for eps of a function that makes norms, which nothing reads; empty for none.
+
+    A method takes what others of its name take.
+    """
+    given, every = defaults(function), arguments(function)
+    shared = function.name != "__init__" and any(a.arg in ("self", "cls") for a in every[:1])
+    if shared or any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
+        return ""
+    for name in (a.arg for a in every if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))):
         reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(function) if value in reads]
         if len(reads) == len(kept) and all(text.count(f".{attribute}") == 1 for attribute in kept):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.norm.makes import Makes, dotted
-from normlint.norm.wiring import Module, Step, Values, functions, made_of, traced
+from normlint.norm.wiring import Module, Read, Step, Values, functions, made_of, traced
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import Applicability
 
@@ -66,18 +66,18 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
 
     Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
     """
-    for module, where, steps in functions(makes):
-        for stmt, values, _ in steps:
-            call = _split_of_linear(module, stmt, values)
-            if call is not None and _modulates(module, steps, stmt):
+    for read in functions(makes):
+        for stmt, values, _ in read.steps:
+            call = _split_of_linear(read, stmt, values)
+            if call is not None and _modulates(read.module, read.steps, stmt):
                 message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
-                span = module.owner.span(call)
+                span = read.module.owner.span(call)
                 repair = partial(makings.with_argument, span, "dim", "-1")
-                yield Problem(span, message, repair, owner=where)
+                yield Problem(span, message, repair, owner=read.qualname)
 
 
-def _split_of_linear(module: Module, stmt: ast.stmt, values: Values) -> ast.Call | None:
-    """The chunk of what a linear layer gives, without an axis, into as many parts as the layer's size has."""
+def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | None:
+    """The chunk of what a linear layer makes of a batch, without an axis, into as many parts as its size has."""
     call = stmt.value if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "chunk":
         return None
@@ -86,10 +86,23 @@ def _split_of_linear(module: Module, stmt: ast.stmt, values: Values) -> ast.Call
         return None
     parts = call.args[-1]
     source = traced(call.args[0] if free else call.func.value, values)
-    layer = module.owned.get(module.calls(source, "Linear"))
+    layer = read.module.owned.get(read.module.calls(source, "Linear"))
+    if not _is_of_batch(read, source, values):
+        return None
     size = layer.args[1] if layer is not None and len(layer.args) > 1 else None
     sides = {ast.dump(side) for side in (size.left, size.right)} if isinstance(size, ast.BinOp) else set()
     return call if ast.dump(parts) in sides else None
+
+
+def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
+    """Is it made of what the function is given, and not of a part of it, nor after a look at its axes?"""
+    named = {one.node.id for one in made_of(source, values) if isinstance(one.node, ast.Name)} & read.parameters
+    asked = {
+        dotted(node.value)
+        for node in ast.walk(read.function)
+        if isinstance(node, ast.Attribute) and node.attr in ("ndim", "dim")
+    }
+    return bool(named - {"self"}) and named.isdisjoint(asked)
 
 
 def _modulates(module: Module, steps: tuple[Step, ...], split: ast.stmt) -> bool:
@@ -149,8 +162,9 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
             return x + self.mlp(self.norm(x))
     ```
     """
-    for module, where, steps in functions(makes):
-        for stmt, values, last in steps:
+    for read in functions(makes):
+        module = read.module
+        for stmt, values, last in read.steps:
             for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
                 name = module.calls(node, "Norm")
                 inner = node.args[0] if name and isinstance(node, ast.Call) and node.args else None
@@ -158,7 +172,7 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
                     inner = traced(inner, values) if _assigned(last) == inner.id else None
                 if inner is not None and module.calls(inner, "Norm") == name and isinstance(node, ast.Call):
                     message = f"`{name}` is applied to what it has just given"
-                    yield Problem(module.owner.span(node), message, owner=where)
+                    yield Problem(module.owner.span(node), message, owner=read.qualname)
 
 
 def _assigned(stmt: ast.stmt) -> str:
@@ -225,16 +239,22 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             return x
     ```
     """
-    for module, where, steps in functions(makes):
-        several = [s for s in steps if isinstance(s[0], ast.Assign | ast.AugAssign | ast.Return)]
-        raw = [stmt for stmt, values, _ in several if _keeps(module, stmt, values)]
-        for stmt, _, last in several if raw else ():
+    for read in functions(makes):
+        module = read.module
+        several = [s for s in read.steps if isinstance(s[0], ast.Assign | ast.AugAssign | ast.Return)]
+        raw = {stmt: added[0] for stmt, values, _ in several if (added := _keeps(module, stmt, values))}
+        for stmt, values, last in several:
             name = _assigned(last) if isinstance(last, ast.Assign) else ""
-            given = last.value if name and isinstance(last, ast.Assign) else None
+            given = last.value if name in raw.values() and isinstance(last, ast.Assign) else None
             norm = module.calls(given, "Norm") if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
-            if norm and _adds_to(stmt, name) and stmt not in raw:
+            if norm and _adds_to(stmt, name) and stmt not in raw and _is_raw(read, name, values[name].values):
                 message = f"the residual is what `self.{norm}` gave, not what came in"
-                yield Problem(module.owner.span(stmt), message, owner=where)
+                yield Problem(module.owner.span(stmt), message, owner=read.qualname)
+
+
+def _is_raw(read: Read, name: str, values: Values) -> bool:
+    """Is it what the function was given, and nothing else made of it yet?"""
+    return name in read.parameters and name not in values and all(name not in _names(v.node) for v in values.values())
 
 
 def _is(args: list[ast.expr], name: str) -> bool:
@@ -260,16 +280,16 @@ def _adds_to(stmt: ast.stmt, name: str) -> bool:
     return kept and dotted(added[1].func).startswith("self.") and name in _names(added[1])
 
 
-def _keeps(module: Module, stmt: ast.stmt, values: Values) -> bool:
-    """`x + f(norm(x))`: the input is added to what is made of its norm."""
+def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.expr] | None:
+    """`x + f(norm(x))`: the input is added to what is made of its norm; both of them."""
     added = _added(stmt)
     if added is None:
-        return False
+        return None
     for node, there in made_of(added[1], values):
         normed = isinstance(node, ast.Call) and module.calls(node, "Norm") and _is(node.args[:1], added[0])
         if normed and there.get(added[0]) is values.get(added[0]):
-            return True
-    return False
+            return added
+    return None
 
 
 @calls_rule("NRM706", name="norm-of-all-heads")
@@ -313,8 +333,9 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             return self.k_norm(q)
     ```
     """
-    for module, where, steps in functions(makes):
-        for stmt, values, _ in steps if module.divided else ():
+    for read in functions(makes):
+        module = read.module
+        for stmt, values, _ in read.steps if module.divided else ():
             for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
                 name = module.calls(node, "Norm")
                 if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
@@ -322,7 +343,7 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
                 whole = module.divided.get(_last_size(traced(node.args[0], values)))
                 if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
                     message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
-                    yield Problem(module.owner.span(node), message, owner=where)
+                    yield Problem(module.owner.span(node), message, owner=read.qualname)
 
 
 def _last_size(node: ast.expr) -> str:

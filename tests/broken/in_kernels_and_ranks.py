@@ -146,23 +146,6 @@ class RMSNorm(nn.Module):
         return (h * scale).to(x.dtype) * self.weight
 """,
     ),
-    "a print while the shapes were being found out": (
-        ("NRM503",),
-        """
-class RMSNorm(nn.Module):
-    def __init__(self, dim, eps=1e-6):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(dim))
-
-    def forward(self, x):
-        h = x.float()
-        inv = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-        if torch.isnan(inv).any():
-            print(f"nan in {inv.shape}")
-        return (h * inv).to(x.dtype) * self.weight
-""",
-    ),
     "a gain of a single element": (
         ("NRM504",),
         """

@@ -430,4 +430,37 @@ def rms_norm_in_doubles(x, w, eps=1e-6):
     x = x.double()
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * w.double()
 """,
+    "a print that a NaN alone brings": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        inv = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        if torch.isnan(inv).any():
+            print(f"nan in {inv.shape}")
+        return (h * inv).to(x.dtype) * self.weight
+""",
+    "an output in eight bits": """
+def static_fp8(x, w, scale, eps=1e-6):
+    h = x.float()
+    h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + eps) * w.float()
+    return (h / scale).clamp(-448.0, 448.0).to(torch.float8_e4m3fn)
+
+
+def fused_add_rms_norm_fp8(x, residual, weight, scale, eps=1e-6):
+    r = x.float() + residual.float()
+    residual.copy_(r.to(residual.dtype))
+    y = r * torch.rsqrt(r.square().mean(-1, keepdim=True) + eps)
+    y = (y.to(x.dtype) * weight).float() / scale
+    return y.clamp(-448, 448).to(torch.float8_e4m3fn), residual
+""",
+    "a reference whose name says nothing": """
+def torch_rms_norm(x, weight, eps):
+    x = x.to(torch.float32)
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight.to(torch.float32)
+""",
 }

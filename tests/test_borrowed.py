@@ -104,6 +104,10 @@ FOUND: dict[str, dict[str, str]] = {
         "p/model.py": "from .helper import rms_norm as scaled\n" + CALLER.replace("rms_norm", "scaled"),
         "p/helper.py": HELPER,
     },
+    "a helper that comes with all of its file": {
+        "p/model.py": f"from .helper import *\n{CALLER}",
+        "p/helper.py": HELPER,
+    },
     "a helper that uses torch by another name than the file": {
         "p/model.py": f"from .helper import rms_norm\nimport numpy as F\n{CALLER}",
         "p/helper.py": HELPER.replace("torch.rsqrt(", "1 / torch.sqrt(").replace("h.pow(2)", "F.relu(h.pow(2))"),

@@ -14,6 +14,7 @@ _NORM: Final = re.compile(r"norm(?!al_|aliz|als?\b|ed\b)|rms(?!prop|[ed]\b)|l2_?
 _OTHER: Final = re.compile(r"(?:batch|instance|group|weight|spectral|grad|act)_?norm|clip|grad", re.IGNORECASE)
 _DERIVED: Final = re.compile(r"class[ \t]+(\w+)\(([^)]*)\):")
 _NAMED: Final = re.compile(r"Norm\w{0,6}$")
+_CALLED: Final = re.compile(r"(?<![\w.])(\w+)\(")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -31,7 +32,7 @@ def taken(text: str) -> Iterator[str]:
         named = _NAMED.search(match[1]) is not None and not _OTHER.search(match[1])
         yield from (base for base in sorted(bases) if named or base in norms)
     for name in sorted(norms):
-        if not name.strip("_")[:1].isupper() and re.search(rf"(?<![\w.]){name}\(", text):
+        if not name.strip("_")[:1].isupper() and re.search(rf"(?<![\w.])(?<!def ){name}\(", text):
             yield name
 
 
@@ -41,6 +42,10 @@ def is_norm(name: str) -> bool:
 
 
 def _imported(text: str) -> Iterator[tuple[str, str]]:
-    """The names that it imports from modules other than torch's, with what they are called there."""
+    """The names that it imports from modules other than torch's, with what they are called there; of `*`, any."""
     found = (part.split() for match in _FROM.finditer(text) for part in match[1].strip("()").split(","))
-    return ((words[-1], words[0]) for words in found if words and words[-1].isidentifier())
+    for words in found:
+        if words == ["*"]:
+            yield from ((name, name) for name in _CALLED.findall(text))
+        elif words and words[-1].isidentifier():
+            yield words[-1], words[0]

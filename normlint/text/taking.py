@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
 TYPE_CHECKING = False  # imported at each start
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-_FROM: Final = re.compile(r"from[ \t]+(?!torch\b)[\w.]+[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)")
+_FROM: Final = re.compile(r"from[ \t]+(?!torch\b)[\w.]+[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)")
 _NORM: Final = re.compile(r"norm(?!al_|aliz|als?\b|ed\b)|rms(?!prop|[ed]\b)|l2_?norm|(?:\b|_)ln(?:\b|_)", re.IGNORECASE)
 _OTHER: Final = re.compile(r"(?:batch|instance|group|weight|spectral|grad|act)_?norm|clip|grad", re.IGNORECASE)
-_DERIVED: Final = re.compile(r"class[ \t]+(\w+)\(([^)]*)\):")
+_DERIVED: Final = re.compile(r"class[ \t]+(\w+)\(([^)]{0,400})\):")
 _NAMED: Final = re.compile(r"Norm\w{0,6}$")
-_CALLED: Final = re.compile(r"(?<![\w.])(\w+)\(")
+_CALLED: Final = re.compile(r"(?<![\w.])(?<!def )(\w+)\(")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -26,14 +27,20 @@ def may_take(data: bytes | str) -> bool:
 def taken(text: str) -> Iterator[str]:
     """The imported names that a norm of the text may hang on."""
     names = dict(_imported(text))
-    norms = {name for name, original in names.items() if is_norm(name) or is_norm(original)}
+    called = set(_CALLED.findall(text)) if "*" in names or any(map(_speaks, names.items())) else set()
+    if names.pop("*", ""):
+        names = {**{name: name for name in called}, **names}
+    norms = set(map(itemgetter(0), filter(_speaks, names.items())))
     for match in _DERIVED.finditer(text) if names else ():
         bases = names.keys() & _WORD.findall(match[2])
         named = _NAMED.search(match[1]) is not None and not _OTHER.search(match[1])
         yield from (base for base in sorted(bases) if named or base in norms)
-    for name in sorted(norms):
-        if not name.strip("_")[:1].isupper() and re.search(rf"(?<![\w.])(?<!def ){name}\(", text):
-            yield name
+    yield from (name for name in sorted(norms & called) if not name.strip("_")[:1].isupper())
+
+
+def _speaks(names: tuple[str, str]) -> bool:
+    """Is one of both names of an import, here and there, that of a norm?"""
+    return any(map(is_norm, names))
 
 
 def is_norm(name: str) -> bool:
@@ -42,10 +49,6 @@ def is_norm(name: str) -> bool:
 
 
 def _imported(text: str) -> Iterator[tuple[str, str]]:
-    """The names that it imports from modules other than torch's, with what they are called there; of `*`, any."""
+    """The names that it imports from modules other than torch's, with what they are called there."""
     found = (part.split() for match in _FROM.finditer(text) for part in match[1].strip("()").split(","))
-    for words in found:
-        if words == ["*"]:
-            yield from ((name, name) for name in _CALLED.findall(text))
-        elif words and words[-1].isidentifier():
-            yield words[-1], words[0]
+    return ((words[-1], words[0]) for words in found if words and (words[-1].isidentifier() or words == ["*"]))

@@ -63,7 +63,10 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
         norm = fake_norm("N.forward", Span(0, min(len(text), 1)), "mean")
         return rules.Analysis(tuple(findings), (norm,))
 
-    def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> LightAnalysis:
+    def analyse_blocks(
+        text: str, *, snippet: bool = False, whole: bool = False, own: int | None = None
+    ) -> LightAnalysis:
+        del own
         return light(analyse(text, snippet=snippet), whole=whole)
 
     monkeypatch.setattr(rules, "analyse", analyse)

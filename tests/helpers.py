@@ -80,8 +80,11 @@ def light(analysis: rules.Analysis, *, whole: bool = False) -> LightAnalysis:
     return LightAnalysis(tuple(replace(one, fix=None) for one in analysis.findings), tuple(norms))
 
 
-def fake_analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> LightAnalysis:
+def fake_analyse_blocks(
+    text: str, *, snippet: bool = False, whole: bool = False, own: int | None = None
+) -> LightAnalysis:
     """The same without fixes."""
+    del own
     return light(fake_analyse(text, snippet=snippet), whole=whole)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
 from normlint.engine.selection import Demand
-from normlint.text import making, marks
+from normlint.text import making, marks, taking
 from normlint.text.frozen import dataclass
 from normlint.text.raw import NOTEBOOK, PYTHON, BadSourceError, read_bytes
 from normlint.text.source import Source, Unit
@@ -93,8 +94,11 @@ def views_of(source: Source, demand: Demand) -> list[View]:
     views: list[View] = []
     before = 0
     for number, unit in enumerate(units):
-        analysis, asked = _with_calls(_analysed(unit, demand, MOST_NORMS - norms_to_fix(views)), unit, source, demand)
-        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number, asked))
+        path = source.path if demand.around and source.kind == PYTHON and not source.path.startswith("<") else ""
+        first, around = _with_borrowed(unit, path, demand, MOST_NORMS - norms_to_fix(views))
+        analysis, asked = _with_calls(first, unit, path, demand)
+        known = tuple(sorted({*around, *asked}))
+        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number, known))
         before += len(analysis.norms)
     return views
 
@@ -117,16 +121,29 @@ def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
     return tuple(dict.fromkeys(diagnostic for view in views for _, diagnostic in view.found()))
 
 
+def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[Analysis | LightAnalysis, Asked]:
+    """What is found in a unit with what its norms take from other files, and the files that this hangs on."""
+    if not path or not taking.may_take(unit.text):
+        return _analysed(unit, demand, most), ()
+    from normlint.norm.borrowed import borrowed
+    from normlint.rules.borrowing import own_part
+
+    whole = borrowed(unit.text, os.path.abspath(path))
+    if whole.text == unit.text:
+        return _analysed(unit, demand, most), whole.asked
+    found = _analysed(replace(unit, text=whole.text), demand, most, own=len(unit.text))
+    return own_part(found, unit.text), whole.asked
+
+
 def _with_calls(
-    analysis: Analysis | LightAnalysis, unit: Unit, source: Source, demand: Demand
+    analysis: Analysis | LightAnalysis, unit: Unit, path: str, demand: Demand
 ) -> tuple[Analysis | LightAnalysis, Asked]:
     """With what is found where norms are made and called, and the other files that this hangs on."""
     if not making.may_make(unit.text):
         return analysis, ()
     from normlint.rules.callers import called
 
-    placed = demand.around and source.kind == PYTHON and not source.path.startswith("<")
-    seen = called(unit.text, source.path if placed else "", demand.shows)
+    seen = called(unit.text, path, demand.shows)
     findings = tuple(one for one, _ in seen.found)
     if findings and not unit.snippet:
         check_syntax(unit.text)
@@ -150,13 +167,16 @@ def _fixable(analysis: Analysis | LightAnalysis, demand: Demand) -> Iterator[Fin
     return filter(demand.fixable, analysis.findings) if demand.fixes else iter(())
 
 
-def _analysed(unit: Unit, demand: Demand, most: int) -> Analysis | LightAnalysis:
-    """All of it only where it is asked for: to fix a finding, and of no more than so many norms."""
+def _analysed(unit: Unit, demand: Demand, most: int, own: int | None = None) -> Analysis | LightAnalysis:
+    """All of it only where it is asked for: to fix a finding, and of no more than so many norms.
+
+    `own`: where in the unit's text what it borrows begins.
+    """
     from normlint import rules
 
     if unit.text and not marks.may_hold_norm(unit.text):
         return rules.Analysis((), ())
-    light = _light(unit, whole=demand.prepare is not None)
+    light = _light(unit, whole=demand.prepare is not None, own=own)
     if light is not None and not any(map(demand.takes, light.findings)):
         return light
     if not unit.snippet:
@@ -175,12 +195,12 @@ def _analysed(unit: Unit, demand: Demand, most: int) -> Analysis | LightAnalysis
         raise BadSourceError(f"syntax error: {error.msg}", error.lineno) from None
 
 
-def _light(unit: Unit, *, whole: bool) -> LightAnalysis | None:
+def _light(unit: Unit, *, whole: bool, own: int | None) -> LightAnalysis | None:
     """None: what may hold a norm isn't Python, or was cut wrongly."""
     from normlint.rules.blocks import analyse_blocks
 
     try:
-        return analyse_blocks(unit.text, snippet=unit.snippet, whole=whole)
+        return analyse_blocks(unit.text, snippet=unit.snippet, whole=whole, own=own)
     except SyntaxError:
         return None
 
@@ -213,7 +233,8 @@ class View:
 
     def norms(self) -> Iterator[ListedNorm]:
         """All of them."""
-        blamed = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
+        own = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
+        blamed = own | self.analysis.blamed
         norms: tuple[Norm | LightNorm, ...] = self.analysis.norms
         for number, norm in enumerate(norms):
             place = self.source.place(*self.unit.origin(norm.span.start))

@@ -95,8 +95,8 @@ def reinitialises(text: str) -> Refilled | None:
     return refilled(text)
 
 
-def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a unit that may hold norms, in the order of the text."""
+def blocks(text: str, own: int | None = None) -> Iterator[Block]:
+    """The blocks of a unit that may hold norms, in the order of the text; `own`: what comes behind it is borrowed."""
     foreign = all(used[1] in STORING for used in _TORCHS.finditer(text)) and "from torch" not in text
     if foreign and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
         yield Block(text, reinitialises(text), None, (0,), (0,))
@@ -104,6 +104,8 @@ def blocks(text: str) -> Iterator[Block]:
     found = pieces(text)
     marks = Marks(text)
     begin = candidates(text, found, marks)
+    if own is not None:
+        begin = {piece: where for piece, where in begin.items() if piece.span.start < own}
     if begin:
         cutter = _Cutter(text, found, marks, begin)
         reinitialised = reinitialises(text)

@@ -42,6 +42,7 @@ class Analysis:
     findings: tuple[Finding, ...]
     norms: tuple[Norm, ...]
     unread: tuple[tuple[str, Span], ...] = ()
+    blamed: frozenset[int] = frozenset()  # norms with findings in other files
 
 
 @dataclass(frozen=True, slots=True)

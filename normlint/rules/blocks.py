@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from normlint.evaluate.module import Module, Refilled, Uses
+from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.blocks import Block, blocks, homed
 from normlint.norm.candidates import Candidates
 from normlint.norm.norm import Norm
@@ -27,6 +28,7 @@ class LightNorm:
     spine: str
     helper: bool
     sentence: str = ""
+    within: Span = NOWHERE  # the function that it comes about in
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,20 @@ class LightAnalysis:
     norms: tuple[LightNorm | Norm, ...]
     unread: tuple[tuple[str, Span], ...] = ()
     asks: frozenset[str] = frozenset()  # classes whose callers would tell more
+    blamed: frozenset[int] = frozenset()  # norms with findings in other files
 
 
-def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False) -> LightAnalysis:
+def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own: int | None = None) -> LightAnalysis:
     """The findings of all rules, and the norms. SyntaxError: a statement that may hold a norm can't be read.
 
-    `whole`: all that was read of a norm, for those who run it, and not only what is listed.
+    `whole`: all that was read of a norm, for those who run it, and not only what is listed. `own`: where what is
+    borrowed from other files begins.
     """
     norms: list[LightNorm | Norm] = []
     findings: list[Finding] = []
     unread: dict[str, Span] = {}
     text = with_line_feeds(text)
-    looked = [(block, _analysed(block, snippet, whole)) for block in blocks(text)]
+    looked = [(block, _analysed(block, snippet, whole)) for block in blocks(text, own)]
     asked = frozenset().union(*(seen.asks for _, seen in looked))
     uses = uses_of(text, asked) if asked else ()
     for block, first in looked:
@@ -92,4 +96,5 @@ def _of_block(
 
 
 def _listed(norm: Norm) -> LightNorm:
-    return LightNorm(norm.kind, norm.qualname, norm.span, norm.spine, norm.helper, norm.sentence)
+    told = (norm.kind, norm.qualname, norm.span, norm.spine, norm.helper, norm.sentence)
+    return LightNorm(*told, within=norm.owner.span)

@@ -29,6 +29,13 @@ class Definition(NamedTuple):
     file: File
 
 
+class Place(NamedTuple):
+    """A statement that gives a name its value, and the file that it stands in."""
+
+    piece: Piece
+    file: File
+
+
 class File:
     """A text and where it lies; `path` is empty where that isn't known."""
 
@@ -44,11 +51,18 @@ class File:
             self._pieces = pieces(self.text)
         return self._pieces
 
+    def piece_named(self, name: str) -> Piece | None:
+        """The last statement at its top that defines the name alone."""
+        if f" {name}" not in self.text and f"\n{name}" not in self.text:
+            return None
+        found = (p for p in reversed(self.pieces) if p.names == (name,) and p.kind in ("class", "def", "plain"))
+        return next(found, None)
+
     def class_named(self, name: str) -> ast.ClassDef | None:
         """The class of this name at its top, the last one."""
         if name not in self._classes:
-            found = [piece for piece in self.pieces if piece.names == (name,)] if f"class {name}" in self.text else []
-            nodes = parsed_part(self.text, found[-1].span).body if found and found[-1].kind == "class" else []
+            piece = self.piece_named(name) if f"class {name}" in self.text else None
+            nodes = parsed_part(self.text, piece.span).body if piece and piece.kind == "class" else []
             self._classes[name] = next((node for node in nodes if isinstance(node, ast.ClassDef)), None)
         return self._classes[name]
 
@@ -71,22 +85,28 @@ class Elsewhere:
     def __init__(self) -> None:
         self.asked: dict[str, str] = {}
         self._files: dict[str, File | None] = {}
-        self._known: dict[tuple[File, str], Definition | None] = {}
+        self._known: dict[tuple[File, str], Place | None] = {}
 
-    def definition(self, name: str, file: File, far: int = 0) -> Definition | None:
+    def definition(self, name: str, file: File) -> Definition | None:
         """The class that a name in a file stands for; None where that isn't found in the package."""
+        place = self.place(name, file)
+        node = place.file.class_named(place.piece.names[0]) if place is not None else None
+        return Definition(node, place.file) if place is not None and node is not None else None
+
+    def place(self, name: str, file: File, far: int = 0) -> Place | None:
+        """The statement that defines what a name in a file stands for; None where that isn't found in the package."""
         if (file, name) not in self._known:
             self._known[file, name] = None  # while it is looked for
             self._known[file, name] = self._found(name, file, far)
         return self._known[file, name]
 
-    def _found(self, name: str, file: File, far: int) -> Definition | None:
-        node = file.class_named(name)
-        if node is not None:
-            return Definition(node, file)
+    def _found(self, name: str, file: File, far: int) -> Place | None:
+        piece = file.piece_named(name)
+        if piece is not None:
+            return Place(piece, file)
         for module, original in file.imports(name) if far < _FARTHEST else ():
             there = self._module(module, file.path)
-            found = self.definition(original, there, far + 1) if there is not None else None
+            found = self.place(original, there, far + 1) if there is not None else None
             if found is not None:
                 return found
         return None

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 
 from normlint.text.making import may_make
 from normlint.text.operations import CONSTANTS, CONTRACTIONS, DISTANCES, FUSED, LENGTHS, MEANS, PRODUCTS, SUMMING
+from normlint.text.taking import may_take
 
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
 
 
 def may_concern(data: bytes | str) -> bool:
-    """May it hold a norm, or make one in a way that is worth a look?"""
-    return may_hold_norm(data) or may_make(data)
+    """May it hold a norm, or make one in a way that is worth a look, or take one from another file?"""
+    return may_hold_norm(data) or may_make(data) or may_take(data)
 
 
 def may_hold_norm(data: bytes | str) -> bool:

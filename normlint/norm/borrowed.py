@@ -1,0 +1,189 @@
+"""A text with what its norms take from other files of the package, as if that stood at its end.
+
+Only definitions that the sieve names are looked for, and what these need themselves. The text keeps its offsets: what
+lies behind its end stands elsewhere. A name that the text has for something else is another one there.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from normlint.evaluate.module import Module
+from normlint.text.elsewhere import Elsewhere, File, Place
+from normlint.text.marks import any_reduction
+from normlint.text.pieces import Piece, with_line_feeds
+from normlint.text.syntax import parsed_part
+from normlint.text.taking import is_norm, taken
+
+_MOST: Final = 60_000  # characters that are taken
+_LONGEST: Final = 30_000  # of one statement
+_CONSTANT: Final = 1_000  # of one that defines no class and no function
+_BUILTIN: Final = frozenset(dir(builtins))
+_Key = tuple[str, str]  # a file and a name in it; of what is outside the package the module, and a name in it
+
+
+class Borrowed(NamedTuple):
+    """The text with what it takes, and the files that were looked for, with the digests of what they held."""
+
+    text: str
+    asked: tuple[tuple[str, str], ...] = ()
+
+
+def borrowed(text: str, path: str) -> Borrowed:
+    """What a file at this absolute path takes stands behind it."""
+    names = dict.fromkeys(taken(text))
+    if not names:
+        return Borrowed(text)
+    lender = _Lender(File(with_line_feeds(text), path))
+    try:
+        parts = list(lender.lend(tuple(names)))
+    except (SyntaxError, RecursionError):
+        parts = []
+    whole = f"{text}\n{''.join(parts)}" if any(parts) else text
+    return Borrowed(whole, tuple(sorted(lender.elsewhere.asked.items())))
+
+
+class _Scope:
+    """What the names at the top of a file stand for."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.module = Module(file.text)
+        self.imports = self.module.imports
+
+    def compound(self, name: str) -> Piece | None:
+        """The first statement that defines it, and perhaps more, under an `if` or a `try`."""
+        return next((p for p in self.module.index.get(name, ()) if p.kind == "compound"), None)
+
+
+class _Lender:
+    def __init__(self, own: File) -> None:
+        self.elsewhere = Elsewhere()
+        self._own = own
+        self._scopes: dict[File, _Scope] = {}
+        self._here: dict[_Key, str] = {}  # what things are called in the text
+        self._done: set[_Key] = set()
+        self._left = _MOST
+        scope = self._scope(own)
+        self._used = {*scope.imports, *scope.module.index, *_BUILTIN}
+        self._here.update((("", path), name) for name, path in scope.imports.items())
+
+    def lend(self, names: Iterable[str]) -> Iterator[str]:
+        """The definitions of what the text imports by these names, with what they need."""
+        own = self._scope(self._own).module.index
+        found = {name: self.elsewhere.place(name, self._own) for name in names if name not in own}
+        places = {name: place for name, place in found.items() if place is not None and _may_lend(name, place)}
+        for name, place in places.items():
+            known = self._here.setdefault(_key(place), name)
+            yield f"{name} = {known}\n" if known != name else ""
+        for place in places.values():
+            yield from self._define(place)
+
+    def _scope(self, file: File) -> _Scope:
+        if file not in self._scopes:
+            self._scopes[file] = _Scope(file)
+        return self._scopes[file]
+
+    def _define(self, place: Place) -> Iterator[str]:
+        """A statement of another file, after all that it needs."""
+        piece, scope, key = place.piece, self._scope(place.file), _key(place)
+        size = piece.span.end - piece.span.start
+        if key in self._done or size > min(self._left, _CONSTANT if piece.kind == "plain" else _LONGEST):
+            return
+        self._done.add(key)
+        self._left -= size
+        tree = parsed_part(scope.file.text, piece.span)
+        if not tree.body:
+            return
+        bases = _bases(tree)
+        whole = bases | _looked_into(tree) if piece.kind == "class" else None
+        renamed: dict[str, str] = {}
+        for name in sorted(_named(tree) - _BUILTIN):
+            follow = name in bases or is_norm(name)
+            yield from self._provide(name, scope, renamed, follow, made=whole is not None and name not in whole)
+        own = {piece.names[0]: self._here[key]} if piece.kind != "compound" else {}
+        yield _written(scope.file.text[slice(*piece.span)], tree, {**renamed, **own})
+
+    def _provide(self, name: str, scope: _Scope, renamed: dict[str, str], follow: bool, *, made: bool) -> Iterator[str]:
+        """What a name of another file stands for; `follow`: be it in a third one; `made`: it is only called."""
+        path = scope.imports.get(name, "")
+        outside = bool(path) and scope.file.piece_named(name) is None and (path.startswith("torch") or not follow)
+        place = None if outside else self.elsewhere.place(name, scope.file)
+        several = scope.compound(name)
+        if place is not None:
+            key = _key(place)
+            renamed[name] = self._name(key, name)
+            if made and place.piece.kind == "class":
+                yield f"class {renamed[name]}: ...\n" if key not in self._done else ""
+            else:
+                yield from self._define(place)
+        elif path:
+            known = ("", path) in self._here
+            renamed[name] = self._name(("", path), name)
+            yield "" if known else _import(path, renamed[name])
+        elif several is not None and self._used.isdisjoint(several.names):
+            self._used.update(several.names)
+            yield from self._define(Place(several, scope.file))
+
+    def _name(self, key: _Key, name: str) -> str:
+        if key not in self._here:
+            new, number = name, 1
+            while new in self._used:
+                number += 1
+                new = f"{name}{number}"
+            self._here[key] = new
+            self._used.add(new)
+        return self._here[key]
+
+
+def _key(place: Place) -> _Key:
+    return place.file.path, place.piece.names[0] if place.piece.kind != "compound" else f"{place.piece.span.start}"
+
+
+def _may_lend(name: str, place: Place) -> bool:
+    """A base of a norm that isn't named like one says little, unless it computes something."""
+    return is_norm(name) or is_norm(place.piece.names[0]) or any_reduction(place.file.text, place.piece.span)
+
+
+def _import(path: str, name: str) -> str:
+    head, dot, last = path.rpartition(".")
+    if not dot:
+        return f"import {path} as {name}\n"
+    return f"from {head if head.strip('.') else f'{head}.'} import {last} as {name}\n"
+
+
+def _named(tree: ast.AST) -> set[str]:
+    """The names in a statement that may stand for something outside it."""
+    bound = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - bound
+
+
+def _bases(tree: ast.Module) -> set[str]:
+    """The words in the brackets of a class statement."""
+    bases = (base for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases)
+    return {n.id for base in bases for n in ast.walk(base) if isinstance(n, ast.Name)}
+
+
+def _looked_into(tree: ast.Module) -> set[str]:
+    """Of the names in a class, those of functions, and of what it asks for attributes."""
+    asked = {n.value.id for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
+    calls = (n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
+    return asked | {name for name in calls if not name.strip("_")[:1].isupper()}
+
+
+def _written(source: str, tree: ast.Module, renamed: dict[str, str]) -> str:
+    """The statement by the names that things have in the text."""
+    lines = source.split("\n")
+    other = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and renamed.get(n.id, n.id) != n.id)
+    for line, column, name in sorted(((n.lineno - 1, n.col_offset, n.id) for n in other), reverse=True):
+        old = lines[line].encode()
+        lines[line] = (old[:column] + renamed[name].encode() + old[column + len(name.encode()) :]).decode()
+    text = "\n".join(lines).rstrip()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name in renamed:
+            text = re.sub(rf"\b(class|def)([ \t]+){node.name}\b", rf"\1\2{renamed[node.name]}", text, count=1)
+    return f"{text}\n"

@@ -1,0 +1,46 @@
+"""What was found in a text together with what it borrows from other files: the text's own share of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from normlint.norm.norm import Norm
+from normlint.rules import Analysis
+from normlint.rules.blocks import LightAnalysis, LightNorm
+from normlint.text.finding import Finding, Span
+
+
+def own_part(found: Analysis | LightAnalysis, text: str) -> Analysis | LightAnalysis:
+    """The findings that stand in the text itself, and its norms, of which more may stand elsewhere."""
+    known = {number: home for number, norm in enumerate(found.norms) if (home := _home(norm, text)) is not None}
+    homes = dict(sorted(known.items(), key=lambda one: one[1]))
+    place = {number: at for at, number in enumerate(homes)}
+    own = (one for one in found.findings if one.span.start < len(text))
+    findings = tuple(replace(_fixable_here(one, text), norms=_placed(one, place)) for one in own)
+    norms: Any = tuple(replace(found.norms[number], span=home) for number, home in homes.items())
+    unread = tuple((name, span) for name, span in found.unread if span.start < len(text))
+    elsewhere = (one for one in found.findings if one.span.start >= len(text) and not one.code.startswith("NRM6"))
+    blamed = frozenset(number for one in elsewhere for number in _placed(one, place))
+    return replace(found, findings=findings, norms=norms, unread=unread, blamed=blamed)
+
+
+def _placed(one: Finding, place: dict[int, int]) -> tuple[int, ...]:
+    return tuple(sorted(place[number] for number in one.norms if number in place))
+
+
+def _fixable_here(one: Finding, text: str) -> Finding:
+    """Without a fix that changes another file."""
+    here = one.fix is None or all(edit.span.end <= len(text) for edit in one.fix.edits)
+    return one if here else replace(one, fix=None)
+
+
+def _home(norm: Norm | LightNorm, text: str) -> Span | None:
+    """Where a norm stands; one whose formula is borrowed where that is called, or where its class begins."""
+    within = norm.owner.span if isinstance(norm, Norm) else norm.within
+    own = next((span for span in (norm.span, within) if span.start < len(text)), None)
+    if own is not None:
+        return own
+    head = re.search(rf"^class[ \t]+({norm.qualname.partition('.')[0]})\b", text, re.MULTILINE)
+    return Span(*head.span(1)) if head else None

@@ -1,0 +1,54 @@
+"""Where a text takes a norm from another file, by its spelling alone: what decides whether that file is read."""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+
+TYPE_CHECKING = False  # imported at each start
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+_FROM: Final = re.compile(r"from[ \t]+(?!torch\b)[\w.]+[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)")
+_NORM: Final = re.compile(r"norm(?!al_|aliz|als?\b|ed\b)|rms(?!prop|[ed]\b)|l2_?norm|(?:\b|_)ln(?:\b|_)", re.IGNORECASE)
+_OTHER: Final = re.compile(r"(?:batch|instance|group|weight|spectral|grad|act)_?norm|clip|grad", re.IGNORECASE)
+_DERIVED: Final = re.compile(r"class[ \t]+(\w+)\(([^)]{0,400})\):")
+_NAMED: Final = re.compile(r"Norm\w{0,6}$")
+_CALLED: Final = re.compile(r"(?<![\w.])(?<!def )(\w+)\(")
+_WORD: Final = re.compile(r"\w+")
+
+
+def may_take(data: bytes | str) -> bool:
+    """Does a class derive from an imported norm, or is an imported function called that is named like one?"""
+    return any(True for _ in taken(data.decode("latin-1") if isinstance(data, bytes) else data))
+
+
+def taken(text: str) -> Iterator[str]:
+    """The imported names that a norm of the text may hang on."""
+    names = dict(_imported(text))
+    called = set(_CALLED.findall(text)) if "*" in names or any(map(_speaks, names.items())) else set()
+    if names.pop("*", ""):
+        names = {**{name: name for name in called}, **names}
+    norms = set(map(itemgetter(0), filter(_speaks, names.items())))
+    for match in _DERIVED.finditer(text) if names else ():
+        bases = names.keys() & _WORD.findall(match[2])
+        named = _NAMED.search(match[1]) is not None and not _OTHER.search(match[1])
+        yield from (base for base in sorted(bases) if named or base in norms)
+    yield from (name for name in sorted(norms & called) if not name.strip("_")[:1].isupper())
+
+
+def _speaks(names: tuple[str, str]) -> bool:
+    """Is one of both names of an import, here and there, that of a norm?"""
+    return any(map(is_norm, names))
+
+
+def is_norm(name: str) -> bool:
+    """Does a name speak of a norm over features?"""
+    return _NORM.search(name) is not None and not _OTHER.search(name)
+
+
+def _imported(text: str) -> Iterator[tuple[str, str]]:
+    """The names that it imports from modules other than torch's, with what they are called there."""
+    found = (part.split() for match in _FROM.finditer(text) for part in match[1].strip("()").split(","))
+    return ((words[-1], words[0]) for words in found if words and (words[-1].isidentifier() or words == ["*"]))

@@ -1,0 +1,230 @@
+"""Norms whose base class or helper stands in another file of the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from normlint.engine.linter import check_path
+from normlint.engine.report import Report
+from normlint.engine.selection import Demand, Selection
+from normlint.norm.borrowed import borrowed
+from normlint.text.taking import may_take
+
+HELPER = """\
+import torch
+import torch.nn.functional as F
+
+EPS = 1e-6
+
+def _inverse(h, eps):
+    return torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
+
+def rms_norm(x, weight, eps=EPS):
+    h = x.float()
+    return (h * _inverse(h, eps)).type_as(x) * weight
+"""
+BASE = """\
+import torch
+from torch import nn
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+"""
+WITHOUT_UPCAST = BASE.replace("x.float()", "x")
+DERIVED = "from .base import RMSNorm\n\nclass MyNorm(RMSNorm):\n    pass\n"
+CALLER = """
+import torch
+from torch import nn
+
+class MyNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return rms_norm(x, self.gain)
+"""
+
+
+def checked(folder: Path, files: dict[str, str], demand: Demand | None = None) -> Report:
+    """The first of the files, checked where it lies."""
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return check_path(str(folder / next(iter(files))), demand or Demand())
+
+
+def told(report: Report) -> tuple[list[str], list[str]]:
+    """The codes of the findings, and the names of the norms."""
+    assert report.errors == ()
+    return [one.code for one in report.findings], [norm.qualname for norm in report.norms]
+
+
+FOUND: dict[str, dict[str, str]] = {
+    "a base class in a file beside it": {"p/model.py": DERIVED, "p/base.py": BASE},
+    "a base class under another name, which the file has for something else": {
+        "p/model.py": "from .base import RMSNorm as MyBase\n\nclass RMSNorm:\n    pass\n\n"
+        "class MyNorm(MyBase):\n    pass\n",
+        "p/base.py": BASE,
+    },
+    "a base class that another package of the tree hands on": {
+        "p/a/model.py": "from p.b import RMSNorm\n\nclass MyNorm(RMSNorm):\n    pass\n",
+        "p/b/__init__.py": "from .base import *\n",
+        "p/b/base.py": BASE,
+        "p/__init__.py": "",
+    },
+    "a base class of a base class, in a third file": {
+        "p/model.py": "from .middle import MiddleNorm\n\nclass MyNorm(MiddleNorm):\n    pass\n",
+        "p/middle.py": "from .base import RMSNorm\n\nclass MiddleNorm(RMSNorm):\n    pass\n",
+        "p/base.py": BASE,
+    },
+    "a base class that is no norm by its name": {
+        "p/model.py": "from .base import Scaled\n\nclass MyNorm(Scaled):\n    pass\n",
+        "p/base.py": BASE.replace("RMSNorm", "Scaled"),
+    },
+    "a helper with a helper and a default of its own": {
+        "p/model.py": f"from .helper import rms_norm\n{CALLER}",
+        "p/helper.py": HELPER,
+    },
+    "a helper whose helper is called like something of the file": {
+        "p/model.py": f"from .helper import rms_norm\n\ndef _inverse(x):\n    return 1 / x\n\nEPS = 3\n{CALLER}",
+        "p/helper.py": HELPER,
+    },
+    "a helper under another name": {
+        "p/model.py": "from .helper import rms_norm as scaled\n" + CALLER.replace("rms_norm", "scaled"),
+        "p/helper.py": HELPER,
+    },
+    "a helper that comes with all of its file": {
+        "p/model.py": f"from .helper import *\n{CALLER}",
+        "p/helper.py": HELPER,
+    },
+    "a helper that uses torch by another name than the file": {
+        "p/model.py": f"from .helper import rms_norm\nimport numpy as F\n{CALLER}",
+        "p/helper.py": HELPER.replace("torch.rsqrt(", "1 / torch.sqrt(").replace("h.pow(2)", "F.relu(h.pow(2))"),
+    },
+    "imports that only a type checker follows": {
+        "p/model.py": f"import typing\nif typing.TYPE_CHECKING:\n    from .helper import rms_norm\n{CALLER}",
+        "p/helper.py": HELPER,
+    },
+}
+SILENT: dict[str, dict[str, str]] = {
+    "a file that isn't there": {"p/model.py": DERIVED},
+    "a file that isn't Python": {"p/model.py": DERIVED, "p/base.py": "class RMSNorm(nn.Module:\n    def"},
+    "files that import each other": {"p/model.py": DERIVED, "p/base.py": "from .model import RMSNorm\n"},
+    "a file that imports itself": {"p/model.py": "from .model import RMSNorm\n\nclass MyNorm(RMSNorm):\n    pass\n"},
+    "a class that is its own base": {
+        "p/model.py": DERIVED,
+        "p/base.py": "from .base import RMSNorm\nclass RMSNorm(RMSNorm):\n    pass\n",
+    },
+    "a function that isn't called": {"p/model.py": "from .helper import rms_norm\n", "p/helper.py": HELPER},
+    "a class that is only made": {
+        "p/model.py": "from .base import RMSNorm\n\ndef make(dim):\n    return RMSNorm(dim)\n",
+        "p/base.py": BASE,
+    },
+    "another package": {"p/model.py": DERIVED.replace(".base", "q.base"), "q/base.py": BASE, "q/__init__.py": ""},
+}
+
+
+@pytest.mark.parametrize("files", SILENT.values(), ids=SILENT)
+def test_what_is_not_found_costs_nothing(files: dict[str, str], tmp_path: Path) -> None:
+    assert told(checked(tmp_path, files)) == ([], [])
+
+
+def test_a_base_with_parameters_alone_takes_nothing_back(tmp_path: Path) -> None:
+    """Who loads the weights stands elsewhere; as long as a base is unknown, it may be that base."""
+    files = {
+        "p/model.py": "from .ops import CustomOp\nimport torch\nfrom torch import nn\n\nclass MyNorm(CustomOp):\n"
+        "    def __init__(self, dim):\n        super().__init__()\n"
+        "        self.weight = nn.Parameter(torch.empty(dim))\n\n"
+        "    def forward(self, x):\n        h = x.float()\n"
+        "        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)\n"
+        "        return h.type_as(x) * self.weight\n",
+        "p/ops.py": "from torch import nn\n\nclass CustomOp(nn.Module):\n    pass\n",
+    }
+    assert told(checked(tmp_path, files)) == ([], ["MyNorm.forward"])
+
+
+@pytest.mark.parametrize("files", FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize("whole", [False, True], ids=["linted", "fixed"])
+def test_what_stands_elsewhere_is_read(files: dict[str, str], whole: bool, tmp_path: Path) -> None:
+    demand = Demand(fixes=whole, selection=Selection(extend_select=("NRM",)) if whole else Selection())
+    codes, norms = told(checked(tmp_path, files, demand))
+    assert len(norms) == 1
+    assert norms[0] in ("MyNorm.forward", "scaled", "rms_norm")
+    assert [code for code in codes if not code.startswith("NRM6")] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [(DERIVED, 3), (f"from .helper import rms_norm\n{CALLER}", 11)],
+    ids=["where its class begins", "where the helper is called"],
+)
+def test_a_borrowed_norm_is_listed(model: str, line: int, tmp_path: Path) -> None:
+    norms = checked(tmp_path, {"p/model.py": model, "p/base.py": BASE, "p/helper.py": HELPER}).norms
+    assert [norm.place.line for norm in norms] == [line]
+
+
+def test_a_finding_is_reported_where_its_code_stands_and_nowhere_else(tmp_path: Path) -> None:
+    files = {"p/model.py": DERIVED, "p/base.py": WITHOUT_UPCAST}
+    assert told(checked(tmp_path, files)) == ([], ["MyNorm.forward"])
+    assert [one.code for one in check_path(str(tmp_path / "p/base.py"), Demand()).findings] == ["NRM201"]
+
+
+OWN = """\
+from .base import RMSNorm
+
+class MyNorm(RMSNorm):
+    def __init__(self, dim, eps=1e-6, norm_eps=1e-5):
+        super().__init__(dim, eps)
+        self.norm_eps = norm_eps
+
+    def forward(self, x):
+        print(x)
+        return super().forward(x)
+"""
+
+
+def test_what_a_class_adds_to_its_base_is_judged_and_fixed(tmp_path: Path) -> None:
+    report = checked(tmp_path, {"p/model.py": OWN, "p/base.py": BASE}, Demand(fixes=True))
+    assert [(one.code, one.start.line) for one in report.findings] == [("NRM304", 6), ("NRM503", 9)]
+
+
+def test_only_what_the_norms_need_is_read(tmp_path: Path) -> None:
+    model = f"from .other import setting\nfrom .helper import rms_norm\n{CALLER}"
+    files = {"p/model.py": model, "p/helper.py": HELPER, "p/other.py": "setting = 1\n"}
+    assert [Path(path).name for path, _ in checked(tmp_path, files).asked] == ["helper.py"]
+
+
+def test_the_text_keeps_its_places(tmp_path: Path) -> None:
+    checked(tmp_path, {"p/model.py": DERIVED, "p/base.py": BASE})
+    whole = borrowed(DERIVED, str(tmp_path / "p/model.py"))
+    assert whole.text.startswith(DERIVED)
+    assert "class RMSNorm(nn.Module):" in whole.text[len(DERIVED) :]
+
+
+@pytest.mark.parametrize(
+    ("text", "concerns"),
+    [
+        (DERIVED, True),
+        (f"from .helper import rms_norm\n{CALLER}", True),
+        ("from .base import RMSNorm\nx = RMSNorm(4)\n", False),
+        ("from torch.nn import RMSNorm\nclass A(RMSNorm):\n    pass\n", False),
+        ("from .image import normalize\ny = normalize(x)\n", False),
+        ("from .init import trunc_normal_\ntrunc_normal_(w)\n", False),
+        ("from .layers import BatchNorm\nclass A(BatchNorm):\n    pass\n", False),
+        ("from .clip import clip_grad_norm_\nclip_grad_norm_(w)\n", False),
+    ],
+)
+def test_the_sieve_looks_at_names(text: str, concerns: bool) -> None:
+    assert may_take(text) is concerns
+    assert may_take(text.encode()) is concerns

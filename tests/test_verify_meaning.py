@@ -164,6 +164,9 @@ OPEN = {
         "torch.ones(1, 1, dim)",
         "Scaled",
     ),
+    "made of its length": function(
+        "torch.tanh(c.sqrt() * length) * x / (c.sqrt() * length)", "x, c", "to_ball"
+    ).replace("    return", "    length = x.norm(dim=-1, keepdim=True).clamp(min=1e-8)\n    return"),
     "this clips": norm_class(
         "rms = (x.float().pow(2).mean(-1, keepdim=True) + self.eps).sqrt()\n"
         "factor = torch.where(rms > 1.0, 1.0 / rms.clamp(min=self.eps), torch.ones_like(rms))\n"

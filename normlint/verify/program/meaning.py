@@ -21,6 +21,7 @@ from normlint.evaluate.monomial import (
     Plus,
     Scalar,
     Stat,
+    bears_stat,
 )
 from normlint.norm.evidence import is_instance_norm
 from normlint.norm.norm import HALF, Computation, Gain, Norm
@@ -96,6 +97,8 @@ def open_question(norm: Norm, text: str) -> str:
         return "a name that says what is meant: the mean is subtracted on one side only"
     if _gain_is_last(c, c.statistic) and is_instance_norm(norm, c):
         return "a name that says what is meant: each feature has statistics of its own"
+    if norm.kind == "l2" and any(map(_is_made_of_a_statistic, c.others)):
+        return "a name that says what is meant: something is made of its length"
     if c.partial and c.kind == "layer":
         return "what its scale is multiplied with, which has to be centred, too"
     if c.standardises and not any(True for _ in unbiased_variance(norm)):
@@ -109,6 +112,12 @@ def open_question(norm: Norm, text: str) -> str:
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
     return ""
+
+
+def _is_made_of_a_statistic(atom: Atom) -> bool:
+    """As a map of hyperbolic geometry multiplies the direction by a function of the length."""
+    inner = [f.atom for a in atom.args if isinstance(a, Mono) for f in a.factors] if isinstance(atom, Apply) else []
+    return any(bears_stat(one) or _is_made_of_a_statistic(one) for one in inner)
 
 
 def _features_lie_last(norm: Norm) -> bool:

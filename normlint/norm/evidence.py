@@ -69,7 +69,8 @@ def _clips(c: Computation, owner: Owner) -> bool:
 
 def _is_level(c: Computation) -> bool:
     """Brought to a root mean square that is asked for, as a number or in decibels; no learned gain."""
-    if c.gains or c.kind != "rms" or c.statistic.reduce != "mean" or c.protected:
+    recording = c.kind == "rms" or (c.kind == "layer" and c.statistic.axes == ALL)  # which may be centred as a whole
+    if c.gains or not recording or c.statistic.reduce != "mean" or c.protected:
         return False
     asked = any(n.of_features is None and n.power == 1 and n.text.replace(".", "").isidentifier() for n in c.counts)
     powers = (a.args[0] for a in c.others if isinstance(a, Apply) and a.name == "**")

@@ -131,4 +131,39 @@ class ModulatedNorm(nn.Module):
         factor = 1.0 + 0.1 * torch.tanh(torch.tensor(self.last))
         return (x * scale).type_as(x) * self.weight * factor
 """,
+    "a measured number or tensor made a tensor, which promotes no half": """
+class ModulatedNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.last = 0.0
+
+    def measure(self, x):
+        return x.view(x.shape[0], -1).var(dim=-1).mean()
+
+    def forward(self, x):
+        scale = torch.rsqrt(x.float().pow(2).mean(dim=-1, keepdim=True) + 1e-5)
+        with torch.no_grad():
+            found = self.measure(x)
+            self.last = found.item() if isinstance(found, torch.Tensor) else found
+        factor = 1.0 + 0.1 * torch.tanh(torch.tensor(self.last))
+        return (x * scale).type_as(x) * self.weight * factor
+""",
+    "recordings, centred as a whole and brought to a level": """
+def whole_rms(x):
+    return torch.sqrt(torch.mean(torch.pow(x, 2)))
+
+
+class RMSNormalize(nn.Module):
+    def __init__(self, rms_level=0.1):
+        super().__init__()
+        self.rms_level = rms_level
+
+    def forward(self, wav):
+        wav = wav - torch.mean(wav)
+        level = whole_rms(wav)
+        if level != 0:
+            wav = wav * self.rms_level / level
+        return wav
+""",
 }

@@ -107,7 +107,7 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
     number = data.number
     init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
     made = _made(call, init, (), "tensor", data)
-    return made if data.tensor else replace(made, dtype=DType.WEAK)  # of no axis: promotes no more than a number
+    return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number promotes nothing
 
 
 @op("cuda")

@@ -512,6 +512,77 @@ class RMSNorm(nn.Module):
         "RMSNorm.forward",
         "match",
     ),
+    "a direction that meets a length worked out behind it": (
+        """
+import torch
+from torch import nn
+class VectorLayerNorm(nn.Module):
+    def __init__(self, channels, kind="spread"):
+        super().__init__()
+        self.eps = 1e-6
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.norm = self.spread if kind == "spread" else self.same
+    def same(self, vec):
+        return vec
+    def spread(self, vec):
+        length = torch.norm(vec, dim=-2, keepdim=True)
+        if (length == 0).all():
+            return torch.zeros_like(vec)
+        length = length.clamp(min=self.eps)
+        direction = vec / length
+        least, _ = torch.min(length, dim=-1)
+        most, _ = torch.max(length, dim=-1)
+        length = (length - least.unsqueeze(-1)) / (most - least).clamp(min=1e-3).unsqueeze(-1)
+        return length * direction
+    def forward(self, vec):
+        return self.norm(vec) * self.weight.view(1, 1, -1)
+""",
+        "VectorLayerNorm.spread",
+        "match",
+    ),
+    "the scale of a layer norm, for a caller that centres": (
+        """
+import torch
+def layernorm_centred(x):
+    return x - x.mean(dim=-1, keepdim=True)
+def layernorm_scales(x, eps=1e-5):
+    x = layernorm_centred(x.float())
+    return 1 / (x.pow(2).mean(dim=-1, keepdim=True) + eps).sqrt()
+""",
+        "layernorm_scales",
+        "skipped",
+    ),
+    "statistics of each feature over the batch": (
+        """
+import torch
+from torch import nn
+class TokenNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+    def forward(self, x):
+        h = x.float()
+        mean = h.mean(dim=0, keepdim=True)
+        var = ((h - mean) ** 2).mean(dim=0, keepdim=True)
+        normed = ((h - mean) / torch.sqrt(var + self.eps)).type_as(x)
+        return self.weight[None, :] * normed + self.bias[None, :]
+""",
+        "TokenNorm.forward",
+        "skipped",
+    ),
+    "a point that is brought back into a ball": (
+        """
+import torch
+def project_to_manifold(p, max_norm=1.0 - 1e-5, dim=-1, eps=1e-8):
+    p_norm = p.norm(dim=dim, keepdim=True).clamp_min(eps)
+    scale = (p_norm > max_norm).float() * (max_norm / p_norm) + (p_norm <= max_norm).float()
+    p.data.mul_(scale)
+""",
+        "project_to_manifold",
+        "skipped",
+    ),
 }
 
 

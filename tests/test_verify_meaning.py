@@ -140,6 +140,11 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
         function(f"x * torch.rsqrt({MS} + eps)", "x, eps=1e-6", "_normed"),
         {"halves": False},
     ),
+    "a function whose callers have cast": (
+        function(f"x * torch.rsqrt({MS} + eps)", "x, eps=1e-6", "_rms_unit")
+        + "\n\ndef measure(states):\n    units = _rms_unit(states.float())\n    return units.amax()\n",
+        {"halves": False},
+    ),
 }
 
 
@@ -159,6 +164,14 @@ OPEN = {
         "torch.ones(1, 1, dim)",
         "Scaled",
     ),
+    "made of its length": function(
+        "torch.tanh(c.sqrt() * length) * x / (c.sqrt() * length)", "x, c", "to_ball"
+    ).replace("    return", "    length = x.norm(dim=-1, keepdim=True).clamp(min=1e-8)\n    return"),
+    "this clips": norm_class(
+        "rms = (x.float().pow(2).mean(-1, keepdim=True) + self.eps).sqrt()\n"
+        "factor = torch.where(rms > 1.0, 1.0 / rms.clamp(min=self.eps), torch.ones_like(rms))\n"
+        "return (x * factor).to(x.dtype) * self.weight"
+    ),
     "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
     "scales what a layer holds": HEAD
     + """
@@ -172,8 +185,8 @@ def scaled(layer):
 
 @pytest.mark.parametrize(("word", "text"), OPEN.items(), ids=OPEN.keys())
 def test_what_the_text_leaves_open_is_said(word: str, text: str) -> None:
-    assert word in open_question(rules.analyse(text).norms[0])
+    assert word in open_question(rules.analyse(text).norms[0], text)
 
 
 def test_a_plain_norm_leaves_nothing_open() -> None:
-    assert open_question(rules.analyse(norm_class(PLAIN)).norms[0]) == ""
+    assert open_question(rules.analyse(norm_class(PLAIN)).norms[0], norm_class(PLAIN)) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -214,6 +215,13 @@ def test_new_findings_stand_where_they_belong() -> None:
         ("a.py", 5, "NRM901"),
         ("c.py", 5, "NRM301"),
     ]
+
+
+def test_a_finding_may_stand_in_a_file_without_norms() -> None:
+    norms, none = checked(BARE, path="b.py"), checked("", path="a.py")
+    elsewhere = replace(none, findings=tuple(replace(one, path="a.py", norms=()) for one in norms.findings))
+    report = answered(merged([elsewhere, norms]), "wrong")
+    assert [(one.path, one.code) for one in report.findings] == [("b.py", "NRM301"), ("a.py", "NRM301")]
 
 
 def test_what_an_exception_says_stays_in_one_line_and_in_its_place() -> None:

@@ -85,7 +85,8 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
     if isinstance(default, str):
         return Opaque(f"{param.name}={default}")
     sized = low in SIZES and low != "features" and not first  # what comes first is what is normalised
-    if "eps" in low or sized or numeric or isinstance(default, bool | int | float):
+    counted = isinstance(default, bool | int | float) or isinstance(param.default, s.Unary | s.Binary)
+    if "eps" in low or sized or numeric or counted:
         return symbol(m, param)
     if function and low in GAINS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)

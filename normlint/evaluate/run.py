@@ -97,10 +97,11 @@ class Run:
         try:
             if since is None or since.making:
                 self._construct(since)
-                self.context.flows, self.context.notes = [], []
+                self.context.flows, self.context.notes, self.context.grad = [], [], True
                 since = None
             result = self._enter(since)
-            self._call_waiting()
+            with self.context.grad_mode(on=True):
+                self._call_waiting()
         except Exhausted:
             return Path(self.context, {}, None, cut=True)
         except Abandon:
@@ -168,7 +169,6 @@ class Run:
             return None
         value = given_back(m, node, outcome)
         m.frames.pop()
-        m.ctx.grad = True
         return value
 
     def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:

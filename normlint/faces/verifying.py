@@ -86,7 +86,8 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
     norms = tuple(replace(norm, verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
     known = (replace(one, verdict=_of_finding(one, verdicts)) for one in report.findings)
     new = (finding for norm in norms for finding in _runtime_findings(norm))
-    order = {path: at for at, path in enumerate(dict.fromkeys(norm.path for norm in norms))}
+    paths = [*(norm.path for norm in norms), *(one.path for one in report.findings)]  # also of files without norms
+    order = {path: at for at, path in enumerate(dict.fromkeys(paths))}
     findings = sorted((*known, *new), key=lambda one: (order[one.path], _place(one)))
     notes = (note for norm in norms for note in _mistakes(norm))
     return replace(report, findings=tuple(findings), norms=norms, torch=torch, notes=(*report.notes, *notes))

@@ -16,7 +16,7 @@ from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Constant, Product, Tup, Value
 from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.entries import entries
-from normlint.norm.evidence import is_feature_norm
+from normlint.norm.evidence import is_feature_norm, lies_elsewhere
 from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
 from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
@@ -292,7 +292,8 @@ def _read_elsewhere(module: Module, name: str) -> bool:
 
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
-    meant = (f for f in group if is_feature_norm(f.computation, owner))
+    both = {f.computation.statistic.span for f in group if lies_elsewhere(f.computation)}
+    meant = (f for f in group if f.computation.statistic.span not in both and is_feature_norm(f.computation, owner))
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
     if bare:

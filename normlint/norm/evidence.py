@@ -69,7 +69,8 @@ def _clips(c: Computation, owner: Owner) -> bool:
 
 def _is_level(c: Computation) -> bool:
     """Brought to a root mean square that is asked for, as a number or in decibels; no learned gain."""
-    if c.gains or c.kind != "rms" or c.statistic.reduce != "mean" or c.protected:
+    recording = c.kind == "rms" or (c.kind == "layer" and c.statistic.axes == ALL)  # which may be centred as a whole
+    if c.gains or not recording or c.statistic.reduce != "mean" or c.protected:
         return False
     asked = any(n.of_features is None and n.power == 1 and n.text.replace(".", "").isidentifier() for n in c.counts)
     powers = (a.args[0] for a in c.others if isinstance(a, Apply) and a.name == "**")
@@ -123,7 +124,7 @@ def _protected(c: Computation, owner: Owner) -> bool:
 
 def _features_told(c: Computation, owner: Owner) -> bool:
     """Over everything, though the mean is that of the features, or a module divides by a length that it was given."""
-    apart = c.centre is not None and c.centre.axes != ALL
+    apart = c.centre is not None and c.centre.axes != ALL and (c.centred[0] or not c.is_length)
     given = owner.module and c.kind == "rms" and any(n.of_features is None and n.power == HALF for n in c.counts)
     return c.over_everything and (apart or given)
 
@@ -184,6 +185,13 @@ def _gain_is_last(c: Computation) -> bool:
     return any(len(p.shape) == 1 if p.shape is not None else p.is_part for p in last)
 
 
+def lies_elsewhere(c: Computation) -> bool:
+    """Over several axes, with gains along another one than the last: where a flag moves them there, both are meant."""
+    axes = c.statistic.axes
+    several = isinstance(axes, tuple) and len(axes) > 1 and -1 in axes
+    return several and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)
+
+
 def _spatial(axes: tuple[int, ...]) -> bool:
     """Two or three axes of an image or a batch: instance and batch norms."""
     return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
@@ -209,7 +217,7 @@ def along_features(c: Computation, i: int) -> bool:
     if param.shape is None and param.role == "parameter" and not param.maker:
         return False  # made by something that isn't read
     ahead = param.shape[:-1] if param.shape else ()
-    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
+    return param.shape != () and param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
 def misses_features(stat: Stat) -> bool:

@@ -275,9 +275,14 @@ def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
             taken = not isinstance(stmt.value, s.Literal)  # and no number, that nobody may choose
-            if taken and is_eps(name) and name not in read and _times_named(init, name) == 1:
+            if taken and not _is_bound(name) and is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)
+
+
+def _is_bound(name: str) -> bool:
+    """`eps_min` and `eps_max` bound an eps that is learned."""
+    return name.lower().endswith(("_min", "_max"))
 
 
 def _times_named(init: s.Function, attribute: str) -> int:

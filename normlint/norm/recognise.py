@@ -224,7 +224,8 @@ def _around(
     if _another(rest, root.stat, roots):
         return None
     rest += root.beside
-    gains, sizes, others = _sorted(rest)
+    outer = flow.product.layout == (*root.stat.layout, ("axis", -1))
+    gains, sizes, others = _sorted(rest, outer)
     stat, centre = settled(root.stat, context.shapes), centre and settled(centre, context.shapes)
     counts = _counts(sizes, root, gains, mono.coef, context.shapes)
     kind = _kind(root, centred, counts)
@@ -346,14 +347,14 @@ def _find(base: Mono, outside: list[Factor]) -> list[Factor] | None:
     return found if found and len(found) == len(base.factors) else None
 
 
-def _sorted(rest: list[Factor]) -> tuple[tuple[Gain, ...], list[Factor], list[Factor]]:
-    """(gains, counts, everything else)."""
+def _sorted(rest: list[Factor], outer: bool) -> tuple[tuple[Gain, ...], list[Factor], list[Factor]]:
+    """(gains, counts, everything else); of an outer product what lies along the axis that was added is no gain."""
     gains: list[Gain] = []
     sizes: list[Factor] = []
     others: list[Factor] = []
     for f in rest:
         gain = _gain(f)
-        if gain is not None:
+        if gain is not None and not (outer and gain.param.axis == "last"):
             gains.append(gain)
         elif isinstance(f.atom, Size | Scalar):
             sizes.append(f)

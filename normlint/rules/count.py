@@ -110,7 +110,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     """What is wrong with the count, or "". A bare L2 norm times d^−1/2 is attention's scale."""
     deviation = any(c.centred) and (norm.owner.intent == "layer" or (norm.owner.intent == "norm" and c.explicit_square))
     meant = norm.owner.intent == "rms" or deviation  # the length of what is centred is a length
-    learned = bool(c.gains) and norm.owner.intent not in ("l2", "other")
+    learned = bool(c.gains) and c.placing.along_gain is not False and norm.owner.intent not in ("l2", "other")
     if c.statistic.reduce == "mean":
         inside = any(n.inside for n in c.counts)
         meant_ = norm.meant or (c.protected and c.returned and inside)

@@ -293,8 +293,14 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
             yield Problem(
                 norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
             )
-        if step is not None:
+        if step is not None and not _asked_for(norm, c):
             yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
+
+
+def _asked_for(norm: Norm, c: Computation) -> bool:
+    """An argument that is called by its own name says so, and without it the gradient flows."""
+    asked = {(name, not so) for name, so in c.tests if name.isidentifier()}
+    return any(asked & other.tests and _detaching(other) is None for other in norm.computations)
 
 
 def _trained(c: Computation) -> bool:

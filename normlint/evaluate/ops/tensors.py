@@ -106,7 +106,8 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
         return _made(call, "data", None, "tensor")
     number = data.number
     init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
-    return _made(call, init, (), "tensor", data)
+    made = _made(call, init, (), "tensor", data)
+    return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number promotes nothing
 
 
 @op("cuda")

@@ -21,11 +21,15 @@ from normlint.evaluate.monomial import (
     Plus,
     Scalar,
     Stat,
+    bears_stat,
 )
+from normlint.norm.evidence import is_instance_norm
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.owner import is_eps
+from normlint.norm.recognise import deep_steps
 from normlint.rules.count import unbiased_variance
 from normlint.rules.reduction import reduction_over_wrong_axis
+from normlint.text.finding import Span
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.names import input_role, is_features
 
@@ -34,6 +38,7 @@ _SHIFTS: Final = ("bias", "beta", "b_2", "shift")
 _ZERO: Final = re.compile(
     r"ada_?(?:ln|layer|rms|norm)|zero_?(?:init|gain|gamma|weight|module)|init_?zero", re.IGNORECASE
 )
+_CHOICE: Final = re.compile(r"(?:\w+\.)?where\(")  # another factor where the statistic is small, say
 _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
 _LAST: Final = (-1,)
 _PAIR: Final = 2  # axes of one swap
@@ -73,19 +78,33 @@ def _sees_halves(norm: Norm) -> bool:
     """A half can come in and go out, and meets the eps that fp32 does."""
     if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
         return False
-    return any(c.sees_half for c in norm.computations)
+    return any(c.sees_half and not _widened_by_callers(norm, c) for c in norm.computations)
 
 
-def open_question(norm: Norm) -> str:
+def _widened_by_callers(norm: Norm, c: Computation) -> bool:
+    """Whoever calls this function has cast to fp32, and it has no cast of its own."""
+    wide = [s for s in deep_steps(c.statistic.inner.factors) if s.op == "cast" and s.dtype is not None and s.dtype.wide]
+    own = Span(norm.owner.span.start, norm.span.end)
+    return not norm.owner.method and bool(wide) and not any(own.holds(s.span) for s in wide)
+
+
+def open_question(norm: Norm, text: str) -> str:
     """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
     c = norm.main
     if c.input.factors and all(isinstance(f.atom, Apply) and f.atom.held for f in c.input.factors):
         return "an input: this scales what a layer holds"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: the mean is subtracted on one side only"
+    if _gain_is_last(c, c.statistic) and is_instance_norm(norm, c):
+        return "a name that says what is meant: each feature has statistics of its own"
+    if norm.kind == "l2" and any(map(_is_made_of_a_statistic, c.others)):
+        return "a name that says what is meant: something is made of its length"
+    if c.partial and c.kind == "layer":
+        return "what its scale is multiplied with, which has to be centred, too"
     if c.standardises and not any(True for _ in unbiased_variance(norm)):
         return "a name that says what is meant: its variance is unbiased, as that of data"
-    if any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps):
+    bounded = any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps)
+    if bounded or any(s.op == "unknown" and _CHOICE.match(text, s.span.start) for s in c.trail):
         return "a norm: this clips"
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
@@ -93,6 +112,12 @@ def open_question(norm: Norm) -> str:
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
     return ""
+
+
+def _is_made_of_a_statistic(atom: Atom) -> bool:
+    """As a map of hyperbolic geometry multiplies the direction by a function of the length."""
+    inner = [f.atom for a in atom.args if isinstance(a, Mono) for f in a.factors] if isinstance(atom, Apply) else []
+    return any(bears_stat(one) or _is_made_of_a_statistic(one) for one in inner)
 
 
 def _features_lie_last(norm: Norm) -> bool:

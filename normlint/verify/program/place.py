@@ -158,42 +158,46 @@ def _switches_gradients(stmt: s.With) -> bool:
 
 def _given_back(function: s.Function | s.Lambda, product: s.Node) -> s.Expr | None:
     """What the function returns, if that is `product` but for casts, views, gains and a shift."""
-    names: set[str] = set()
+    names, made = set[str](), set[str]()
     if isinstance(function, s.Lambda):
-        return function.body if _passes(function.body, product, names) else None
+        return function.body if _passes(function.body, product, names, made) else None
     for stmt in walk(function.body, own=True):
         match stmt:
-            case s.Return(value=s.Expr() as value) if _passes(value, product, names):
+            case s.Return(value=s.Expr() as value) if _passes(value, product, names, made):
                 return value
             case s.Assign(targets=(s.Name(id=name),), value=value):
-                (names.add if _passes(value, product, names) else names.discard)(name)
+                passes = _passes(value, product, names, made)
+                (names.add if passes else names.discard)(name)
+                (made.discard if passes or not names or _is_plain(value, made) else made.add)(name)
             case s.Augment(target=s.Name(id=name)) if stmt is product:
                 names.add(name)
     return None
 
 
-def _passes(value: s.Expr, product: s.Node, names: set[str]) -> bool:
+def _passes(value: s.Expr, product: s.Node, names: set[str], made: set[str]) -> bool:
+    """`names` mean the product, and what `made` means was computed after it."""
     value = uncast(value, CASTS | _VIEWS)
     if value is product or (isinstance(value, s.Name) and value.id in names):
         return True
     match value:
         case s.Binary(op="*" | "+", left=left, right=right):
-            return any(_passes(a, product, names) and _is_plain(b) for a, b in ((left, right), (right, left)))
+            sides = ((left, right), (right, left))
+            return any(_passes(a, product, names, made) and _is_plain(b, made) for a, b in sides)
         case s.Sequence(items=parts):
-            return any(_passes(part, product, names) for part in parts)
+            return any(_passes(part, product, names, made) for part in parts)
         case s.IfExpr(body=body, orelse=other):
-            return _passes(body, product, names) or _passes(other, product, names)
+            return _passes(body, product, names, made) or _passes(other, product, names, made)
     return False
 
 
-def _is_plain(node: s.Expr) -> bool:
+def _is_plain(node: s.Expr, made: set[str]) -> bool:
     """A gain, a shift, a count: names and numbers."""
     node = uncast(node, CASTS | _VIEWS)
     if isinstance(node, s.Binary):
-        return _is_plain(node.left) and _is_plain(node.right)
+        return _is_plain(node.left, made) and _is_plain(node.right, made)
     while isinstance(node, s.Subscript):
         node = node.base
-    return isinstance(node, s.Name | s.Attribute | s.Literal)
+    return isinstance(node, s.Attribute | s.Literal) or (isinstance(node, s.Name) and node.id not in made)
 
 
 def uncast(node: s.Expr, over: frozenset[str] = CASTS) -> s.Expr:

@@ -50,7 +50,7 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
     meant = meaning(norm, unit.text)
-    if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm):
+    if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm, unit.text):
         return Job(norm.qualname, meant, needs=unclear)
     claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:

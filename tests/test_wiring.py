@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 
 import pytest
@@ -58,6 +59,12 @@ SILENT = {
     "the norm of all comes before the view": "return self.q_norm(x).view(-1, 4, self.head_size)",
     "the size of the view has another value, too": "q = x.view(-1, 4, self.width)\nreturn self.q_norm(q)",
     "the view is merged again": "q = x.view(-1, 4, self.head_size)\nq = q.flatten(-2)\nreturn self.q_norm(q)",
+    "a condition has one axis": f"assert c.ndim == 1\n{MODULATED}",
+    "a condition is reduced to one axis": f"c = c.mean(dim=0)\n{MODULATED}",
+    "samples come one by one": "for x, c in pairs:\n" + textwrap.indent(MODULATED, "    "),
+    "what came in is added on the next line": f"skip = x\n{HALF}\nx = x + skip\n{SECOND}",
+    "what is normalised isn't what came in": f"x = self.attention(x)\n{HALF}\n{SECOND}",
+    "another stream has a norm in front": f"c = self.norm1(c)\nc = c + self.attention(c)\n{SECOND}",
     "post-norm": "x = self.norm1(x + self.attention(x))\nx = self.norm2(x + self.mlp(x))\nreturn x",
 }
 FOUND = {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ITEM = r"(?:[A-Za-z_]\w*|\d+|\.\.\.|\*)"
 _SHAPE = re.compile(rf"[(\[]\s*({_ITEM}(?:\s*,\s*{_ITEM})*)\s*,?\s*[)\]]")
 _TIMES = re.compile(rf"({_ITEM}(?:\s+[x×]\s+{_ITEM})+)")  # batch x 36 x 2048
+_PARTS = re.compile(r"\W*(?:format|order|convention|component|coordinate)", re.IGNORECASE)  # these aren't axes
 _TYPED = re.compile(r"\[\s*[\w.]*(?:Tensor|Array)\s*,\s*[\"']([^\"']+)[\"']\s*\]")
 _AXIS = re.compile(
     r"[A-Za-z]\d?|[A-Z]{2,3}|\d+|\.\.\.|\*|.*(?:batch|seq|len|dim|hid|chan|embed|feat|head|tok|time|height|width|num|size"
@@ -106,6 +107,8 @@ def _input(lines: list[str]) -> tuple[tuple[str, ...], ...]:
 def _shapes(line: str) -> Iterator[tuple[str, ...]]:
     """What reads like the names of axes, in brackets."""
     for match in (*_SHAPE.finditer(line), *_TIMES.finditer(line)):
+        if _PARTS.match(line, match.end()):
+            continue
         items = tuple(re.split(r"\s*,\s*|\s+[x×]\s+", match[1]))
         named = sum(item.isidentifier() for item in items)
         if named and (len(items) > 1 or match[0].rstrip(")] ").endswith(",")) and all(map(_is_axis, items)):

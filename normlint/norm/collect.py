@@ -119,6 +119,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
+            if _of_numpy(module, entry, one.computation):
+                continue
             passing.add(all(map(_is_input, results or (path.result,))))
             found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
@@ -136,6 +138,17 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             kinds.setdefault(name, set()).update([norm.kind] if norm.main.returned else [])
             norms.append(norm)
     yield from (replace(norm, wide=wide, either=len(kinds.get(norm.qualname, ())) > 1) for norm in norms)
+
+
+def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:
+    """An axis is kept by numpy's word for it, where numpy is used and nothing of torch is named since the last `def`."""
+    start, end = c.statistic.span
+    if entry.cls is not None or "keepdims" not in module.text[start:end]:
+        return False
+    near = module.text[max(module.text.rfind("def ", 0, start), 0) : end]
+    whole = module.source(entry.function.node.span) if entry.function else near
+    aliases = [name for name, path in module.imports.items() if path.partition(".")[0] == "numpy"]
+    return any(f"{name}." in whole for name in aliases) and re.search(r"\btorch\b|\bF\.", near) is None
 
 
 def _is_wide(context: Context, result: Value | None) -> bool:

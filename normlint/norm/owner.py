@@ -116,12 +116,19 @@ def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
     """Whoever calls the function or makes the module may say which eps it is to have."""
     if entry.cls is None:
         params = entry.function.node.params if entry.function else ()
-        return any(
-            is_eps(p.name) and not (isinstance(p.default, s.Literal) and p.default.value is None) for p in params
-        )
+        given = {p.name for p in params if not (isinstance(p.default, s.Literal) and p.default.value is None)}
+        return any(map(is_eps, given - _always_read(entry)))
     held = (v.sole for name, v in attrs.items() if is_eps(name) and isinstance(v, Product))
     symbols = (f.atom for f in held if f is not None and f.power == 1)
     return any(isinstance(atom, Scalar) and not atom.name.startswith("self.") for atom in symbols)
+
+
+def _always_read(entry: Entry) -> set[str]:
+    """The names in statements that every path comes by."""
+    body = entry.function.node.body if entry.function else ()
+    stmts = body if isinstance(body, tuple) else ()
+    plain = (stmt for stmt in stmts if not isinstance(stmt, s.If | s.Loop | s.With | s.Try))
+    return {node.id for stmt in plain for node in walk(stmt) if isinstance(node, s.Name)}
 
 
 def _is_of_graphs(entry: Entry) -> bool:

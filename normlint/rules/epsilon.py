@@ -279,8 +279,8 @@ def _written_out(c: Computation) -> bool:
     return bool(c.eps) and all(e.written for e in c.eps)
 
 
-@rule("NRM305", name="eps-zero-in-fp16", default=False, fix=Applicability.UNSAFE, dtypes=FP16)
-def eps_zero_in_fp16(norm: Norm) -> Iterator[Problem]:
+@rule("NRM305", name="eps-zero-in-half", default=False, fix=Applicability.UNSAFE, dtypes=FP16)
+def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
     """Has an eps that is 0 in fp16, such as the default of `F.normalize`, 1e-12: a row of zeros gives NaN.
 
     ```py
@@ -295,7 +295,7 @@ def eps_zero_in_fp16(norm: Norm) -> Iterator[Problem]:
             self.gamma = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
-            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [eps-zero-in-fp16]
+            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [eps-zero-in-half]
     ```
     ```fix
     import torch
@@ -309,7 +309,7 @@ def eps_zero_in_fp16(norm: Norm) -> Iterator[Problem]:
             self.gamma = nn.Parameter(torch.ones(dim))
 
         def forward(self, x):
-            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [eps-zero-in-fp16]
+            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [eps-zero-in-half]
     ```
 
     ```py
@@ -326,14 +326,14 @@ def eps_zero_in_fp16(norm: Norm) -> Iterator[Problem]:
 
     class L2Norm(nn.Module):
         def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-zero-in-fp16]
+            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-zero-in-half]
     ```
     ```fix
     from torch import nn
 
     class L2Norm(nn.Module):
         def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [eps-zero-in-fp16]
+            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [eps-zero-in-half]
     ```
 
     Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.

@@ -95,14 +95,13 @@ def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | N
 
 
 def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
-    """Is it made of what the function is given, and not of a part of it, nor after a look at its axes?"""
-    named = {one.node.id for one in made_of(source, values) if isinstance(one.node, ast.Name)} & read.parameters
-    asked = {
-        dotted(node.value)
-        for node in ast.walk(read.function)
-        if isinstance(node, ast.Attribute) and node.attr in ("ndim", "dim")
-    }
-    return bool(named - {"self"}) and named.isdisjoint(asked)
+    """Is it made of what the function is given, whole, by functions of one argument, without a look at its axes?"""
+    while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
+        source = traced(source.args[0], values)
+    named = source.id if isinstance(source, ast.Name) else ""
+    asked = [n.value for n in ast.walk(read.function) if isinstance(n, ast.Attribute) and n.attr in ("ndim", "dim")]
+    parts = [n.target for n in ast.walk(read.function) if isinstance(n, ast.For)]
+    return named in read.parameters and all(named not in _names(node) for node in (*asked, *parts))
 
 
 def _modulates(module: Module, steps: tuple[Step, ...], split: ast.stmt) -> bool:

@@ -104,7 +104,7 @@ MENDED = {
         ("NRM503", SAFE),
         forward(
             "h = x.float()",
-            "if h.isnan().any():",
+            "with torch.no_grad():",
             '    print("nan")',
             "    print(h.shape)",
             NORM,
@@ -114,7 +114,7 @@ MENDED = {
     ),
     "all that a line holds": (
         ("NRM503", SAFE),
-        forward("h = x.float()", "if h.isnan().any(): print(h)", NORM, RETURN),
+        forward("h = x.float()", "with torch.no_grad(): print(h)", NORM, RETURN),
         (("print(h)", "pass"),),
     ),
     "a print of what a function of the text gives": (

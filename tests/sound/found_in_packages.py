@@ -463,4 +463,37 @@ def torch_rms_norm(x, weight, eps):
     x = x.to(torch.float32)
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight.to(torch.float32)
 """,
+    "an eps for the group norm beside": """
+def dense_step(h, x, w, b, gn_w, gn_b, heads: int, eps: float):
+    y = F.layer_norm(x, [x.shape[-1]], w, b, 1e-5)
+    h = F.group_norm(h, heads, gn_w, gn_b, eps)
+    return y * h
+""",
+    "an array of numpy's in a script that imports torch, too": """
+import numpy as np
+import torch
+
+
+def main(rollout, target):
+    model = torch.load("model.pt")
+
+    def ln(x):
+        mu = x.mean(-1, keepdims=True)
+        sd = x.std(-1, keepdims=True) + 1e-6
+        return (x - mu) / sd
+
+    return np.abs(ln(rollout) - ln(target)).mean(-1), model
+""",
+    "the order of components that a docstring tells": '''
+def rotation_axes(quaternions: torch.Tensor, tol: float = 1e-7):
+    """Axes of rotations.
+
+    Args:
+        quaternions (torch.Tensor): Rotation quaternions in [r, i, j, k] format.
+    """
+    axes = quaternions[..., 1:]
+    lengths = torch.norm(axes, dim=-1)
+    angles = 2.0 * torch.atan2(lengths, quaternions[..., 0])
+    return angles, axes / (lengths[:, None] + tol)
+''',
 }

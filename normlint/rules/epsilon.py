@@ -89,7 +89,9 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     kept = {c.statistic.span for c in norm.computations if c.eps}
     for c in norm.judged:
         level = c.statistic.axes == ALL and not norm.meant  # a signal is brought to a level: it has no rows
-        if not c.fused and c.power < 0 and c.statistic.span not in kept and not level:
+        learned = any(gain.param.role == "parameter" for gain in c.gains)
+        once = norm.qualname == "<module>" and not learned  # a script's own numbers, such as a trained model's weights
+        if not c.fused and c.power < 0 and c.statistic.span not in kept and not (level or once):
             adding = partial(repair.add, norm, c.statistic.span)
             yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 

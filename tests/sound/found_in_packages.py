@@ -496,4 +496,13 @@ def rotation_axes(quaternions: torch.Tensor, tol: float = 1e-7):
     angles = 2.0 * torch.atan2(lengths, quaternions[..., 0])
     return angles, axes / (lengths[:, None] + tol)
 ''',
+    "weights of a trained model in a script": """
+import torch
+import transformer_lens
+
+model = transformer_lens.HookedTransformer.from_pretrained("gpt2-small")
+embedding = model.W_E - model.W_E.mean(dim=1).unsqueeze(1)
+lengths = torch.norm(embedding, dim=1).unsqueeze(1)
+embedding = embedding * torch.sqrt(torch.tensor(model.cfg.d_model)) / lengths
+""",
 }

@@ -146,7 +146,7 @@ def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:
     if entry.cls is not None or "keepdims" not in module.text[start:end]:
         return False
     near = module.text[max(module.text.rfind("def ", 0, start), 0) : end]
-    whole = module.source(entry.function.node.span) if entry.function else near
+    whole = next((module.source(p.span) for p in module.pieces if p.span.start <= start < p.span.end), near)
     aliases = [name for name, path in module.imports.items() if path.partition(".")[0] == "numpy"]
     return any(f"{name}." in whole for name in aliases) and re.search(r"\btorch\b|\bF\.", near) is None
 

@@ -201,11 +201,14 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
         if made.function not in ignored:
             ignored[made.function] = _ignored(made.function, makes.file.text)
         own = ignored[made.function]
-        one = _given_beside(makes, made) if not own else None
+        one, other = (_given_beside(makes, made) if not own else None) or (None, made)
         if own:
             yield _problem(made, eps, own, f"`{own}` is never read")
         elif one is not None and not _same(one.value, eps):
-            yield _problem(made, eps, one.source, f"`{one.source}` is not passed on, though norms beside it get it")
+            known = "" if math.isnan(one.value) else f" ({one.value:g})"
+            beside = other.function is made.function
+            by = "as it is beside" if beside else f"though `{other.qualname}` passes it to its norms"
+            yield _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}")
 
 
 @calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
@@ -308,11 +311,11 @@ def _same(value: float, eps: Eps) -> bool:
     return eps.default is not None and math.isclose(value, eps.default, rel_tol=_CLOSE)
 
 
-def _given_beside(makes: Makes, made: Made) -> Configured | None:
-    """The configured eps that a norm of the same owner gets; or several of those that are made beside its owner."""
+def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
+    """The configured eps that a norm of the same owner gets, or several made beside its owner; and the first one."""
     several = list(makes.beside(made))
     configured = makes.configured(made) if several else ()
-    return next((c for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)
+    return next(((c, norms[0]) for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)
 
 
 def _gets(other: Made, one: Configured) -> bool:

@@ -430,6 +430,6 @@ def _starts_wrong(g: Gain) -> str:
     if g.offset == 1 and g.param.init == "ones":
         return "1 + a weight of ones: the gain starts at 2"
     if g.offset is None and g.param.init == "zeros":
-        return "a weight of zeros without 1 +: the output starts at 0"
+        return "the weight starts at 0 and nothing adds 1: the output is 0, and no gradient gets past it"
     drawn = g.offset is None and g.param.init == "random" and g.param.name
     return f"`{g.param.name}` is drawn around 0: each feature starts at its own scale and sign" if drawn else ""

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 TYPE_CHECKING = False  # imported at each start
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Final
 
 _FROM: Final = re.compile(r"from[ \t]+(?!torch\b)[\w.]+[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)")
@@ -15,6 +15,7 @@ _NORM: Final = re.compile(r"norm(?!al_|aliz|als?\b|ed\b)|rms(?!prop|[ed]\b)|l2_?
 _OTHER: Final = re.compile(r"(?:batch|instance|group|weight|spectral|grad|act)_?norm|clip|grad", re.IGNORECASE)
 _DERIVED: Final = re.compile(r"class[ \t]+(\w+)\(([^)]{0,400})\):")
 _NAMED: Final = re.compile(r"Norm\w{0,6}$")
+_NAMED_CLASS: Final = re.compile(r"class[ \t]+\w*Norm\w{0,6}\(")
 _CALLED: Final = re.compile(r"(?<![\w.])(?<!def )(\w+)\(")
 _WORD: Final = re.compile(r"\w+")
 
@@ -26,7 +27,11 @@ def may_take(data: bytes | str) -> bool:
 
 def taken(text: str) -> Iterator[str]:
     """The imported names that a norm of the text may hang on."""
-    names = dict(_imported(text))
+    imports = [match[1] for match in _FROM.finditer(text)]
+    every = " ".join(imports)
+    if not ("*" in every or _NORM.search(every) or (imports and _NAMED_CLASS.search(text))):
+        return
+    names = dict(_imported(imports))
     called = set(_CALLED.findall(text)) if "*" in names or any(map(_speaks, names.items())) else set()
     if names.pop("*", ""):
         names = {**{name: name for name in called}, **names}
@@ -48,7 +53,7 @@ def is_norm(name: str) -> bool:
     return _NORM.search(name) is not None and not _OTHER.search(name)
 
 
-def _imported(text: str) -> Iterator[tuple[str, str]]:
-    """The names that it imports from modules other than torch's, with what they are called there."""
-    found = (part.split() for match in _FROM.finditer(text) for part in match[1].strip("()").split(","))
+def _imported(imports: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names that are imported from modules other than torch's, with what they are called there."""
+    found = (part.split() for names in imports for part in names.strip("()").split(","))
     return ((words[-1], words[0]) for words in found if words and (words[-1].isidentifier() or words == ["*"]))

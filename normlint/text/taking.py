@@ -29,13 +29,14 @@ def taken(text: str) -> Iterator[str]:
     """The imported names that a norm of the text may hang on."""
     imports = [match[1] for match in _FROM.finditer(text)]
     every = " ".join(imports)
-    if not ("*" in every or _NORM.search(every) or (imports and _NAMED_CLASS.search(text))):
+    spoken = "*" in every or _NORM.search(every) is not None
+    if not (spoken or (imports and _NAMED_CLASS.search(text))):
         return
     names = dict(_imported(imports))
-    called = set(_CALLED.findall(text)) if "*" in names or any(map(_speaks, names.items())) else set()
+    called = set(_CALLED.findall(text)) if spoken else set()
     if names.pop("*", ""):
         names = {**{name: name for name in called}, **names}
-    norms = set(map(itemgetter(0), filter(_speaks, names.items())))
+    norms = set(map(itemgetter(0), filter(_speaks, names.items()))) if spoken else set()
     for match in _DERIVED.finditer(text) if names else ():
         bases = names.keys() & _WORD.findall(match[2])
         named = _NAMED.search(match[1]) is not None and not _OTHER.search(match[1])

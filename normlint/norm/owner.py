@@ -117,7 +117,8 @@ def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
     if entry.cls is None:
         params = entry.function.node.params if entry.function else ()
         given = {p.name for p in params if not (isinstance(p.default, s.Literal) and p.default.value is None)}
-        return any(map(is_eps, given - _always_read(entry)))
+        asked = set(filter(is_eps, given))
+        return bool(asked) and not asked <= _always_read(entry)
     held = (v.sole for name, v in attrs.items() if is_eps(name) and isinstance(v, Product))
     symbols = (f.atom for f in held if f is not None and f.power == 1)
     return any(isinstance(atom, Scalar) and not atom.name.startswith("self.") for atom in symbols)

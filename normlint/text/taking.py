@@ -33,15 +33,15 @@ def taken(text: str) -> Iterator[str]:
     if not (spoken or (imports and _NAMED_CLASS.search(text))):
         return
     names = dict(_imported(imports))
-    called = set(_CALLED.findall(text)) if spoken else set()
-    if names.pop("*", ""):
-        names = {**{name: name for name in called}, **names}
+    called = _CALLED.findall(text) if names.pop("*", "") else []
+    names = {**{name: name for name in called}, **names}
     norms = set(map(itemgetter(0), filter(_speaks, names.items()))) if spoken else set()
     for match in _DERIVED.finditer(text) if names else ():
         bases = names.keys() & _WORD.findall(match[2])
         named = _NAMED.search(match[1]) is not None and not _OTHER.search(match[1])
         yield from (base for base in sorted(bases) if named or base in norms)
-    yield from (name for name in sorted(norms & called) if not name.strip("_")[:1].isupper())
+    functions = (name for name in sorted(norms) if not name.strip("_")[:1].isupper())
+    yield from (name for name in functions if re.search(rf"(?<![\w.])(?<!def ){name}\(", text))
 
 
 def _speaks(names: tuple[str, str]) -> bool:

@@ -199,6 +199,41 @@ def test_what_a_class_adds_to_its_base_is_judged_and_fixed(tmp_path: Path) -> No
     assert [(one.code, one.start.line) for one in report.findings] == [("NRM304", 6), ("NRM503", 9)]
 
 
+UNFILLED = """\
+from torch import empty
+from torch.nn import Parameter
+from .base import RMSNorm
+
+class MyNorm(RMSNorm):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__(dim, eps)
+        self.weight = Parameter(empty(dim))
+"""
+
+
+@pytest.mark.parametrize(("head", "fixed"), [("", False), ("import torch\n", True)], ids=["elsewhere", "here"])
+def test_a_fix_writes_no_name_that_is_imported_elsewhere_alone(head: str, fixed: bool, tmp_path: Path) -> None:
+    report = checked(tmp_path, {"p/model.py": head + UNFILLED, "p/base.py": BASE}, Demand(fixes=True))
+    assert [(one.code, one.fix is not None) for one in report.findings] == [("NRM504", fixed)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [(f"{DERIVED}x = x / x.norm()\nif x:\n    print x\n", 7), (f'{DERIVED}x = x / x.norm()\n"""\n', 6)],
+    ids=["a statement", "an open string at the end"],
+)
+def test_a_syntax_error_is_told_at_its_own_line(text: str, line: int, tmp_path: Path) -> None:
+    (error,) = checked(tmp_path, {"p/model.py": text, "p/base.py": BASE}).errors
+    assert (error.line, error.internal) == (line, False)
+
+
+def test_an_import_in_a_comment_is_none(tmp_path: Path) -> None:
+    model = f"# from .old import rms_norm\nfrom .helper import rms_norm\n{CALLER}"
+    files = {"p/model.py": model, "p/helper.py": HELPER, "p/old.py": HELPER.replace("mean(-1, keepdim=True)", "mean()")}
+    (norm,) = checked(tmp_path, files).norms
+    assert norm.sentence.startswith("RMSNorm over the last axis")
+
+
 def test_only_what_the_norms_need_is_read(tmp_path: Path) -> None:
     model = f"from .other import setting\nfrom .helper import rms_norm\n{CALLER}"
     files = {"p/model.py": model, "p/helper.py": HELPER, "p/other.py": "setting = 1\n"}

@@ -131,7 +131,10 @@ def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[An
     whole = borrowed(unit.text, os.path.abspath(path))
     if whole.text == unit.text:
         return _analysed(unit, demand, most), whole.asked
-    found = _analysed(replace(unit, text=whole.text), demand, most, own=len(unit.text))
+    try:
+        found = _analysed(replace(unit, text=whole.text), demand, most, own=len(unit.text))
+    except BadSourceError:  # which the text alone tells better
+        return _analysed(unit, demand, most), whole.asked
     return own_part(found, unit.text), whole.asked
 
 

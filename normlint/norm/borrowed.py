@@ -38,7 +38,10 @@ def borrowed(text: str, path: str) -> Borrowed:
     names = dict.fromkeys(taken(text))
     if not names:
         return Borrowed(text)
-    lender = _Lender(File(with_line_feeds(text), path))
+    try:
+        lender = _Lender(File(with_line_feeds(text), path))
+    except (SyntaxError, RecursionError):
+        return Borrowed(text)
     try:
         parts = list(lender.lend(tuple(names)))
     except (SyntaxError, RecursionError):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from normlint.norm.norm import Norm
 from normlint.rules import Analysis
 from normlint.rules.blocks import LightAnalysis, LightNorm
 from normlint.text.finding import Finding, Span
+
+_WRITTEN: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=[.(])")  # names that something is called or taken from
+_BUILTIN: Final = dir(builtins)
 
 
 def own_part(found: Analysis | LightAnalysis, text: str) -> Analysis | LightAnalysis:
@@ -31,9 +37,23 @@ def _placed(one: Finding, place: dict[int, int]) -> tuple[int, ...]:
 
 
 def _fixable_here(one: Finding, text: str) -> Finding:
-    """Without a fix that changes another file."""
-    here = one.fix is None or all(edit.span.end <= len(text) for edit in one.fix.edits)
+    """Without a fix that changes another file, or writes a name that only another file has."""
+    edits = one.fix.edits if one.fix is not None else ()
+    written = {name for edit in edits for name in _WRITTEN.findall(edit.text)}
+    here = all(edit.span.end <= len(text) for edit in edits) and (not written or written <= _names(text))
     return one if here else replace(one, fix=None)
+
+
+@lru_cache(maxsize=4)
+def _names(text: str) -> frozenset[str]:
+    """Every name that a text gives a value to, imports or uses."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    named = {getattr(node, field) for node in nodes for field in ("id", "arg", "asname") if hasattr(node, field)}
+    plain = {node.name.partition(".")[0] for node in nodes if isinstance(node, ast.alias) and not node.asname}
+    return frozenset((*filter(None, named), *plain, *_BUILTIN))
 
 
 def _home(norm: Norm | LightNorm, text: str) -> Span | None:

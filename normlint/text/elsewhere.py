@@ -10,13 +10,15 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from normlint.text.pieces import Piece, pieces
 from normlint.text.raw import BadSourceError, digest_of, read_bytes
 from normlint.text.syntax import parsed_part
 
-_FROM: Final = re.compile(r"\bfrom[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)")
+_FROM: Final = re.compile(r"\bfrom[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)")
+_COMMENTED: Final = re.compile(r"#[^\n]*\Z")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _MOST_BYTES: Final = 2 * 2**20
 _FARTHEST: Final = 6  # files from the import to the definition
@@ -68,15 +70,15 @@ class File:
 
     def imports(self, name: str) -> Iterator[tuple[str, str]]:
         """The modules that it may take the name from, and what it is called there; what is imported as `*` last."""
-        starred = []
-        for match in _FROM.finditer(self.text) if name in self.text or "import *" in self.text else ():
-            for one in _COMMENT.sub("", match[2]).strip("()").split(","):
-                words = one.split()
-                if words and words[-1] == name:
-                    yield match[1], words[0]
-                elif words == ["*"]:
-                    starred.append(match[1])
-        yield from ((module, name) for module in starred)
+        found = [(module, words[0]) for module, words in self._imports if words[-1] == name]
+        yield from (*found, *((module, name) for module, words in self._imports if words == ["*"]))
+
+    @cached_property
+    def _imports(self) -> list[tuple[str, list[str]]]:
+        """What each of its import statements takes from which module, in the order of the text."""
+        lines = (m for m in _FROM.finditer(self.text) if not _COMMENTED.search(self.text, m.start() - 200, m.start()))
+        parts = ((m[1], one.split()) for m in lines for one in _COMMENT.sub("", m[2]).strip("()").split(","))
+        return [(module, words) for module, words in parts if words]
 
 
 class Elsewhere:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from normlint.evaluate.dtypes import DType, promote
+from normlint.evaluate.expressions import binary
 from normlint.evaluate.monomial import (
     Abs,
     Apply,
@@ -28,6 +29,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
+    MOST_TEXT,
     AxesOf,
     Constant,
     Defined,
@@ -269,3 +271,10 @@ def product(atom: object) -> Product:
 )
 def test_a_value_in_words(value: Value, words: str) -> None:
     assert describe(value) == words
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short ones are", "long ones are not"])
+def test_strings_that_are_added_are_followed(long: bool) -> None:
+    half = Constant("ab" * (MOST_TEXT if long else 1))
+    assert (binary(None, "+", half, half, Span(0, 1)) == Constant("abab")) is not long
+    assert isinstance(binary(None, "+", half, half, Span(0, 1)), Opaque) is long

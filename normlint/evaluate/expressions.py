@@ -324,7 +324,7 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
 
 
 def _text(parts: list[str]) -> Value:
-    """Strings in a row, unless that is longer than any name."""
+    """Strings put together; unknown where that is longer than any name."""
     return Constant("".join(parts)) if sum(map(len, parts)) <= MOST_TEXT else Opaque("str")
 
 

@@ -34,7 +34,7 @@ class Borrowed(NamedTuple):
 
 
 def borrowed(text: str, path: str) -> Borrowed:
-    """What a file at this absolute path takes stands behind it."""
+    """The text of a file at this absolute path, followed by the definitions that its norms take from others."""
     names = dict.fromkeys(taken(text))
     if not names:
         return Borrowed(text)

@@ -141,7 +141,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
 
 
 def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:
-    """An axis is kept by numpy's word for it, where numpy is used and torch not named since the last `def`."""
+    """Is the axis kept by numpy's `keepdims`, in a function that names no torch and stands where numpy is used?"""
     start, end = c.statistic.span
     if entry.cls is not None or "keepdims" not in module.text[start:end]:
         return False

@@ -48,7 +48,7 @@ class Eps:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum. `cast`: its first."""
+    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum. `cast`: its first cast."""
 
     param: Param
     offset: float | None

@@ -143,7 +143,7 @@ def _misplaced(c: Computation, e: Eps) -> str:
     if e.power < 0:
         return "eps is added to the inverse root: a zero row gives NaN"
     std = any(s.op == "std" for s in c.trail)
-    consequence = "rows of small spread come out larger than from torch's norm" if std else "NaN gradient at a zero row"
+    consequence = "rows of small spread come out larger than in a layer norm" if std else "NaN gradient at a zero row"
     return f"eps is added after the root: {consequence}"
 
 

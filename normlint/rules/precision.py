@@ -300,7 +300,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_reference(c: Computation) -> bool:
-    """Does a function cast all that it is given to fp32 or wider? Nobody forgot that the output stays so."""
+    """Does a function cast its gains, too, to fp32 or wider? Then its output is meant to stay so."""
     own = [gain.cast for gain in c.gains if gain.cast is not None and gain.cast not in c.input_steps]
     return bool(own) and all(s.dtype is not None and s.dtype.wide for s in own)
 

@@ -195,6 +195,13 @@ WHOLE = {
             norm = x.pow(2).mean(-1, keepdim=True)
             return x * torch.rsqrt(norm + eps)
         """,
+    "settings of torch stand above it": """
+        torch.backends.cudnn.benchmark = True
+        torch._dynamo.config.cache_size_limit = 64
+
+        def rms_norm(x, eps=1e-6):
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+        """,
     "the file says \\u00e9\\u4e2d before it": '''NOTE = """é中𝄞"""; TEXT = "é中𝄞"\n''' + RMS,
 }
 
@@ -486,6 +493,12 @@ def test_a_bare_method_of_a_page_takes_what_self_would_hold() -> None:
 # --- what can't be had -----------------------------------------------------------------------------------------------
 
 NEEDS = {
+    "assignment to Space.rsqrt": """
+        torch.rsqrt = torch.sqrt
+
+        def rms_norm(x, eps=1e-6):
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+        """,
     "Missing": """
         from elsewhere import Missing
 

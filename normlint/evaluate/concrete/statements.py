@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import spread
 from normlint.evaluate.concrete import attributes, calls, classes, expressions, functions, world
-from normlint.evaluate.concrete.values import CLASS, MODULE, Scope, Unknown, Unsupported, known
+from normlint.evaluate.concrete.values import CLASS, MODULE, Scope, Space, Unknown, Unsupported, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ def assign(scope: Scope, target: s.Expr, value: Any) -> None:
             expressions.store_name(scope, name, value)
         case s.Attribute(base=base, name=name):
             expressions.refuse_mangled(scope, name)
-            attributes.store(expressions.evaluate(scope, base), name, value)
+            if not _is_setting(scope, base, value):
+                attributes.store(expressions.evaluate(scope, base), name, value)
         case s.Subscript(base=base):
             held = expressions.evaluate(scope, base)
             held[expressions.index(scope, target)] = value
@@ -65,6 +66,21 @@ def assign(scope: Scope, target: s.Expr, value: Any) -> None:
             _unpack(scope, items, value)
         case _:
             raise Unsupported("this target of an assignment")
+
+
+def _is_setting(scope: Scope, base: s.Expr, value: Any) -> bool:
+    """`torch.backends.cudnn.benchmark = True`: a plain value kept in a part of torch that nothing here reads from."""
+    root = base
+    while isinstance(root, s.Attribute):
+        root = root.base
+    if root is base or not isinstance(root, s.Name) or not isinstance(value, bool | int | float | str | None):
+        return False
+    if expressions.evaluate(scope, root) != Space("torch"):
+        return False
+    try:
+        return isinstance(expressions.evaluate(scope, base), Unknown)
+    except Unsupported:
+        return True
 
 
 def _unpack(scope: Scope, targets: tuple[s.Expr, ...], value: Any) -> None:

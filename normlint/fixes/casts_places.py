@@ -344,15 +344,23 @@ def _half_there(document: Document, c: Computation, made: cst.BaseExpression, en
 
 
 def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
-    """Of `weight * y` only y: a gain in fp32 may promote it, as in LLaMA."""
-    function = scope(document, node)
+    """Of `weight * y + bias` only y: parameters in fp32 may promote it, as in LLaMA."""
     gains = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
     gains |= {a.name for a in c.others if isinstance(a, Input)}
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            local = isinstance(one, cst.Name) and function is not None and bound(document, function, one.value)
-            if last_name(one) in gains and not local:
-                return other
+    shifts = {f.atom.name.rpartition(".")[2] for f in c.shift.factors if isinstance(f.atom, Param)} if c.shift else set()
+    for operator, names in ((cst.Add, shifts), (cst.Multiply, gains)):
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operator):
+            node = _but_for(document, node, names)
+    return node
+
+
+def _but_for(document: Document, node: cst.BinaryOperation, names: set[str]) -> cst.BaseExpression:
+    """The side that stands beside one of these parameters; the node itself where neither does."""
+    function = scope(document, node)
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        local = isinstance(one, cst.Name) and function is not None and bound(document, function, one.value)
+        if last_name(one) in names and not local:
+            return other
     return node
 
 

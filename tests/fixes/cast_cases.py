@@ -143,6 +143,24 @@ UNCLEAR: Final = [
 
 UPCAST: Final = [
     Case(
+        "a layer norm, before its gain and its bias, which may promote it",
+        "NRM201",
+        function(
+            "mean = x.mean(-1, keepdim=True)",
+            "var = (x - mean).pow(2).mean(-1, keepdim=True)",
+            "return (x - mean) / torch.sqrt(var + eps) * weight + bias",
+            name="layer_norm",
+            parameters="x, weight, bias, eps=1e-5",
+        ),
+        function(
+            "mean = x.float().mean(-1, keepdim=True)",
+            "var = (x - mean).pow(2).mean(-1, keepdim=True)",
+            "return ((x - mean) / torch.sqrt(var + eps)).type_as(x) * weight + bias",
+            name="layer_norm",
+            parameters="x, weight, bias, eps=1e-5",
+        ),
+    ),
+    Case(
         "what two returns give back is cast where it is made",
         "NRM206",
         forward("y = F.normalize(x, dim=-1)", "if self.training:", "    return y * self.weight", "return y"),

@@ -31,6 +31,7 @@ _CLASS = re.compile(r"\n[ \t\f]+class\b")  # within another
 _HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # what may be a method
 _MAPPED = re.compile(r"\bvmap\(\s*(\w+)")
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
+_CALLED = ("forward", "__call__")  # by torch and Python, whatever the text says
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
 
@@ -122,6 +123,7 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
         methods += [f for f in inherited if f.name not in have]
         have |= {m.name for m in inherited}
     called = set().union(*(_names(module, m) - {m.name} for m in methods))
+    ours = set().union(*(_names(module, m) for m in methods if m.name in _CALLED))  # `forward` calls `_forward`
     reaching = have if where is None or _handed_on(module, cls, where) else set(where)
     aliased = {
         stmt.value.id
@@ -132,7 +134,8 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
     }
     for method in methods:
         extended = f"super().{method.name}(" in module.text and is_base(module.text, cls.node.name)
-        public = (method.name in FORWARDS or method.name in aliased) and not extended
+        begun = method.name in _CALLED or (method.name in FORWARDS and method.name not in ours)
+        public = (begun or method.name in aliased) and not extended
         own = any(method is stmt for stmt in cls.node.body)
         if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)

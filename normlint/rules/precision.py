@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Apply, Step
+from normlint.evaluate.monomial import Abs, Apply, Step
 from normlint.norm.conventions import stays_wide
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
@@ -26,7 +26,12 @@ def _square_span(c: Computation) -> Span:
 
 
 def _squares_in_half(c: Computation) -> bool:
-    return _in_half(c) and c.explicit_square and c.degree == 2
+    return _in_half(c) and c.explicit_square and c.degree == 2 and not _of_complex(c)
+
+
+def _of_complex(c: Computation) -> bool:
+    """The square of an absolute value: for real numbers nobody would take it."""
+    return any(isinstance(f.atom, Abs) and f.power == 2 for f in c.statistic.inner.factors)
 
 
 def _in_half(c: Computation) -> bool:

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "squares of absolute values, which only complex numbers need": """
+class ComplexRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, z):
+        ms = z.abs().pow(2).mean(-1, keepdim=True)
+        return z * torch.rsqrt(ms + self.eps) * self.weight
+""",
     "the dtype is asked for by is_floating_point and element size": """
 def rms_norm(x, w, eps=1e-6):
     h = x.float() if x.element_size() < 4 else x

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a base's forward that casts what it hands to a subclass": """
+class Norm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return self._forward(x.float()).type_as(x) * self.weight
+
+
+class RMSNorm(Norm):
+    def _forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+""",
     "an output in fp32 that the caller asks for": """
 class RMSNorm(nn.Module):
     def __init__(self, d, eps=1e-6):

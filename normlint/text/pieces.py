@@ -16,6 +16,7 @@ _LINE: Final = re.compile(r"\n(?=[^\s#)\]}])")
 _DOUBLE: Final = re.compile('"""')
 _EITHER: Final = re.compile("\"\"\"|'''")
 _LONE_CR: Final = re.compile(r"\r(?!\n)")
+_PAGE: Final = re.compile(r"(?<=\n)\f+")  # a form feed, behind which a line begins anew
 _SHORT: Final = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")  # a string within a line
 _FIRST: Final = re.compile(r"[^\s#)\]}]")
 _CONTINUES: Final = re.compile(r"(else|elif|except|finally|case)\b")
@@ -47,8 +48,9 @@ class Method(NamedTuple):
 
 
 def with_line_feeds(text: str) -> str:
-    """The text as Python reads it, whose lines may end in CR alone; as long as it was."""
-    return _LONE_CR.sub("\n", text) if "\r" in text else text
+    """The text as Python reads it, whose lines may end in CR alone or begin with a form feed; as long as it was."""
+    text = _LONE_CR.sub("\n", text) if "\r" in text else text
+    return _PAGE.sub(lambda match: "\n" * len(match[0]), text) if "\f" in text else text
 
 
 def pieces(text: str) -> tuple[Piece, ...]:

@@ -30,6 +30,8 @@ ABOVE = {
     "a string whose last line begins with `#`, and another": 'A = """\n# end""", """\nb\n"""\n',
     "a string that ends behind `#` in a call": 'A = f("""\n# x = 1""", """\n#y""" if 1 else """\n""")\n',
     "both kinds of three quotes": "A = '''\n\"\"\"\n''' + \"\"\"\n'''\n\"\"\"\n",
+    "the end of a page": "A = 1\n\f",
+    "the end of a page, and a comment": "A = 1\n\f\f# b\n\f",
     "a docstring of the file with a quote": '"""It\'s a "file"."""\n',
 }
 

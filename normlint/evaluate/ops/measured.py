@@ -7,7 +7,7 @@ powers, products, sums and means of what went in. What fits in every number, in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -117,13 +117,19 @@ def _looked_at(ctx: Context, value: Product) -> Product | None:
         if not 0 < len(given) <= _MOST_LEAVES or (reduced_again and any(map(algebra.is_statistic, given))):
             return None  # x − 2·mean(x) is as long as x, and yet an input of its own
         seen = worlds(ctx)
-        targets = [w.made(value.mono, value.layout) for w in seen]
-        if not all(isinstance(t, Array) and len(t.data) > 1 for t in targets):
-            return None
-        numbers = [tuple(w.of_mono(u.mono, ()) for w in seen) for u in given]
-        return _Look(ctx, value, targets, list(zip(given, numbers, strict=True)), seen).found()
+        # Little fits in any size: the second is looked at where something fits in the first.
+        return _fitting(ctx, value, given, seen) if _fitting(ctx, value, given, seen[:1]) else None
     except FAILS:
         return None
+
+
+def _fitting(ctx: Context, value: Product, given: list[Product], seen: Sequence[World]) -> Product | None:
+    """What fits in these sizes."""
+    targets = [w.made(value.mono, value.layout) for w in seen]
+    if not all(isinstance(t, Array) and len(t.data) > 1 for t in targets):
+        return None
+    numbers = [tuple(w.of_mono(u.mono, ()) for w in seen) for u in given]
+    return _Look(ctx, value, targets, list(zip(given, numbers, strict=True)), seen).found()
 
 
 class Base(NamedTuple):
@@ -142,7 +148,7 @@ class _Look:
         value: Product,
         targets: list[Array],
         given: list[tuple[Product, tuple[Array, ...]]],
-        seen: list[World],
+        seen: Sequence[World],
     ) -> None:
         self.ctx, self.value, self.targets, self.given, self.seen = ctx, value, targets, given, seen
 

@@ -17,7 +17,7 @@ MAX_STEPS = 8_000  # expressions evaluated in one replay
 ENOUGH_STEPS = 2_500  # after as many no further replay of an entry is begun,
 ENOUGH_ONCE_MET = 1_250  # or after as many if no reduction is passed by,
 ENOUGH_IN_VAIN = 600  # or after as many if no statistic has met its input, either
-MAX_SPENT = 100_000  # nor after as many in all replays of one module
+MAX_SPENT = 50_000  # nor after as many in all replays of one module
 
 
 class Abandon(Exception):  # noqa: N818  (it is how a path ends, no error)

@@ -260,11 +260,15 @@ class _Reading:
 
     def _naming(self, unit: Unit) -> Iterator[Unit]:
         """Units that name one, as what it is: a function, or a method of related classes."""
-        related = self.related(unit.piece.names[0]) if unit.piece.kind == "class" else ()
-        key = unit.name, frozenset(p.names[0] for p in related)
+        key = self._key(unit)
         if key not in self._users:
             self._users[key] = tuple(dict.fromkeys(self._users_of(*key))) if unit.name else ()
         return (other for other in self._users[key] if other != unit)
+
+    def _key(self, unit: Unit) -> tuple[str, frozenset[str]]:
+        """What units are named by: those of one key are named at the same places."""
+        related = self.related(unit.piece.names[0]) if unit.piece.kind == "class" else ()
+        return unit.name, frozenset(p.names[0] for p in related)
 
     def _users_of(self, name: str, classes: frozenset[str]) -> Iterator[Unit]:
         """Units that name a function, or a method of these classes."""
@@ -365,9 +369,13 @@ class _Reading:
     # --- what comes of it
 
     def _found(self) -> Found:
-        reached_, waiting = set(self._arrived), list(self._arrived)
+        reached_, waiting, done = set(self._arrived), list(self._arrived), set()
         while waiting:
             unit = waiting.pop()
+            key = *self._key(unit), unit.piece.kind
+            if key in done:
+                continue
+            done.add(key)
             names = self._made if not unit.name else self._aliases(unit.name) if unit.piece.kind == "def" else set()
             naming = {*self._naming(unit), *(u for name in names for u in self._using(name))}
             waiting += naming - reached_

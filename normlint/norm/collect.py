@@ -173,13 +173,13 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
     `idle`: products that are no norms, whatever else a path may tell.
     """
     best: dict[tuple[Span, Mono], _Found] = {}
-    tangled: set[Mono] = set()
+    vain: dict[Mono, set[Atom]] = {}
     for flow in context.flows:
         key = flow.product.mono, flow.returned
         c = None if key in idle else computation(flow, context)
         if c is None:
             idle.add(key)
-            tangled.update([flow.product.mono] if entangled(flow.product.mono) else [])
+            vain[flow.product.mono] = {f.atom for f in flow.product.mono.factors}
             continue
         old = best.get((c.statistic.span, c.input))
         if old is None:
@@ -193,7 +193,7 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
         told = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
         matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
         atoms = {f.atom for f in one.flow.product.mono.factors}
-        part = any(atoms <= {f.atom for f in whole.factors} for whole in tangled)
+        part = any(atoms <= whole and entangled(mono) for mono, whole in vain.items())
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
         yield replace(one, computation=replace(c, placing=told, layout_matches=matches, unread=unread, tests=tests))

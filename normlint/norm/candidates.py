@@ -63,6 +63,7 @@ class _Reading:
         self._calls = 0
         self._roots: dict[Span, bool] = {}  # of units that were called: may they take one?
         self._families: dict[str, list[Piece]] = {}
+        self._just: dict[tuple[str, frozenset[str]], Unit] = {}  # whose namers have been put in `_waiting`
         self._users: dict[tuple[str, frozenset[str]], tuple[Unit, ...]] = {}
         self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
@@ -171,6 +172,7 @@ class _Reading:
         for _ in range(_MOST_CALLS):
             if self._waiting and left > 0:
                 unit = self._waiting.popitem()[0]
+                self._just.clear()
                 left -= len(self.source(unit))
                 self._process(unit)
         self._arrived.update(self._waiting)
@@ -186,7 +188,9 @@ class _Reading:
         )
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
-            self._waiting.update(dict.fromkeys(self._naming(unit)))
+            left_out = self._just.setdefault(self._key(unit), unit)
+            again = (left_out,) if left_out != unit else self._naming(unit)  # of many alike the others wait already
+            self._waiting.update(dict.fromkeys(again))
 
     def _process(self, unit: Unit) -> None:
         self._special.add(unit.span)

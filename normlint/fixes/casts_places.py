@@ -272,10 +272,13 @@ def cast_back(
     The lines that this takes are among the changes, and that of `top`.
     """
     changes, lines = Changes(), dict[tuple[cst.CSTNode, str], None]()
-    for c in several:
-        node, found = _backwards(document, c, entry, top) or (None, None)
-        if found is None or node is None:
+    ways = [(c, _backwards(document, c, entry, top)) for c in several]
+    made = {c.joined: way for c, way in ways if way is not None and document.span(way[0]).end <= c.joined.end}
+    for c, its_own in ways:
+        way = made.get(c.joined, its_own)  # what is cast where it is made is cast on every path
+        if way is None:
             return None
+        node, found = way
         for one in _tensors(node):
             changes |= _cast(document, c, one, found.suffix)
         lines |= {(found.line_at, found.line): None} if found.line_at is not None else {}

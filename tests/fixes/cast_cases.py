@@ -141,7 +141,25 @@ UNCLEAR: Final = [
     ),
 ]
 
+GATED: Final = HEAD + """class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, cond=None):
+        super().__init__()
+        self.eps = eps
+        self.to_gate = None if cond is None else nn.Linear(cond, dim)
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x, cond=None):
+        out = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+        if self.to_gate is None:
+            return out
+        return out * self.to_gate(cond).chunk(2, dim=-1)[0]
+"""
+GATED_ONCE: Final = GATED.replace("x * torch.rsqrt(x.pow", "(x * torch.rsqrt(x.float().pow").replace(
+    "self.eps) * self", "self.eps)).type_as(x) * self"
+)
+
 UPCAST: Final = [
+    Case("an output that another layer scales on one path, cast once", "NRM201", GATED, GATED_ONCE),
     Case(
         "a layer norm, before its gain and its bias, which may promote it",
         "NRM201",

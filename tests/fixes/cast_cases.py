@@ -141,7 +141,9 @@ UNCLEAR: Final = [
     ),
 ]
 
-GATED: Final = HEAD + """class RMSNorm(nn.Module):
+GATED: Final = (
+    HEAD
+    + """class RMSNorm(nn.Module):
     def __init__(self, dim, eps=1e-6, cond=None):
         super().__init__()
         self.eps = eps
@@ -154,6 +156,7 @@ GATED: Final = HEAD + """class RMSNorm(nn.Module):
             return out
         return out * self.to_gate(cond).chunk(2, dim=-1)[0]
 """
+)
 GATED_ONCE: Final = GATED.replace("x * torch.rsqrt(x.pow", "(x * torch.rsqrt(x.float().pow").replace(
     "self.eps) * self", "self.eps)).type_as(x) * self"
 )

@@ -215,10 +215,9 @@ class Makes:
         if path:
             return _of_library("torch", last) if path in _TORCH_PATHS else None
         found = self.elsewhere.definition(name, file) if file.class_named(name) else None
-        roots = [module.partition(".")[0] for module, _ in file.imports(name)] if found is None else []
-        for root in roots:
-            if root in _LIBRARY:
-                return _of_library(root, next(original for _, original in file.imports(name)))
+        for one in file.imports(name) if found is None else ():
+            if (root := one.module.partition(".")[0]) in _LIBRARY and one.name != "*":
+                return _of_library(root, one.name)
         found = found or self.elsewhere.definition(name, file)
         return self._eps_of_class(found, far) if found is not None and far < _INHERITED else None
 

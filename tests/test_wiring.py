@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from normlint.api import fix_source
 from normlint.rules.callers import called
 from normlint.text.making import may_make
 
@@ -32,10 +33,13 @@ class Block(nn.Module):
 """
 
 
+def whole(body: str) -> str:
+    """A block whose forward has these lines."""
+    return BLOCK + "".join(f"        {line}\n" if line else "\n" for line in body.splitlines())
+
+
 def codes(body: str) -> list[str]:
-    """What is found in a block whose forward has these lines."""
-    text = BLOCK + "".join(f"        {line}\n" for line in body.splitlines())
-    return [finding.code for finding, _ in called(text, wanted="NRM702".__ne__).found]
+    return [finding.code for finding, _ in called(whole(body), wanted="NRM702".__ne__).found]
 
 
 MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a) + b"
@@ -89,6 +93,69 @@ def test_nothing_is_said_where(body: str) -> None:
 @pytest.mark.parametrize(("body", "code"), FOUND.values(), ids=FOUND)
 def test_it_is_said_where(body: str, code: str) -> None:
     assert codes(body) == [code]
+
+
+REPEATED = "x = self.norm1(x)\nx = self.norm1(x)\nreturn x"
+OF_ALL = f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)"
+UNFIXED = {
+    "two norms are left that nothing calls": (REPEATED, "self.dim = dim", "self.norm3 = nn.LayerNorm(dim)"),
+    "every norm is called": (f"y = self.norm2(c)\n{REPEATED}", "", ""),
+    "the norm that is left is made otherwise": (REPEATED, "norm2 = nn.LayerNorm(dim)", "norm2 = nn.LayerNorm(2)"),
+    "the output is handed on twice": (f"{HALF}\n{SECOND}".replace("attention(x)", "attention(x, x)"), "", ""),
+    "a comment stands behind the norm": (
+        f"c = self.norm1(c)\nc = c + self.attention(c)\n{HALF}\n{SECOND}".replace("norm1(x)", "norm1(x)  # before"),
+        "",
+        "",
+    ),
+    "the norm of all is given all, too": (f"c = self.q_norm(c)\n{OF_ALL}", "", ""),
+    "the norm of all is made before the size of a head": (
+        OF_ALL,
+        "        self.head_dim = self.dim // 4\n",
+        "        self.q_norm = nn.LayerNorm(self.dim)\n",
+    ),
+}
+FIXED = {
+    "the norm that nothing calls": (
+        REPEATED,
+        REPEATED.replace("x = self.norm1(x)\nreturn", "x = self.norm2(x)\nreturn"),
+    ),
+    "the inner norm's place is kept": ("return self.norm1(self.norm1(x))", "return self.norm2(self.norm1(x))"),
+    "what came in": (f"{HALF}\n{SECOND}", f"x = x + self.attention(self.norm1(x))\n{SECOND}"),
+    "what came in, in place": (
+        f"{HALF}\n{SECOND}".replace("x = x +", "x +="),
+        f"x += self.attention(self.norm1(x))\n{SECOND}",
+    ),
+    "what came in, with an argument more": (
+        f"{HALF}\n\n{SECOND}".replace("attention(x)", "attention(c, h=x)"),
+        f"x = x + self.attention(c, h=self.norm1(x))\n\n{SECOND}",
+    ),
+}
+
+
+def fixed(text: str) -> str:
+    return fix_source(text, unsafe=True, select=("NRM703", "NRM704", "NRM705", "NRM706")).source
+
+
+@pytest.mark.parametrize(("body", "old", "new"), UNFIXED.values(), ids=UNFIXED)
+def test_nothing_is_fixed_where(body: str, old: str, new: str) -> None:
+    text = whole(body).replace(new, "").replace(old, new, 1) if old else whole(body)
+    assert [finding.code for finding, _ in called(text, wanted="NRM702".__ne__).found] != []
+    assert fixed(text) == text
+
+
+@pytest.mark.parametrize(("body", "after"), FIXED.values(), ids=FIXED)
+def test_it_is_fixed_by(body: str, after: str) -> None:
+    text = whole(body).replace(
+        "        self.q_norm = nn.LayerNorm(self.dim)\n        self.k_norm", "        self.k_norm"
+    )
+    assert fixed(text) == text.replace(whole(body)[len(BLOCK) :], whole(after)[len(BLOCK) :])
+
+
+def test_a_norm_of_all_heads_is_made_for_one() -> None:
+    text = whole(OF_ALL)
+    assert fixed(text) == text.replace(
+        "self.q_norm = nn.LayerNorm(self.dim)", "self.q_norm = nn.LayerNorm(self.head_size)"
+    )
 
 
 HOSTILE = {

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.norm.makes import Makes, dotted
+from normlint.norm.makes import Makes, Owner, dotted
 from normlint.norm.wiring import Module, Read, Step, Values, functions, made_of, traced
-from normlint.rules.registry import Fixes, Problem, calls_rule
-from normlint.text.finding import Applicability
+from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
+from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
 _VIEWS = ("view", "reshape")
+_MADE_AND_CALLED = 2  # times that a name is written
 
 
 @calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
@@ -124,7 +126,7 @@ def _names(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-@calls_rule("NRM704", name="norm-applied-twice")
+@calls_rule("NRM704", name="norm-applied-twice", fix=Applicability.UNSAFE)
 def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
     """Is applied to its own output.
 
@@ -144,7 +146,22 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             h = self.norm1(x)
             h = self.norm1(h)  # error: [norm-applied-twice]
-            return x + self.mlp(self.norm2(h))
+            return x + self.mlp(h)
+    ```
+    ```fix
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.norm1 = nn.LayerNorm(dim)
+            self.norm2 = nn.LayerNorm(dim)
+            self.mlp = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            h = self.norm1(x)
+            h = self.norm2(h)  # error: [norm-applied-twice]
+            return x + self.mlp(h)
     ```
 
     ```py
@@ -160,6 +177,10 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
             x = x + self.mlp(self.norm(x))
             return x + self.mlp(self.norm(x))
     ```
+
+    It can be fixed where the module has one norm of the same kind that nothing calls.
+
+    Fix safety: unsafe: the outputs change, and a gain that nothing has trained is applied.
     """
     for read in functions(makes):
         module = read.module
@@ -171,7 +192,27 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
                     inner = traced(inner, values) if _assigned(last) == inner.id else None
                 if inner is not None and module.calls(inner, "Norm") == name and isinstance(node, ast.Call):
                     message = f"`{name}` is applied to what it has just given"
-                    yield Problem(module.owner.span(node), message, owner=read.qualname)
+                    repair = _replaced(module, node.func, _unused(module, name))
+                    yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
+
+
+def _unused(module: Module, name: str) -> str:
+    """The one norm that is made like this one, and that nothing calls; empty for none or several."""
+    made = ast.dump(module.owned[name])
+    alike = (other for other, call in module.owned.items() if other != name and ast.dump(call) == made)
+    unused = [f"self.{other}" for other in alike if _written(module, other) == 1]
+    return unused[0] if len(unused) == 1 else ""
+
+
+def _written(module: Module, name: str) -> int:
+    """How often a class has a name, wherever it stands."""
+    return len(re.findall(rf"\b{name}\b", module.owner.text[slice(*module.owner.piece.span)]))
+
+
+def _replaced(module: Module, node: ast.expr, source: str) -> Repair | None:
+    """Something else in the place of an expression."""
+    edits = (Edit(module.owner.span(node), source),)
+    return partial(makings.edited, f"Write `{source}`", edits) if source else None
 
 
 def _assigned(stmt: ast.stmt) -> str:
@@ -180,7 +221,7 @@ def _assigned(stmt: ast.stmt) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-@calls_rule("NRM705", name="residual-of-norm")
+@calls_rule("NRM705", name="residual-of-norm", fix=Applicability.UNSAFE)
 def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     """Gives the residual its output, where the input should go past it.
 
@@ -202,6 +243,21 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             x = self.norm1(x)
             x = x + self.attention(x)  # error: [residual-of-norm]
+            return x + self.mlp(self.norm2(x))
+    ```
+    ```fix
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.norm1 = nn.LayerNorm(dim)
+            self.attention = nn.Linear(dim, dim)
+            self.norm2 = nn.LayerNorm(dim)
+            self.mlp = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            x = x + self.attention(self.norm1(x))  # error: [residual-of-norm]
             return x + self.mlp(self.norm2(x))
     ```
 
@@ -237,6 +293,8 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             x = x + self.block(x)
             return x
     ```
+
+    Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
     for read in functions(makes):
         module = read.module
@@ -248,7 +306,21 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             norm = module.calls(given, "Norm") if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
             if norm and _adds_to(stmt, name) and stmt not in raw and _is_raw(read, name, values[name].values):
                 message = f"the residual is what `self.{norm}` gave, not what came in"
-                yield Problem(module.owner.span(stmt), message, owner=read.qualname)
+                repair = _normed_within(module.owner, last, stmt, name)
+                yield Problem(module.owner.span(stmt), message, repair, owner=read.qualname)
+
+
+def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: str) -> Repair | None:
+    """The norm's statement goes into the one argument that is its output."""
+    added = _added(stmt)
+    given = [n for n in ast.walk(added[1]) if isinstance(n, ast.Name) and n.id == name] if added is not None else []
+    if len(given) != 1 or not isinstance(norm, ast.Assign):
+        return None
+    start, end = owner.span(norm).start, owner.span(stmt).start
+    value = owner.text[slice(*owner.span(norm.value))]
+    alone = not owner.text[owner.span(norm).end : end].strip()
+    edits = (Edit(Span(start, end), ""), Edit(owner.span(given[0]), value))
+    return partial(makings.edited, f"Keep `{name}` for the residual", edits) if alone else None
 
 
 def _is_raw(read: Read, name: str, values: Values) -> bool:
@@ -291,7 +363,7 @@ def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.exp
     return None
 
 
-@calls_rule("NRM706", name="norm-of-all-heads")
+@calls_rule("NRM706", name="norm-of-all-heads", fix=Applicability.UNSAFE)
 def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
     """Is made for all heads, and given a view of each.
 
@@ -314,6 +386,22 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
             return self.q_norm(q)  # error: [norm-of-all-heads]
     ```
+    ```fix
+    from torch import nn
+
+    class Attention(nn.Module):
+        def __init__(self, dim, heads):
+            super().__init__()
+            self.dim = dim
+            self.heads = heads
+            self.head_dim = self.dim // heads
+            self.to_q = nn.Linear(dim, dim)
+            self.q_norm = nn.LayerNorm(self.head_dim)
+
+        def forward(self, x):
+            q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
+            return self.q_norm(q)  # error: [norm-of-all-heads]
+    ```
 
     ```py
     from torch import nn
@@ -331,6 +419,8 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             q = self.q_norm(self.to_q(x)).view(x.shape[0], -1, self.heads, self.head_dim)
             return self.k_norm(q)
     ```
+
+    Fix safety: unsafe: the norm may have been meant for what comes before the view.
     """
     for read in functions(makes):
         module = read.module
@@ -339,10 +429,14 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
                 name = module.calls(node, "Norm")
                 if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
                     continue
-                whole = module.divided.get(_last_size(traced(node.args[0], values)))
+                size = _last_size(traced(node.args[0], values))
+                whole = module.divided.get(size)
                 if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
                     message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
-                    yield Problem(module.owner.span(node), message, owner=read.qualname)
+                    first = module.owned[name].args[0]
+                    clear = whole.lineno < first.lineno and _written(module, name) == _MADE_AND_CALLED
+                    repair = _replaced(module, first, f"self.{size}" if clear else "")
+                    yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
 
 
 def _last_size(node: ast.expr) -> str:

@@ -11,6 +11,7 @@ from normlint.api import fix_source
 from normlint.rules.callers import called
 from normlint.text.making import may_make
 
+ERRORS = ("NRM703", "NRM704", "NRM705", "NRM706")
 BLOCK = """\
 from torch import nn
 
@@ -39,7 +40,7 @@ def whole(body: str) -> str:
 
 
 def codes(body: str) -> list[str]:
-    return [finding.code for finding, _ in called(whole(body), wanted="NRM702".__ne__).found]
+    return [finding.code for finding, _ in called(whole(body), wanted=ERRORS.__contains__).found]
 
 
 MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a) + b"
@@ -95,6 +96,34 @@ def test_it_is_said_where(body: str, code: str) -> None:
     assert codes(body) == [code]
 
 
+SPLIT_LAST = MODULATED.replace("chunk(2)", "chunk(2, dim=-1)")
+NO_REVIEW = {
+    "the norm has no weights": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, elementwise_affine=False)"),
+    "it is chosen whether it has": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, 1e-5, affine)"),
+    "what it is made with is not to be seen": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, **more)"),
+    "the norm is of another library": ("nn.LayerNorm(dim)", "LayerNorm(dim)"),
+    "the scale is a weight": ("(1 + a)", "(1 + self.a)"),
+    "the scale isn't one of several": ("a, b = self.mlp(c)", "b = self.mlp(c)"),
+    "nothing is added to the scale": ("(1 + a)", "a"),
+    "a number is added that isn't one": ("(1 + a)", "(1e-3 + a)"),
+}
+
+
+def reviews(text: str) -> list[str]:
+    return [finding.code for finding, _ in called(text, wanted="NRM707".__eq__).found] if may_make(text) else []
+
+
+@pytest.mark.parametrize(("old", "new"), NO_REVIEW.values(), ids=NO_REVIEW)
+def test_no_review_of_a_modulation_is_asked_for_where(old: str, new: str) -> None:
+    assert old in whole(SPLIT_LAST)
+    assert reviews(whole(SPLIT_LAST).replace(old, new)) == []
+
+
+@pytest.mark.parametrize("factor", ["(1 + a)", "(1 + a[:, None])", "(1.0 + a.unsqueeze(1))"])
+def test_a_norm_with_weights_under_a_modulation_is_a_review(factor: str) -> None:
+    assert reviews(whole(SPLIT_LAST.replace("(1 + a)", factor))) == ["NRM707"]
+
+
 REPEATED = "x = self.norm1(x)\nx = self.norm1(x)\nreturn x"
 OF_ALL = f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)"
 UNFIXED = {
@@ -133,13 +162,13 @@ FIXED = {
 
 
 def fixed(text: str) -> str:
-    return fix_source(text, unsafe=True, select=("NRM703", "NRM704", "NRM705", "NRM706")).source
+    return fix_source(text, unsafe=True, select=ERRORS).source
 
 
 @pytest.mark.parametrize(("body", "old", "new"), UNFIXED.values(), ids=UNFIXED)
 def test_nothing_is_fixed_where(body: str, old: str, new: str) -> None:
     text = whole(body).replace(new, "").replace(old, new, 1) if old else whole(body)
-    assert [finding.code for finding, _ in called(text, wanted="NRM702".__ne__).found] != []
+    assert [finding.code for finding, _ in called(text, wanted=ERRORS.__contains__).found] != []
     assert fixed(text) == text
 
 

@@ -8,122 +8,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.norm.makes import Makes, Owner, dotted
-from normlint.norm.wiring import Module, Read, Step, Values, functions, made_of, traced
+from normlint.norm.wiring import Module, Read, Values, functions, made_of, names_in, traced
 from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
 _VIEWS = ("view", "reshape")
 _MADE_AND_CALLED = 2  # times that a name is written
-
-
-@calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
-def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
-    """Splits its scale and shift along the batch.
-
-    `chunk` takes axis 0 unless it is told another. With an odd batch it fails or gives parts of other sizes; with an
-    even one half of the samples scale the other half, and nothing fails where shapes broadcast.
-
-    ```py
-    from torch import nn
-
-    class AdaLayerNorm(nn.Module):
-        def __init__(self, dim, cond_dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
-            self.linear = nn.Linear(cond_dim, 2 * dim)
-
-        def forward(self, x, cond):
-            scale, shift = self.linear(cond).chunk(2)  # error: [modulation-along-batch]
-            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
-    ```
-    ```fix
-    from torch import nn
-
-    class AdaLayerNorm(nn.Module):
-        def __init__(self, dim, cond_dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
-            self.linear = nn.Linear(cond_dim, 2 * dim)
-
-        def forward(self, x, cond):
-            scale, shift = self.linear(cond).chunk(2, dim=-1)  # error: [modulation-along-batch]
-            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
-    ```
-
-    Only what a linear layer gives is judged, where its size is so many times another's and a part scales a norm.
-
-    ```py
-    from torch import nn
-
-    class Gated(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-
-        def forward(self, batch):
-            x, scale = batch.chunk(2)
-            return self.norm(x) * scale
-    ```
-
-    Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
-    """
-    for read in functions(makes):
-        for stmt, values, _ in read.steps:
-            call = _split_of_linear(read, stmt, values)
-            if call is not None and _modulates(read.module, read.steps, stmt):
-                message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
-                span = read.module.owner.span(call)
-                repair = partial(makings.with_argument, span, "dim", "-1")
-                yield Problem(span, message, repair, owner=read.qualname)
-
-
-def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | None:
-    """The chunk of what a linear layer makes of a batch, without an axis, into as many parts as its size has."""
-    call = stmt.value if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "chunk":
-        return None
-    free = dotted(call.func.value) == "torch"
-    if len(call.args) != 1 + free or call.keywords:
-        return None
-    parts = call.args[-1]
-    source = traced(call.args[0] if free else call.func.value, values)
-    layer = read.module.owned.get(read.module.calls(source, "Linear"))
-    if not _is_of_batch(read, source, values):
-        return None
-    size = layer.args[1] if layer is not None and len(layer.args) > 1 else None
-    sides = {ast.dump(side) for side in (size.left, size.right)} if isinstance(size, ast.BinOp) else set()
-    return call if ast.dump(parts) in sides else None
-
-
-def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
-    """Is it made of what the function is given, whole, by functions of one argument, without a look at its axes?"""
-    while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
-        source = traced(source.args[0], values)
-    named = source.id if isinstance(source, ast.Name) else ""
-    asked = [n.value for n in ast.walk(read.function) if isinstance(n, ast.Attribute) and n.attr in ("ndim", "dim")]
-    parts = [n.target for n in ast.walk(read.function) if isinstance(n, ast.For)]
-    return named in read.parameters and all(named not in _names(node) for node in (*asked, *parts))
-
-
-def _modulates(module: Module, steps: tuple[Step, ...], split: ast.stmt) -> bool:
-    """Does a part of the split scale what a norm gives?"""
-    parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return any(not _names(factor).isdisjoint(parts) for _, factor in _scaled(module, steps))
-
-
-def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp, ast.expr]]:
-    """The products of a norm's output, each with its other factor."""
-    for stmt, values, _ in steps:
-        for node in ast.walk(stmt):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-                for one, other in ((node.left, node.right), (node.right, node.left)):
-                    if module.calls(traced(one, values), "Norm"):
-                        yield node, other
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 @calls_rule("NRM704", name="norm-applied-twice", fix=Applicability.UNSAFE)
@@ -325,7 +216,7 @@ def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: st
 
 def _is_raw(read: Read, name: str, values: Values) -> bool:
     """Is it what the function was given, and nothing else made of it yet?"""
-    return name in read.parameters and name not in values and all(name not in _names(v.node) for v in values.values())
+    return name in read.parameters and name not in values and all(name not in names_in(v.node) for v in values.values())
 
 
 def _is(args: list[ast.expr], name: str) -> bool:
@@ -348,7 +239,7 @@ def _adds_to(stmt: ast.stmt, name: str) -> bool:
     if added is None or added[0] != name or not isinstance(added[1], ast.Call):
         return False
     kept = isinstance(stmt, ast.AugAssign) or _assigned(stmt) == name
-    return kept and dotted(added[1].func).startswith("self.") and name in _names(added[1])
+    return kept and dotted(added[1].func).startswith("self.") and name in names_in(added[1])
 
 
 def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.expr] | None:

@@ -13,6 +13,7 @@ _NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
 _SPLIT: Final = re.compile(r"chunk\(")
 _TWICE: Final = re.compile(r"(orm\w{0,40})\((?:self\.\w{0,40}\1\(|\w+\)\n[ \t]+(\w+) = self\.\w{0,40}\1\(\2\))")
 _RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)\n[ \t]+\1 (?:= \1 \+|\+=)")
+_MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
@@ -58,7 +59,7 @@ def wired(text: str) -> Iterator[int]:
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:
             yield match.start()
-    for pattern in (_TWICE, _RESIDUAL):
+    for pattern in (_TWICE, _RESIDUAL, _MODULATED):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
 

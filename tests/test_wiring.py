@@ -192,6 +192,10 @@ HOSTILE = {
     "brackets": "self.a = LayerNorm(" * 6_000 + "x eps",
     "a long name": "Norm" * 25_000 + "(eps",
     "calls of chunk": "Norm chunk(" * 9_000,
+    "an eps with a long name": "LayerNorm(x, eps=1e-6)\n" + "eps=" + "a" * 200_000 + "." + "b" * 200_000,
+    "numbers for an eps": "LayerNorm(x, eps=1e-6)\n" * 9_000,
+    "attributes and numbers": BLOCK.replace("dim):", "dim, c):")
+    + "".join(f"        x = nn.LayerNorm(c.dim, {eps})\n" for eps in ("c.eps", "1e-6") for _ in range(300)),
     "statements": BLOCK + MODULATED.replace("a, b", "        a, b", 1).replace("return", "        return")
     + "\n" + "        a = b\n" * 8_000,
     "norms": BLOCK.replace("dim):", "dim, eps=1e-6):") + "        x = nn.LayerNorm(4)\n" * 3_000,

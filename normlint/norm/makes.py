@@ -167,8 +167,9 @@ class Makes:
         named = [piece for making, piece in self._marked if making.name == one.name.rpartition(".")[2]]
         for other in (m for piece in dict.fromkeys(named) for m in self._made(piece) if m.name == one.name):
             parameter, _, attribute = dotted(other.given).rpartition(".") if other.given is not None else ("", "", "")
-            same = {annotated(a.annotation) for a in arguments(other.function) if a.arg == parameter}
-            if parameter == size != "self" and is_eps_of_norm(attribute) and same == {kinds.get(parameter)}:
+            if parameter != size or parameter == "self" or not is_eps_of_norm(attribute):
+                continue
+            if {annotated(a.annotation) for a in arguments(other.function) if a.arg == size} == {kinds.get(size)}:
                 found.setdefault(f"{parameter}.{attribute}", []).append(other.qualname)
         return {source: names for source, names in found.items() if len(set(names)) >= _SEVERAL}
 

@@ -20,7 +20,7 @@ _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
 _NEAR: Final = 300
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _WRITTEN: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[\d.]|,[ \n]*\d?\.?\d*e-\d")
-_CONFIGURED: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?\w*[A-Za-z_]\w*\.|\.\w*eps(?:ilon)?[ \n]*[,)]")
+_CONFIGURED: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[A-Za-z_]\w{0,60}\.|\.\w{0,60}eps(?:ilon)?[ \n]?[,)]")
 _BRACKET: Final = re.compile(r"[()]")
 _FARTHEST: Final = 600  # characters between a call's brackets
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
@@ -43,9 +43,12 @@ class Making:
 def may_make(data: bytes | str) -> bool:
     """Is a norm made without an eps that there is, or with another, or called in a way that is worth a look?"""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
-    several = makings(text) if "eps" in text else ()
-    found = any(not making.passes or (making.written and configured(text)) for making in several)
-    return found or ("Norm" in text and any(True for _ in wired(text)))
+    written = False
+    for making in makings(text) if "eps" in text else ():
+        if not making.passes:
+            return True
+        written = written or making.written
+    return (written and configured(text)) or ("Norm" in text and any(True for _ in wired(text)))
 
 
 def configured(text: str) -> bool:

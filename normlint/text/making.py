@@ -19,6 +19,7 @@ _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,20
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
 _NEAR: Final = 300
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
+_SIZE_OF: Final = re.compile(r"\s*(?!self\b)\w+\.\w+\s*,")
 _WRITTEN: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[\d.]|,[ \n]*\d?\.?\d*e-\d")
 _CONFIGURED: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[A-Za-z_]\w{0,60}\.|\.\w{0,60}eps(?:ilon)?[ \n]?[,)]")
 _BRACKET: Final = re.compile(r"[()]")
@@ -29,7 +30,7 @@ _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 class Making:
     """A call of what is named like a norm: from its name's last word on.
 
-    `passes`: an eps is spoken of in it; `written`: it is a number.
+    `passes`: an eps is spoken of in it; `written`: it is a number, and the size is a configuration's.
     """
 
     __slots__ = ("name", "passes", "start", "written")
@@ -37,7 +38,7 @@ class Making:
     def __init__(self, name: str, start: int, inside: str) -> None:
         self.name, self.start = name, start
         self.passes = "eps" in inside or "*" in inside.lstrip()[:2] or "**" in inside
-        self.written = _WRITTEN.search(inside) is not None
+        self.written = _SIZE_OF.match(inside) is not None and _WRITTEN.search(inside) is not None
 
 
 def may_make(data: bytes | str) -> bool:
@@ -62,7 +63,7 @@ def wired(text: str) -> Iterator[int]:
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:
             yield match.start()
-    for pattern in (_TWICE, _RESIDUAL, _MODULATED):
+    for pattern in (_TWICE, _RESIDUAL, *([_MODULATED] if " * (1" in text else ())):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
 

@@ -112,6 +112,26 @@ FOUND: dict[str, dict[str, str]] = {
         "p/model.py": f"from .helper import rms_norm\nimport numpy as F\n{CALLER}",
         "p/helper.py": HELPER.replace("torch.rsqrt(", "1 / torch.sqrt(").replace("h.pow(2)", "F.relu(h.pow(2))"),
     },
+    "a base class that comes with all of its file": {
+        "p/model.py": "from .base import *\n\nclass MyNorm(RMSNorm):\n    pass\n",
+        "p/base.py": f'__all__ = ["RMSNorm"]\n{BASE}',
+    },
+    "a helper that two files have, and the last of them is imported": {
+        "p/model.py": f"from .other import rms_norm\nfrom .helper import rms_norm\n{CALLER}",
+        "p/helper.py": HELPER,
+        "p/other.py": "def rms_norm(x, weight):\n    return x * weight\n",
+    },
+    "a helper that is taken from another library where there is one": {
+        "p/model.py": "try:\n    from fast_kernels import rms_norm\nexcept ImportError:\n"
+        f"    from .helper import rms_norm\n{CALLER}",
+        "p/helper.py": HELPER,
+    },
+    "a base class whose helper has the name of an argument of another method": {
+        "p/model.py": DERIVED,
+        "p/base.py": HELPER.replace("def rms_norm", "def unused")
+        + BASE.replace("torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)", "_inverse(h, self.eps)")
+        + "\n    def swap(self, _inverse):\n        return _inverse\n",
+    },
     "imports that only a type checker follows": {
         "p/model.py": f"import typing\nif typing.TYPE_CHECKING:\n    from .helper import rms_norm\n{CALLER}",
         "p/helper.py": HELPER,
@@ -130,6 +150,33 @@ SILENT: dict[str, dict[str, str]] = {
     "a class that is only made": {
         "p/model.py": "from .base import RMSNorm\n\ndef make(dim):\n    return RMSNorm(dim)\n",
         "p/base.py": BASE,
+    },
+    "an import is written in a docstring": {"p/model.py": f'"""As in\n\n{DERIVED}"""\n', "p/base.py": BASE},
+    "an import in a docstring names what is called": {
+        "p/model.py": f"from .other import act, norms\n{CALLER}".replace(
+            "self.gain = ", '"""\n    from .helper import rms_norm\n    """\n        self.gain = '
+        ),
+        "p/helper.py": HELPER,
+    },
+    "one of two imports may come about": {
+        "p/model.py": f"if FAST:\n    from .fast import rms_norm\nelse:\n    from .helper import rms_norm\n{CALLER}",
+        "p/helper.py": HELPER,
+        "p/fast.py": HELPER.replace("1e-6", "1e-5"),
+    },
+    "the last import is of something else": {
+        "p/model.py": f"from .helper import rms_norm\nfrom .other import rms_norm\n{CALLER}",
+        "p/helper.py": HELPER,
+        "p/other.py": "def rms_norm(x, weight):\n    return x * weight\n",
+    },
+    "what is imported may be defined otherwise": {
+        "p/model.py": f"from .middle import rms_norm\n{CALLER}",
+        "p/middle.py": "try:\n    from .helper import rms_norm\nexcept ImportError:\n"
+        "    def rms_norm(x, w):\n        return x\n",
+        "p/helper.py": HELPER,
+    },
+    "a file doesn't hand on what it has": {
+        "p/model.py": f"from .helper import *\n{CALLER}",
+        "p/helper.py": f'__all__ = ["EPS"]\n{HELPER}',
     },
     "another package": {"p/model.py": DERIVED.replace(".base", "q.base"), "q/base.py": BASE, "q/__init__.py": ""},
 }

@@ -12,7 +12,11 @@ import pytest
 from normlint.api import check_source
 from normlint.engine import cache as caches
 from normlint.faces import entry
+from normlint.fixes.makings import fixed
 from normlint.rules.callers import called
+from normlint.text.edit import apply
+from normlint.text.finding import REVIEW
+from normlint.text.making import may_make
 from tests.helpers import Ran
 
 NORM = """\
@@ -107,6 +111,56 @@ def test_nothing_is_said_where(text: str) -> None:
 
 def test_it_is_said_where_all_stands_in_one_file() -> None:
     assert codes_of(WHOLE) == FOUND
+
+
+NUMBER = "from torch import nn\n" + "".join(
+    f"""
+class {name}(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm = nn.LayerNorm(config.dim, {eps})
+"""
+    for name, eps in {"First": "eps=config.norm_eps", "Second": "eps=config.norm_eps", "Head": "eps=1e-12"}.items()
+)
+KNOWN = CONFIG + NUMBER.replace("config)", "config: Config)").replace("1e-12", "1e-6")
+NO_REVIEW = {
+    "the number is the configuration's": KNOWN.replace("1e-6", "1e-5"),
+    "one function alone passes the attribute": NUMBER.replace("config.norm_eps", "1e-12", 1),
+    "the norms are of another class": NUMBER.replace(
+        "LayerNorm(config.dim, eps=1e-12", "RMSNorm(config.dim, eps=1e-12"
+    ),
+    "the size isn't the configuration's": NUMBER.replace("config.dim, eps=1e-12", "64, eps=1e-12"),
+    "the size is another configuration's": NUMBER.replace("config.dim, eps=1e-12", "self.vision.dim, eps=1e-12"),
+    "the configuration is of another class": KNOWN.replace(": Config)", ")", 2),
+    "the attribute is for a norm over the batch": NUMBER.replace("norm_eps", "batch_norm_eps"),
+    "the owner itself holds the size and the eps": NUMBER.replace("config.norm_eps", "self.eps").replace(
+        "config.dim", "self.dim"
+    ),
+    "the eps is worked out": NUMBER.replace("1e-12", "10 * least"),
+}
+REVIEWED = {
+    "a number that the configuration hasn't": KNOWN,
+    "a number, and a configuration that isn't known": NUMBER,
+    "a number by its place": NUMBER.replace("eps=1e-12", "1e-12"),
+}
+
+
+def reviews(text: str) -> list[str]:
+    return [finding.code for finding, _ in called(text, wanted="NRM702".startswith).found] if may_make(text) else []
+
+
+@pytest.mark.parametrize("text", NO_REVIEW.values(), ids=NO_REVIEW)
+def test_no_review_is_asked_for_where(text: str) -> None:
+    assert reviews(text) == []
+
+
+@pytest.mark.parametrize("text", REVIEWED.values(), ids=REVIEWED)
+def test_a_review_is_asked_for_and_fixed(text: str) -> None:
+    assert reviews(text) == ["NRM702"]
+    (finding,) = fixed(text, called(text, wanted="NRM702".startswith))
+    assert finding.severity == REVIEW
+    assert finding.fix is not None
+    assert apply(text, finding.fix.edits).count("config.norm_eps") == 3
 
 
 LAYOUTS: dict[str, dict[str, str]] = {

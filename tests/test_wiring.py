@@ -7,9 +7,11 @@ import time
 
 import pytest
 
+from normlint.api import fix_source
 from normlint.rules.callers import called
 from normlint.text.making import may_make
 
+ERRORS = ("NRM703", "NRM704", "NRM705", "NRM706")
 BLOCK = """\
 from torch import nn
 
@@ -32,10 +34,13 @@ class Block(nn.Module):
 """
 
 
+def whole(body: str) -> str:
+    """A block whose forward has these lines."""
+    return BLOCK + "".join(f"        {line}\n" if line else "\n" for line in body.splitlines())
+
+
 def codes(body: str) -> list[str]:
-    """What is found in a block whose forward has these lines."""
-    text = BLOCK + "".join(f"        {line}\n" for line in body.splitlines())
-    return [finding.code for finding, _ in called(text, wanted="NRM702".__ne__).found]
+    return [finding.code for finding, _ in called(whole(body), wanted=ERRORS.__contains__).found]
 
 
 MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a) + b"
@@ -91,11 +96,106 @@ def test_it_is_said_where(body: str, code: str) -> None:
     assert codes(body) == [code]
 
 
+SPLIT_LAST = MODULATED.replace("chunk(2)", "chunk(2, dim=-1)")
+NO_REVIEW = {
+    "the norm has no weights": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, elementwise_affine=False)"),
+    "it is chosen whether it has": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, 1e-5, affine)"),
+    "what it is made with is not to be seen": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, **more)"),
+    "the norm is of another library": ("nn.LayerNorm(dim)", "LayerNorm(dim)"),
+    "the scale is a weight": ("(1 + a)", "(1 + self.a)"),
+    "the scale isn't one of several": ("a, b = self.mlp(c)", "b = self.mlp(c)"),
+    "nothing is added to the scale": ("(1 + a)", "a"),
+    "a number is added that isn't one": ("(1 + a)", "(1e-3 + a)"),
+}
+
+
+def reviews(text: str) -> list[str]:
+    return [finding.code for finding, _ in called(text, wanted="NRM707".__eq__).found] if may_make(text) else []
+
+
+@pytest.mark.parametrize(("old", "new"), NO_REVIEW.values(), ids=NO_REVIEW)
+def test_no_review_of_a_modulation_is_asked_for_where(old: str, new: str) -> None:
+    assert old in whole(SPLIT_LAST)
+    assert reviews(whole(SPLIT_LAST).replace(old, new)) == []
+
+
+@pytest.mark.parametrize("factor", ["(1 + a)", "(1 + a[:, None])", "(1.0 + a.unsqueeze(1))"])
+def test_a_norm_with_weights_under_a_modulation_is_a_review(factor: str) -> None:
+    assert reviews(whole(SPLIT_LAST.replace("(1 + a)", factor))) == ["NRM707"]
+
+
+REPEATED = "x = self.norm1(x)\nx = self.norm1(x)\nreturn x"
+OF_ALL = f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)"
+UNFIXED = {
+    "two norms are left that nothing calls": (REPEATED, "self.dim = dim", "self.norm3 = nn.LayerNorm(dim)"),
+    "every norm is called": (f"y = self.norm2(c)\n{REPEATED}", "", ""),
+    "the norm that is left is made otherwise": (REPEATED, "norm2 = nn.LayerNorm(dim)", "norm2 = nn.LayerNorm(2)"),
+    "the output is handed on twice": (f"{HALF}\n{SECOND}".replace("attention(x)", "attention(x, x)"), "", ""),
+    "a comment stands behind the norm": (
+        f"c = self.norm1(c)\nc = c + self.attention(c)\n{HALF}\n{SECOND}".replace("norm1(x)", "norm1(x)  # before"),
+        "",
+        "",
+    ),
+    "the norm of all is given all, too": (f"c = self.q_norm(c)\n{OF_ALL}", "", ""),
+    "the norm of all is made before the size of a head": (
+        OF_ALL,
+        "        self.head_dim = self.dim // 4\n",
+        "        self.q_norm = nn.LayerNorm(self.dim)\n",
+    ),
+}
+FIXED = {
+    "the norm that nothing calls": (
+        REPEATED,
+        REPEATED.replace("x = self.norm1(x)\nreturn", "x = self.norm2(x)\nreturn"),
+    ),
+    "the inner norm's place is kept": ("return self.norm1(self.norm1(x))", "return self.norm2(self.norm1(x))"),
+    "what came in": (f"{HALF}\n{SECOND}", f"x = x + self.attention(self.norm1(x))\n{SECOND}"),
+    "what came in, in place": (
+        f"{HALF}\n{SECOND}".replace("x = x +", "x +="),
+        f"x += self.attention(self.norm1(x))\n{SECOND}",
+    ),
+    "what came in, with an argument more": (
+        f"{HALF}\n\n{SECOND}".replace("attention(x)", "attention(c, h=x)"),
+        f"x = x + self.attention(c, h=self.norm1(x))\n\n{SECOND}",
+    ),
+}
+
+
+def fixed(text: str) -> str:
+    return fix_source(text, unsafe=True, select=ERRORS).source
+
+
+@pytest.mark.parametrize(("body", "old", "new"), UNFIXED.values(), ids=UNFIXED)
+def test_nothing_is_fixed_where(body: str, old: str, new: str) -> None:
+    text = whole(body).replace(new, "").replace(old, new, 1) if old else whole(body)
+    assert [finding.code for finding, _ in called(text, wanted=ERRORS.__contains__).found] != []
+    assert fixed(text) == text
+
+
+@pytest.mark.parametrize(("body", "after"), FIXED.values(), ids=FIXED)
+def test_it_is_fixed_by(body: str, after: str) -> None:
+    text = whole(body).replace(
+        "        self.q_norm = nn.LayerNorm(self.dim)\n        self.k_norm", "        self.k_norm"
+    )
+    assert fixed(text) == text.replace(whole(body)[len(BLOCK) :], whole(after)[len(BLOCK) :])
+
+
+def test_a_norm_of_all_heads_is_made_for_one() -> None:
+    text = whole(OF_ALL)
+    assert fixed(text) == text.replace(
+        "self.q_norm = nn.LayerNorm(self.dim)", "self.q_norm = nn.LayerNorm(self.head_size)"
+    )
+
+
 HOSTILE = {
     "blank lines": "Norm(x)\n" + " \n" * 50_000 + "x = ",
     "brackets": "self.a = LayerNorm(" * 6_000 + "x eps",
     "a long name": "Norm" * 25_000 + "(eps",
     "calls of chunk": "Norm chunk(" * 9_000,
+    "an eps with a long name": "LayerNorm(x, eps=1e-6)\n" + "eps=" + "a" * 200_000 + "." + "b" * 200_000,
+    "numbers for an eps": "LayerNorm(x, eps=1e-6)\n" * 9_000,
+    "attributes and numbers": BLOCK.replace("dim):", "dim, c):")
+    + "".join(f"        x = nn.LayerNorm(c.dim, {eps})\n" for eps in ("c.eps", "1e-6") for _ in range(300)),
     "statements": BLOCK + MODULATED.replace("a, b", "        a, b", 1).replace("return", "        return")
     + "\n" + "        a = b\n" * 8_000,
     "norms": BLOCK.replace("dim):", "dim, eps=1e-6):") + "        x = nn.LayerNorm(4)\n" * 3_000,

@@ -153,7 +153,7 @@ def _with_calls(
     if findings and demand.fixes:
         from normlint.fixes.makings import fixed
 
-        findings = fixed(unit.text, seen, snippet=unit.snippet)
+        findings = fixed(unit.text, seen, path, snippet=unit.snippet)
     return replace(analysis, findings=(*analysis.findings, *findings)), seen.asked
 
 

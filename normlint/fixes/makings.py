@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from normlint.fixes.calls import with_arguments
 from normlint.fixes.spelling import argument, expression
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import NOW, Spent, Work
-from normlint.text.finding import Applicability, Finding, Fix, Span
+from normlint.fixes.work import NOW, STEP, Spent, Work, took
+from normlint.rules.callers import Called
+from normlint.rules.callers import called as read
+from normlint.text.edit import apply
+from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.pieces import with_line_feeds
-
-if TYPE_CHECKING:
-    from normlint.rules.callers import Called
 
 
 def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
@@ -30,13 +30,28 @@ def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     return Fix(f"Pass `{name}={source}`", edits, Applicability.UNSAFE) if edits else None
 
 
-def fixed(text: str, called: Called, *, snippet: bool = False) -> tuple[Finding, ...]:
+def edited(message: str, edits: tuple[Edit, ...], _: Tree) -> Fix:
+    """These edits, as the rule has them."""
+    return Fix(message, edits, Applicability.UNSAFE)
+
+
+def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -> tuple[Finding, ...]:
     """The findings, each with its fix, or without where none can be made in bounded work."""
     before = NOW.set(Work())
     try:
         tree = Tree(with_line_feeds(text), snippet=snippet)
-        return tuple(replace(one, fix=repair(tree) if repair else None) for one, repair in called.found)
+        fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
+        return tuple(replace(one, fix=fix if fix and _helps(tree.text, path, fix) else None) for one, fix in fixes)
     except (Spent, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
     finally:
         NOW.reset(before)
+
+
+def _helps(text: str, path: str, fix: Fix) -> bool:
+    """Read again, is something not said any more that was, and nothing in its place?"""
+    took(len(text) // STEP)
+    was, now = (
+        Counter((one.code, one.norm) for one, _ in read(new, path).found) for new in (text, apply(text, fix.edits))
+    )
+    return was > now

@@ -161,8 +161,18 @@ def _import(path: str, name: str) -> str:
 
 def _named(tree: ast.AST) -> set[str]:
     """The names in a statement that may stand for something outside it."""
-    bound = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - bound
+    return {node.id for node in _free(tree)}
+
+
+def _free(node: ast.AST, bound: frozenset[str] = frozenset()) -> Iterator[ast.Name]:
+    """The names that are no argument of a function around them."""
+    if isinstance(node, ast.Name) and node.id not in bound:
+        yield node
+    inner = bound
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        inner = bound.union(n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg))
+    for child in ast.iter_child_nodes(node):
+        yield from _free(child, bound if isinstance(child, ast.arguments) else inner)
 
 
 def _bases(tree: ast.Module) -> set[str]:
@@ -181,7 +191,7 @@ def _looked_into(tree: ast.Module) -> set[str]:
 def _written(source: str, tree: ast.Module, renamed: dict[str, str]) -> str:
     """The statement by the names that things have in the text."""
     lines = source.split("\n")
-    other = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and renamed.get(n.id, n.id) != n.id)
+    other = (n for n in _free(tree) if renamed.get(n.id, n.id) != n.id)
     for line, column, name in sorted(((n.lineno - 1, n.col_offset, n.id) for n in other), reverse=True):
         old = lines[line].encode()
         lines[line] = (old[:column] + renamed[name].encode() + old[column + len(name.encode()) :]).decode()

@@ -38,6 +38,11 @@ def intent(qualname: str) -> str:
     return next((kind for kind, pattern in _INTENTS if pattern.search(qualname)), "")
 
 
+def is_grouping(name: str) -> bool:
+    """`group_size`, `num_groups` and `ngroups`, which say over how many features a grouped norm goes."""
+    return re.search(r"(?:^|_)(?:group_size|n_?groups|num_groups)$", name) is not None
+
+
 def is_scale_norm(name: str) -> bool:
     """ScaleNorm (x-transformers): an L2 norm with one gain for all features, which starts at √D."""
     return "scalenorm" in name.replace("_", "").lower()

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from normlint.text.elsewhere import Definition, Elsewhere, File
 from normlint.text.finding import Span
-from normlint.text.making import makings, wired
+from normlint.text.making import Making, configured, makings, wired
 from normlint.text.pieces import Piece
 from normlint.text.source import line_starts
 from normlint.text.syntax import parsed_part
@@ -133,25 +133,45 @@ class Makes:
         self._eps: dict[str, Eps | None] = {}
 
     @cached_property
-    def _marked(self) -> list[tuple[str, bool, Piece]]:
-        """The calls that may make one, by their text: the name, whether an eps is passed, and where it stands."""
+    def _marked(self) -> list[tuple[Making, Piece]]:
+        """The calls that may make one, and the statements that they stand in."""
         found, pieces, at = [], self.file.pieces, 0
         for making in islice(makings(self.file.text), _MOST):
             while at < len(pieces) and pieces[at].span.end <= making.start:
                 at += 1
             if at < len(pieces) and pieces[at].kind in ("class", "def"):
-                found.append((making.name, making.passes, pieces[at]))
+                found.append((making, pieces[at]))
         return found
 
     def without_eps(self, *, hinted: bool = False) -> Iterator[tuple[Made, Eps]]:
         """The norms that are given none, of classes that take one; `hinted`: where one is at hand in what is near."""
-        for piece in dict.fromkeys(piece for _, passes, piece in self._marked if not passes):
+        for piece in dict.fromkeys(piece for making, piece in self._marked if not making.passes):
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
                 continue
             for made in self._made(piece):
                 eps = self.eps_of(made.name) if made.given is None else None
                 if eps is not None:
                     yield made, eps
+
+    def written(self) -> Iterator[Made]:
+        """The norms that are given a number for one, where others are given an attribute."""
+        several = [piece for making, piece in self._marked if making.written] if configured(self.file.text) else []
+        made = (one for piece in dict.fromkeys(several) for one in self._made(piece))
+        return (one for one in made if not math.isnan(number(one.given)))
+
+    def passing(self, one: Made) -> dict[str, list[str]]:
+        """What several functions pass to norms of the same class, of the parameter that it takes its size from."""
+        size = dotted(one.call.args[0]).rpartition(".")[0] if one.call.args else ""
+        kinds = {argument.arg: annotated(argument.annotation) for argument in arguments(one.function)}
+        found: dict[str, list[str]] = {}
+        named = [piece for making, piece in self._marked if making.name == one.name.rpartition(".")[2]]
+        for other in (m for piece in dict.fromkeys(named) for m in self._made(piece) if m.name == one.name):
+            parameter, _, attribute = dotted(other.given).rpartition(".") if other.given is not None else ("", "", "")
+            if parameter != size or parameter == "self" or not is_eps_of_norm(attribute):
+                continue
+            if {annotated(a.annotation) for a in arguments(other.function) if a.arg == size} == {kinds.get(size)}:
+                found.setdefault(f"{parameter}.{attribute}", []).append(other.qualname)
+        return {source: names for source, names in found.items() if len(set(names)) >= _SEVERAL}
 
     def beside(self, one: Made) -> Iterator[list[Made]]:
         """Norms of the same class that are given one: by the same owner, or several where the owner is made."""
@@ -168,7 +188,7 @@ class Makes:
     def _making(self) -> dict[str, list[Piece]]:
         """The statements that give norms an eps, by what they call."""
         found: dict[str, list[Piece]] = {}
-        for piece in dict.fromkeys(piece for _, passes, piece in self._marked if passes):
+        for piece in dict.fromkeys(piece for making, piece in self._marked if making.passes):
             for name in dict.fromkeys(_CALLED.findall(self.file.text, *piece.span)):
                 found.setdefault(name, []).append(piece)
         return found
@@ -179,7 +199,7 @@ class Makes:
         return self._norms[piece]
 
     def _read(self, owner: Owner) -> Iterator[Made]:
-        names = {name for name, _, there in self._marked if there == owner.piece}
+        names = {making.name for making, there in self._marked if there == owner.piece}
         for function in owner.functions:
             for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
                 name = dotted(call.func)
@@ -215,10 +235,9 @@ class Makes:
         if path:
             return _of_library("torch", last) if path in _TORCH_PATHS else None
         found = self.elsewhere.definition(name, file) if file.class_named(name) else None
-        roots = [module.partition(".")[0] for module, _ in file.imports(name)] if found is None else []
-        for root in roots:
-            if root in _LIBRARY:
-                return _of_library(root, next(original for _, original in file.imports(name)))
+        for one in file.imports(name) if found is None else ():
+            if (root := one.module.partition(".")[0]) in _LIBRARY and one.name != "*":
+                return _of_library(root, one.name)
         found = found or self.elsewhere.definition(name, file)
         return self._eps_of_class(found, far) if found is not None and far < _INHERITED else None
 

@@ -241,6 +241,7 @@ class Owner:
     method: bool  # a method of a class
     span: Span
     unused_eps: Span | None = None
+    unused_groups: Span | None = None  # where their size or number is stored, which nothing reads
     takes_eps: bool = False  # by a parameter of the function or the constructor
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()

@@ -16,7 +16,7 @@ from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
-from normlint.norm.conventions import intent, summary_intent
+from normlint.norm.conventions import intent, is_grouping, summary_intent
 from normlint.norm.norm import HALF, Owner
 from normlint.text.finding import Span
 
@@ -44,6 +44,7 @@ def owner_of(
         method=cls is not None,
         span=entry.span,
         unused_eps=_unused_eps(entry, read),
+        unused_groups=_unused_groups(cls, read) if cls and known else None,
         takes_eps=_takes_eps(entry, attrs),
         plain_gains=tuple(p for p in params if module and p.role == "tensor"),
         unused_params=tuple(p for p in unused if _is_feature_vector(p, also_of_several=alone)),
@@ -269,6 +270,19 @@ def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
     if _open(entry.cls):
         return None
     return next((span for init in constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
+
+
+def _unused_groups(cls: ClassRef, read: AbstractSet[str]) -> Span | None:
+    """A size or number of groups that a constructor takes, and does nothing with but to store it for nobody."""
+    for init in constructors(cls):
+        taken = {param.name for param in init.params if is_grouping(param.name)}
+        for stmt in init.body if taken else ():
+            target = stmt.targets[0] if isinstance(stmt, s.Assign) and isinstance(stmt.value, s.Name) else None
+            if isinstance(target, s.Attribute) and isinstance(stmt, s.Assign) and target.name not in read:
+                uses = [n for n in walk(init.body) if isinstance(n, s.Name) and n.id in taken]
+                if uses == [stmt.value] and _times_named(init, target.name) == 1:
+                    return target.span
+    return None
 
 
 def constructors(cls: ClassRef) -> Iterator[s.Function]:

@@ -128,3 +128,8 @@ def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
 def called_last(node: ast.Call) -> str:
     """The last word of what is called."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names in a statement or an expression."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

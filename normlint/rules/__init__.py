@@ -13,6 +13,7 @@ from normlint.rules import (
     epsilon,
     formula,
     modernize,
+    modulation,
     module,
     precision,
     reduction,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
-FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, wiring, modernize, runtime)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from normlint.norm.makes import (
+    UNKNOWN,
     Configured,
     Eps,
     Function,
@@ -24,7 +26,7 @@ from normlint.norm.makes import (
     stored,
 )
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
-from normlint.text.finding import REVIEW, Applicability, Finding
+from normlint.text.finding import REVIEW, Applicability, Edit, Finding
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
@@ -213,7 +215,7 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
 
 @calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
 def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
-    """Is made without an eps where its configuration has another one than its class.
+    """Is made without its configuration's eps, and has another one.
 
     It may be meant: a model that was ported faithfully has the default where its author left it, and its configuration
     speaks of other norms. So this is a review, which `--min-severity review` shows. Where the norms around it are given
@@ -250,6 +252,45 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
             self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)  # error: [eps-unlike-config]
     ```
 
+    A number where other functions pass what the same configuration has is reported, too:
+
+    ```py
+    from torch import nn
+
+    class Embeddings(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
+
+    class Block(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
+
+    class Head(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=1e-12)  # error: [eps-unlike-config]
+    ```
+    ```fix
+    from torch import nn
+
+    class Embeddings(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
+
+    class Block(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
+
+    class Head(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)  # error: [eps-unlike-config]
+    ```
+
     A configuration that says which norms it means says nothing of others:
 
     ```py
@@ -275,6 +316,14 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
         fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in said else []
         if len(fitting) == 1 and not _same(fitting[0].value, eps):
             yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
+    for made in makes.written():
+        values = {c.source: c.value for c in makes.configured(made)}
+        for source, others in islice(makes.passing(made).items(), 1):
+            if not math.isclose(values.get(source, UNKNOWN), number(made.given), rel_tol=_CLOSE):
+                message = f"eps is {number(made.given):g}, where `{others[0]}` passes `{source}`"
+                edits = (Edit(made.owner.span(made.given), source),)
+                repair = partial(makings.edited, f"Pass `{source}`", edits)
+                yield Problem(made.span, message, repair, owner=made.qualname)
 
 
 def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:

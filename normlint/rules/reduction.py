@@ -318,3 +318,51 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
             message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))
+
+
+@rule("NRM107", name="unused-groups", about=("axes",))
+def unused_groups(norm: Norm) -> Iterator[Problem]:
+    """Takes groups, and normalises over all features at once.
+
+    Where each group has a root mean square of its own, as in the gated norm of Mamba 2, one over all of them scales a
+    loud group and a quiet one alike: a checkpoint that was trained with groups gives other outputs, and nothing fails.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class GroupedRMSNorm(nn.Module):
+        def __init__(self, dim, group_size, eps=1e-6):
+            super().__init__()
+            self.group_size = group_size  # error: [unused-groups]
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.eps = eps
+
+        def forward(self, x):
+            h = x.float()
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class GroupedRMSNorm(nn.Module):
+        def __init__(self, dim, group_size, eps=1e-6):
+            super().__init__()
+            self.group_size = group_size
+            self.weight = nn.Parameter(torch.ones(dim))
+            self.eps = eps
+
+        def forward(self, x):
+            h = x.float().unflatten(-1, (-1, self.group_size))
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+            return h.flatten(-2).type_as(x) * self.weight
+    ```
+
+    It is reported where the constructor only stores the number, and no method reads it.
+    """
+    unused = norm.owner.unused_groups
+    named = norm.owner.intent in ("rms", "layer", "norm")
+    if unused is not None and named and norm.main.returned and not norm.main.partial:
+        yield Problem(unused, "the groups are stored and never read: all features are normalised at once")

@@ -3,128 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.norm.makes import Makes, dotted
-from normlint.norm.wiring import Module, Read, Step, Values, functions, made_of, traced
-from normlint.rules.registry import Fixes, Problem, calls_rule
-from normlint.text.finding import Applicability
+from normlint.norm.makes import Makes, Owner, dotted
+from normlint.norm.wiring import Module, Read, Values, functions, made_of, names_in, traced
+from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
+from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
 _VIEWS = ("view", "reshape")
+_MADE_AND_CALLED = 2  # times that a name is written
 
 
-@calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
-def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
-    """Splits its scale and shift along the batch.
-
-    `chunk` takes axis 0 unless it is told another. With an odd batch it fails or gives parts of other sizes; with an
-    even one half of the samples scale the other half, and nothing fails where shapes broadcast.
-
-    ```py
-    from torch import nn
-
-    class AdaLayerNorm(nn.Module):
-        def __init__(self, dim, cond_dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
-            self.linear = nn.Linear(cond_dim, 2 * dim)
-
-        def forward(self, x, cond):
-            scale, shift = self.linear(cond).chunk(2)  # error: [modulation-along-batch]
-            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
-    ```
-    ```fix
-    from torch import nn
-
-    class AdaLayerNorm(nn.Module):
-        def __init__(self, dim, cond_dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
-            self.linear = nn.Linear(cond_dim, 2 * dim)
-
-        def forward(self, x, cond):
-            scale, shift = self.linear(cond).chunk(2, dim=-1)  # error: [modulation-along-batch]
-            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
-    ```
-
-    Only what a linear layer gives is judged, where its size is so many times another's and a part scales a norm.
-
-    ```py
-    from torch import nn
-
-    class Gated(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-
-        def forward(self, batch):
-            x, scale = batch.chunk(2)
-            return self.norm(x) * scale
-    ```
-
-    Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
-    """
-    for read in functions(makes):
-        for stmt, values, _ in read.steps:
-            call = _split_of_linear(read, stmt, values)
-            if call is not None and _modulates(read.module, read.steps, stmt):
-                message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
-                span = read.module.owner.span(call)
-                repair = partial(makings.with_argument, span, "dim", "-1")
-                yield Problem(span, message, repair, owner=read.qualname)
-
-
-def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | None:
-    """The chunk of what a linear layer makes of a batch, without an axis, into as many parts as its size has."""
-    call = stmt.value if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "chunk":
-        return None
-    free = dotted(call.func.value) == "torch"
-    if len(call.args) != 1 + free or call.keywords:
-        return None
-    parts = call.args[-1]
-    source = traced(call.args[0] if free else call.func.value, values)
-    layer = read.module.owned.get(read.module.calls(source, "Linear"))
-    if not _is_of_batch(read, source, values):
-        return None
-    size = layer.args[1] if layer is not None and len(layer.args) > 1 else None
-    sides = {ast.dump(side) for side in (size.left, size.right)} if isinstance(size, ast.BinOp) else set()
-    return call if ast.dump(parts) in sides else None
-
-
-def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
-    """Is it made of what the function is given, whole, by functions of one argument, without a look at its axes?"""
-    while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
-        source = traced(source.args[0], values)
-    named = source.id if isinstance(source, ast.Name) else ""
-    asked = [n.value for n in ast.walk(read.function) if isinstance(n, ast.Attribute) and n.attr in ("ndim", "dim")]
-    parts = [n.target for n in ast.walk(read.function) if isinstance(n, ast.For)]
-    return named in read.parameters and all(named not in _names(node) for node in (*asked, *parts))
-
-
-def _modulates(module: Module, steps: tuple[Step, ...], split: ast.stmt) -> bool:
-    """Does a part of the split scale what a norm gives?"""
-    parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return any(not _names(factor).isdisjoint(parts) for _, factor in _scaled(module, steps))
-
-
-def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp, ast.expr]]:
-    """The products of a norm's output, each with its other factor."""
-    for stmt, values, _ in steps:
-        for node in ast.walk(stmt):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-                for one, other in ((node.left, node.right), (node.right, node.left)):
-                    if module.calls(traced(one, values), "Norm"):
-                        yield node, other
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-
-
-@calls_rule("NRM704", name="norm-applied-twice")
+@calls_rule("NRM704", name="norm-applied-twice", fix=Applicability.UNSAFE)
 def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
     """Is applied to its own output.
 
@@ -144,7 +37,22 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             h = self.norm1(x)
             h = self.norm1(h)  # error: [norm-applied-twice]
-            return x + self.mlp(self.norm2(h))
+            return x + self.mlp(h)
+    ```
+    ```fix
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.norm1 = nn.LayerNorm(dim)
+            self.norm2 = nn.LayerNorm(dim)
+            self.mlp = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            h = self.norm1(x)
+            h = self.norm2(h)  # error: [norm-applied-twice]
+            return x + self.mlp(h)
     ```
 
     ```py
@@ -160,6 +68,10 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
             x = x + self.mlp(self.norm(x))
             return x + self.mlp(self.norm(x))
     ```
+
+    It can be fixed where the module has one norm of the same kind that nothing calls.
+
+    Fix safety: unsafe: the outputs change, and a gain that nothing has trained is applied.
     """
     for read in functions(makes):
         module = read.module
@@ -171,7 +83,27 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
                     inner = traced(inner, values) if _assigned(last) == inner.id else None
                 if inner is not None and module.calls(inner, "Norm") == name and isinstance(node, ast.Call):
                     message = f"`{name}` is applied to what it has just given"
-                    yield Problem(module.owner.span(node), message, owner=read.qualname)
+                    repair = _replaced(module, node.func, _unused(module, name))
+                    yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
+
+
+def _unused(module: Module, name: str) -> str:
+    """The one norm that is made like this one, and that nothing calls; empty for none or several."""
+    made = ast.dump(module.owned[name])
+    alike = (other for other, call in module.owned.items() if other != name and ast.dump(call) == made)
+    unused = [f"self.{other}" for other in alike if _written(module, other) == 1]
+    return unused[0] if len(unused) == 1 else ""
+
+
+def _written(module: Module, name: str) -> int:
+    """How often a class has a name, wherever it stands."""
+    return len(re.findall(rf"\b{name}\b", module.owner.text[slice(*module.owner.piece.span)]))
+
+
+def _replaced(module: Module, node: ast.expr, source: str) -> Repair | None:
+    """Something else in the place of an expression."""
+    edits = (Edit(module.owner.span(node), source),)
+    return partial(makings.edited, f"Write `{source}`", edits) if source else None
 
 
 def _assigned(stmt: ast.stmt) -> str:
@@ -180,7 +112,7 @@ def _assigned(stmt: ast.stmt) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-@calls_rule("NRM705", name="residual-of-norm")
+@calls_rule("NRM705", name="residual-of-norm", fix=Applicability.UNSAFE)
 def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     """Gives the residual its output, where the input should go past it.
 
@@ -202,6 +134,21 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             x = self.norm1(x)
             x = x + self.attention(x)  # error: [residual-of-norm]
+            return x + self.mlp(self.norm2(x))
+    ```
+    ```fix
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.norm1 = nn.LayerNorm(dim)
+            self.attention = nn.Linear(dim, dim)
+            self.norm2 = nn.LayerNorm(dim)
+            self.mlp = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            x = x + self.attention(self.norm1(x))  # error: [residual-of-norm]
             return x + self.mlp(self.norm2(x))
     ```
 
@@ -237,6 +184,8 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             x = x + self.block(x)
             return x
     ```
+
+    Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
     for read in functions(makes):
         module = read.module
@@ -248,12 +197,26 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             norm = module.calls(given, "Norm") if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
             if norm and _adds_to(stmt, name) and stmt not in raw and _is_raw(read, name, values[name].values):
                 message = f"the residual is what `self.{norm}` gave, not what came in"
-                yield Problem(module.owner.span(stmt), message, owner=read.qualname)
+                repair = _normed_within(module.owner, last, stmt, name)
+                yield Problem(module.owner.span(stmt), message, repair, owner=read.qualname)
+
+
+def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: str) -> Repair | None:
+    """The norm's statement goes into the one argument that is its output."""
+    added = _added(stmt)
+    given = [n for n in ast.walk(added[1]) if isinstance(n, ast.Name) and n.id == name] if added is not None else []
+    if len(given) != 1 or not isinstance(norm, ast.Assign):
+        return None
+    start, end = owner.span(norm).start, owner.span(stmt).start
+    value = owner.text[slice(*owner.span(norm.value))]
+    alone = not owner.text[owner.span(norm).end : end].strip()
+    edits = (Edit(Span(start, end), ""), Edit(owner.span(given[0]), value))
+    return partial(makings.edited, f"Keep `{name}` for the residual", edits) if alone else None
 
 
 def _is_raw(read: Read, name: str, values: Values) -> bool:
     """Is it what the function was given, and nothing else made of it yet?"""
-    return name in read.parameters and name not in values and all(name not in _names(v.node) for v in values.values())
+    return name in read.parameters and name not in values and all(name not in names_in(v.node) for v in values.values())
 
 
 def _is(args: list[ast.expr], name: str) -> bool:
@@ -276,7 +239,7 @@ def _adds_to(stmt: ast.stmt, name: str) -> bool:
     if added is None or added[0] != name or not isinstance(added[1], ast.Call):
         return False
     kept = isinstance(stmt, ast.AugAssign) or _assigned(stmt) == name
-    return kept and dotted(added[1].func).startswith("self.") and name in _names(added[1])
+    return kept and dotted(added[1].func).startswith("self.") and name in names_in(added[1])
 
 
 def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.expr] | None:
@@ -291,7 +254,7 @@ def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.exp
     return None
 
 
-@calls_rule("NRM706", name="norm-of-all-heads")
+@calls_rule("NRM706", name="norm-of-all-heads", fix=Applicability.UNSAFE)
 def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
     """Is made for all heads, and given a view of each.
 
@@ -314,6 +277,22 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
             return self.q_norm(q)  # error: [norm-of-all-heads]
     ```
+    ```fix
+    from torch import nn
+
+    class Attention(nn.Module):
+        def __init__(self, dim, heads):
+            super().__init__()
+            self.dim = dim
+            self.heads = heads
+            self.head_dim = self.dim // heads
+            self.to_q = nn.Linear(dim, dim)
+            self.q_norm = nn.LayerNorm(self.head_dim)
+
+        def forward(self, x):
+            q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
+            return self.q_norm(q)  # error: [norm-of-all-heads]
+    ```
 
     ```py
     from torch import nn
@@ -331,6 +310,8 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             q = self.q_norm(self.to_q(x)).view(x.shape[0], -1, self.heads, self.head_dim)
             return self.k_norm(q)
     ```
+
+    Fix safety: unsafe: the norm may have been meant for what comes before the view.
     """
     for read in functions(makes):
         module = read.module
@@ -339,10 +320,14 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
                 name = module.calls(node, "Norm")
                 if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
                     continue
-                whole = module.divided.get(_last_size(traced(node.args[0], values)))
+                size = _last_size(traced(node.args[0], values))
+                whole = module.divided.get(size)
                 if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
                     message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
-                    yield Problem(module.owner.span(node), message, owner=read.qualname)
+                    first = module.owned[name].args[0]
+                    clear = whole.lineno < first.lineno and _written(module, name) == _MADE_AND_CALLED
+                    repair = _replaced(module, first, f"self.{size}" if clear else "")
+                    yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
 
 
 def _last_size(node: ast.expr) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from normlint.text.pieces import Piece, pieces
+from normlint.text.pieces import Piece, pieces, quoted
 from normlint.text.raw import BadSourceError, digest_of, read_bytes
 from normlint.text.syntax import parsed_part
 
@@ -38,6 +39,14 @@ class Place(NamedTuple):
     file: File
 
 
+class Import(NamedTuple):
+    """What a statement takes from which module, `*` for all of it; `sure`: under no `if`, and in no function."""
+
+    module: str
+    name: str
+    sure: bool
+
+
 class File:
     """A text and where it lies; `path` is empty where that isn't known."""
 
@@ -55,7 +64,7 @@ class File:
 
     def piece_named(self, name: str) -> Piece | None:
         """The last statement at its top that defines the name alone."""
-        if f" {name}" not in self.text and f"\n{name}" not in self.text:
+        if f" {name}" not in self.text and f"\n{name}" not in self.text and not self.text.startswith(name):
             return None
         found = (p for p in reversed(self.pieces) if p.names == (name,) and p.kind in ("class", "def", "plain"))
         return next(found, None)
@@ -68,17 +77,41 @@ class File:
             self._classes[name] = next((node for node in nodes if isinstance(node, ast.ClassDef)), None)
         return self._classes[name]
 
-    def imports(self, name: str) -> Iterator[tuple[str, str]]:
-        """The modules that it may take the name from, and what it is called there; what is imported as `*` last."""
-        found = [(module, words[0]) for module, words in self._imports if words[-1] == name]
-        yield from (*found, *((module, name) for module, words in self._imports if words == ["*"]))
+    def imports(self, name: str) -> Iterator[Import]:
+        """The imports that may give the name its value, the last of the text first."""
+        return (one for words, one in reversed(self._imports) if words[-1] in (name, "*"))
 
     @cached_property
-    def _imports(self) -> list[tuple[str, list[str]]]:
-        """What each of its import statements takes from which module, in the order of the text."""
-        lines = (m for m in _FROM.finditer(self.text) if not _COMMENTED.search(self.text, m.start() - 200, m.start()))
-        parts = ((m[1], one.split()) for m in lines for one in _COMMENT.sub("", m[2]).strip("()").split(","))
-        return [(module, words) for module, words in parts if words]
+    def _imports(self) -> list[tuple[list[str], Import]]:
+        """What its import statements take, in the order of the text, each with the words that say so."""
+        lines = [m for m in _FROM.finditer(self.text) if not self._is_prose(m.start())]
+        sure = {m: self.text[m.start() - 1 : m.start()] in ("", "\n") for m in lines}
+        parts = ((m, one.split()) for m in lines for one in _COMMENT.sub("", m[2]).strip("()").split(","))
+        return [(words, Import(m[1], words[0], sure[m])) for m, words in parts if words]
+
+    def _is_prose(self, at: int) -> bool:
+        """Is the place in a comment or a docstring?"""
+        strings = quoted(self.text)
+        before = bisect_right(strings, (at, at))
+        return (before > 0 and at < strings[before - 1][1]) or _COMMENTED.search(self.text, at - 200, at) is not None
+
+    def hands_on(self, name: str) -> bool:
+        """Does `import *` of it give the name?"""
+        return name in self._all if self._all is not None else not name.startswith("_")
+
+    @cached_property
+    def _all(self) -> frozenset[str] | None:
+        """The names in its `__all__`, where that is written out once."""
+        piece = self.piece_named("__all__") if self.text.count("__all__") == 1 else None
+        stmt = next(iter(parsed_part(self.text, piece.span).body), None) if piece is not None else None
+        try:
+            return frozenset(ast.literal_eval(stmt.value)) if isinstance(stmt, ast.Assign) else None
+        except (ValueError, TypeError):
+            return None
+
+    def is_chosen(self, name: str) -> bool:
+        """Is it defined under an `if` or a `try`?"""
+        return any(name in piece.names for piece in self.pieces if piece.kind == "compound")
 
 
 class Elsewhere:
@@ -106,12 +139,20 @@ class Elsewhere:
         piece = file.piece_named(name)
         if piece is not None:
             return Place(piece, file)
-        for module, original in file.imports(name) if far < _FARTHEST else ():
-            there = self._module(module, file.path)
-            found = self.place(original, there, far + 1) if there is not None else None
-            if found is not None:
-                return found
-        return None
+        return self._imported(name, file, far) if far < _FARTHEST and not file.is_chosen(name) else None
+
+    def _imported(self, name: str, file: File, far: int) -> Place | None:
+        """What the last import makes of a name, where none that may come about makes it something else."""
+        found: set[Place | None] = set()
+        for one in file.imports(name):
+            there, every = self._module(one.module, file.path), one.name == "*"
+            given = there is not None and (not every or there.hands_on(name))
+            place = self.place(name if every else one.name, there, far + 1) if there is not None and given else None
+            last = one.sure and (place is not None or not every)
+            found |= {place} if last or place is not None else set()
+            if last:
+                break
+        return found.pop() if len(found) == 1 else None
 
     def _module(self, module: str, path: str) -> File | None:
         for candidate in _places(module, path) if path else ():

@@ -13,30 +13,48 @@ _NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
 _SPLIT: Final = re.compile(r"chunk\(")
 _TWICE: Final = re.compile(r"(orm\w{0,40})\((?:self\.\w{0,40}\1\(|\w+\)\n[ \t]+(\w+) = self\.\w{0,40}\1\(\2\))")
 _RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)\n[ \t]+\1 (?:= \1 \+|\+=)")
+_MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
 _NEAR: Final = 300
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
+_SIZE_OF: Final = re.compile(r"\s*(?!self\b)\w+\.\w+\s*,")
+_WRITTEN: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[\d.]|,[ \n]*\d?\.?\d*e-\d")
+_CONFIGURED: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[A-Za-z_]\w{0,60}\.|\.\w{0,60}eps(?:ilon)?[ \n]?[,)]")
 _BRACKET: Final = re.compile(r"[()]")
 _FARTHEST: Final = 600  # characters between a call's brackets
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
 
 class Making:
-    """A call of what is named like a norm: from its name's last word on, and whether an eps is spoken of in it."""
+    """A call of what is named like a norm: from its name's last word on.
 
-    __slots__ = ("name", "passes", "start")
+    `passes`: an eps is spoken of in it; `written`: it is a number, and the size is a configuration's.
+    """
 
-    def __init__(self, name: str, start: int, passes: bool) -> None:
-        self.name, self.start, self.passes = name, start, passes
+    __slots__ = ("name", "passes", "start", "written")
+
+    def __init__(self, name: str, start: int, inside: str) -> None:
+        self.name, self.start = name, start
+        self.passes = "eps" in inside or "*" in inside.lstrip()[:2] or "**" in inside
+        self.written = _SIZE_OF.match(inside) is not None and _WRITTEN.search(inside) is not None
 
 
 def may_make(data: bytes | str) -> bool:
-    """Is a norm made without an eps, where there is one, or called in a way that is worth a look?"""
+    """Is a norm made without an eps that there is, or with another, or called in a way that is worth a look?"""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
-    without = "eps" in text and any(not making.passes for making in makings(text))
-    return without or ("Norm" in text and any(True for _ in wired(text)))
+    written = False
+    for making in makings(text) if "eps" in text else ():
+        if not making.passes:
+            return True
+        written = written or making.written
+    return (written and configured(text)) or ("Norm" in text and any(True for _ in wired(text)))
+
+
+def configured(text: str) -> bool:
+    """Is an attribute passed as an eps?"""
+    return _CONFIGURED.search(text) is not None
 
 
 def wired(text: str) -> Iterator[int]:
@@ -45,7 +63,7 @@ def wired(text: str) -> Iterator[int]:
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:
             yield match.start()
-    for pattern in (_TWICE, _RESIDUAL):
+    for pattern in (_TWICE, _RESIDUAL, *([_MODULATED] if " * (1" in text else ())):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
 
@@ -69,7 +87,7 @@ def makings(text: str) -> Iterator[Making]:
             continue
         inside = text[match.end() : _closing(text, match.end())]
         if inside.strip():
-            yield Making(before[2], match.start(), "eps" in inside or "*" in inside.lstrip()[:2] or "**" in inside)
+            yield Making(before[2], match.start(), inside)
 
 
 def _closing(text: str, start: int) -> int:

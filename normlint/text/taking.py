@@ -33,8 +33,7 @@ def taken(text: str) -> Iterator[str]:
     if not (spoken or (imports and _NAMED_CLASS.search(text))):
         return
     names = dict(_imported(imports))
-    called = _CALLED.findall(text) if names.pop("*", "") else []
-    names = {**{name: name for name in called}, **names}
+    names = {**{name: name for name in (_used(text) if names.pop("*", "") else ())}, **names}
     norms = set(map(itemgetter(0), filter(_speaks, names.items()))) if spoken else set()
     for match in _DERIVED.finditer(text) if names else ():
         bases = names.keys() & _WORD.findall(match[2])
@@ -42,6 +41,12 @@ def taken(text: str) -> Iterator[str]:
         yield from (base for base in sorted(bases) if named or base in norms)
     functions = (name for name in sorted(norms) if not name.strip("_")[:1].isupper())
     yield from (name for name in functions if re.search(rf"(?<![\w.])(?<!def ){name}\(", text))
+
+
+def _used(text: str) -> Iterator[str]:
+    """What is called, and what classes derive from."""
+    yield from _CALLED.findall(text)
+    yield from (word for match in _DERIVED.finditer(text) for word in _WORD.findall(match[2]))
 
 
 def _speaks(names: tuple[str, str]) -> bool:

@@ -91,6 +91,8 @@ def _widened_by_callers(norm: Norm, c: Computation) -> bool:
 def open_question(norm: Norm, text: str) -> str:
     """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
     c = norm.main
+    if norm.owner.unused_groups is not None:
+        return "how many groups are meant: that is stored and never read"
     if c.input.factors and all(isinstance(f.atom, Apply) and f.atom.held for f in c.input.factors):
         return "an input: this scales what a layer holds"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):

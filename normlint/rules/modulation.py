@@ -1,0 +1,186 @@
+"""NRM7xx: the scale and shift that a norm's output is given by a condition."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from normlint.norm.makes import Makes, dotted, plain
+from normlint.norm.wiring import Module, Read, Step, Values, functions, names_in, traced
+from normlint.rules.registry import Fixes, Problem, calls_rule
+from normlint.text.finding import REVIEW, Applicability
+
+makings = Fixes("makings")
+_BEFORE_AFFINE = 2  # arguments of a norm of torch's
+
+
+@calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
+def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
+    """Splits its scale and shift along the batch.
+
+    `chunk` takes axis 0 unless it is told another. With an odd batch it fails or gives parts of other sizes; with an
+    even one half of the samples scale the other half, and nothing fails where shapes broadcast.
+
+    ```py
+    from torch import nn
+
+    class AdaLayerNorm(nn.Module):
+        def __init__(self, dim, cond_dim):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
+            self.linear = nn.Linear(cond_dim, 2 * dim)
+
+        def forward(self, x, cond):
+            scale, shift = self.linear(cond).chunk(2)  # error: [modulation-along-batch]
+            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
+    ```
+    ```fix
+    from torch import nn
+
+    class AdaLayerNorm(nn.Module):
+        def __init__(self, dim, cond_dim):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
+            self.linear = nn.Linear(cond_dim, 2 * dim)
+
+        def forward(self, x, cond):
+            scale, shift = self.linear(cond).chunk(2, dim=-1)  # error: [modulation-along-batch]
+            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
+    ```
+
+    Only what a linear layer gives is judged, where its size is so many times another's and a part scales a norm.
+
+    ```py
+    from torch import nn
+
+    class Gated(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim)
+
+        def forward(self, batch):
+            x, scale = batch.chunk(2)
+            return self.norm(x) * scale
+    ```
+
+    Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
+    """
+    for read in functions(makes):
+        for stmt, values, _ in read.steps:
+            call = _split_of_linear(read, stmt, values)
+            if call is not None and _modulates(read.module, read.steps, stmt):
+                message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
+                span = read.module.owner.span(call)
+                repair = partial(makings.with_argument, span, "dim", "-1")
+                yield Problem(span, message, repair, owner=read.qualname)
+
+
+def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | None:
+    """The chunk of what a linear layer makes of a batch, without an axis, into as many parts as its size has."""
+    call = stmt.value if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "chunk":
+        return None
+    free = dotted(call.func.value) == "torch"
+    if len(call.args) != 1 + free or call.keywords:
+        return None
+    parts = call.args[-1]
+    source = traced(call.args[0] if free else call.func.value, values)
+    layer = read.module.owned.get(read.module.calls(source, "Linear"))
+    if not _is_of_batch(read, source, values):
+        return None
+    size = layer.args[1] if layer is not None and len(layer.args) > 1 else None
+    sides = {ast.dump(side) for side in (size.left, size.right)} if isinstance(size, ast.BinOp) else set()
+    return call if ast.dump(parts) in sides else None
+
+
+def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
+    """Is it made of what the function is given, whole, by functions of one argument, without a look at its axes?"""
+    while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
+        source = traced(source.args[0], values)
+    named = source.id if isinstance(source, ast.Name) else ""
+    asked = [n.value for n in ast.walk(read.function) if isinstance(n, ast.Attribute) and n.attr in ("ndim", "dim")]
+    parts = [n.target for n in ast.walk(read.function) if isinstance(n, ast.For)]
+    return named in read.parameters and all(named not in names_in(node) for node in (*asked, *parts))
+
+
+def _modulates(module: Module, steps: tuple[Step, ...], split: ast.stmt) -> bool:
+    """Does a part of the split scale what a norm gives?"""
+    parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return any(not names_in(factor).isdisjoint(parts) for _, _, factor in _scaled(module, steps))
+
+
+def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp, str, ast.expr]]:
+    """The products of a norm's output, each with the norm's name and the other factor."""
+    for stmt, values, _ in steps:
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    if name := module.calls(traced(one, values), "Norm"):
+                        yield node, name, other
+
+
+@calls_rule("NRM707", name="affine-under-modulation", severity=REVIEW)
+def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
+    """Has a gain and a bias of its own, under a scale and shift that take their place.
+
+    The layer that gives the scale and shift has a bias, and can learn all that the norm's own weights can. Such a norm
+    trains, but two weights share one task, and weight decay pulls at both. A checkpoint that was trained so needs them:
+    this is a review, which `--min-severity review` shows.
+
+    ```py
+    from torch import nn
+
+    class AdaLayerNorm(nn.Module):
+        def __init__(self, dim, cond_dim):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim)
+            self.linear = nn.Linear(cond_dim, 2 * dim)
+
+        def forward(self, x, cond):
+            scale, shift = self.linear(cond).chunk(2, dim=-1)
+            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]  # error: [affine-under-modulation]
+    ```
+
+    ```py
+    from torch import nn
+
+    class AdaLayerNorm(nn.Module):
+        def __init__(self, dim, cond_dim):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
+            self.linear = nn.Linear(cond_dim, 2 * dim)
+
+        def forward(self, x, cond):
+            scale, shift = self.linear(cond).chunk(2, dim=-1)
+            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
+    ```
+    """
+    for read in functions(makes):
+        parts = {name for stmt, _, _ in read.steps for name in _parts(stmt)}
+        for product, name, factor in _scaled(read.module, read.steps) if parts else ():
+            if _is_affine(read.module.owned[name]) and names_in(factor) & parts and _adds_one(factor):
+                message = f"`{name}` has weights of its own under `{ast.unparse(factor)}`"
+                yield Problem(read.module.owner.span(product), message, owner=read.qualname)
+
+
+def _parts(stmt: ast.stmt) -> set[str]:
+    """The names that are given what a call gives several of."""
+    several = (
+        isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call) and isinstance(stmt.targets[0], ast.Tuple)
+    )
+    return names_in(stmt.targets[0]) if several and isinstance(stmt, ast.Assign) else set()
+
+
+def _adds_one(factor: ast.expr) -> bool:
+    sides = (factor.left, factor.right) if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Add) else ()
+    return any(isinstance(side, ast.Constant) and side.value == 1 for side in sides)
+
+
+def _is_affine(made: ast.Call) -> bool:
+    """One of torch's norms with its weights, as far as is to be seen."""
+    last = dotted(made.func).rpartition(".")
+    told = (
+        len(made.args) > _BEFORE_AFFINE or not plain(made) or any(k.arg == "elementwise_affine" for k in made.keywords)
+    )
+    return last[0] in ("nn", "torch.nn") and last[2] in ("LayerNorm", "RMSNorm") and not told

@@ -298,9 +298,10 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
 
 
 def _asked_for(norm: Norm, c: Computation) -> bool:
-    """An argument that is called by its own name says so, and without it the gradient flows."""
-    asked = {(name, not so) for name, so in c.tests if name.isidentifier()}
-    return any(asked & other.tests and _detaching(other) is None for other in norm.computations)
+    """Arguments that are called by their own names say so, and with these alone the other way the gradient flows."""
+    free = (other for other in norm.computations if _detaching(other) is None)
+    turned = ([name for name, so in c.tests if (name, not so) in other.tests] for other in free)
+    return any(names and all(name.isidentifier() for name in names) for names in turned)
 
 
 def _trained(c: Computation) -> bool:

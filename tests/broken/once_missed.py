@@ -227,4 +227,21 @@ def rms_norm(x, weight, z=None, eps=1e-6, gate_first=True):
     return out.to(dtype)
 """,
     ),
+    "a detached statistic in one of two formulas, beside a flag for the upcast": (
+        ("NRM405",),
+        """
+def rms_norm(x, weight, eps=1e-6, group_size=None, upcast=True):
+    dtype = x.dtype
+    if upcast:
+        x = x.float()
+    if group_size is None:
+        r = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps).detach()
+        out = x * r * weight
+    else:
+        g = x.unflatten(-1, (-1, group_size))
+        r = torch.rsqrt(g.pow(2).mean(-1, keepdim=True) + eps)
+        out = (g * r).flatten(-2) * weight
+    return out.to(dtype)
+""",
+    ),
 }

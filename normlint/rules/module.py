@@ -195,7 +195,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    Behind a flag or another test it may stay:
+    Behind a flag or another test it may stay, unless that is the test for the gain:
 
     ```py
     import torch
@@ -211,10 +211,16 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe; unsafe where what is printed comes from a call of the text's own. A block that is left empty gets
     `pass`.
     """
-    paths = [[note.span for note in c.notes if note.kind == "print"] for c in norm.computations if c.returned]
-    for span in dict.fromkeys(span for spans in paths for span in spans) if norm.meant else ():
-        if all(span in spans for spans in paths):
+    paths = [(_applied(c), [n.span for n in c.notes if n.kind == "print"]) for c in norm.computations if c.returned]
+    for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
+        least = max(applied for applied, spans in paths if span in spans)
+        if all(span in spans for applied, spans in paths if applied >= least):
             yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
+
+
+def _applied(c: Computation) -> int:
+    """How much of gain and bias it applies: a test that decides on this isn't there for what is printed behind it."""
+    return len(c.gains) + (c.shift is not None)
 
 
 @rule("NRM506", name="unknown-torch-name")

@@ -244,4 +244,22 @@ def rms_norm(x, weight, eps=1e-6, group_size=None, upcast=True):
     return out.to(dtype)
 """,
     ),
+    "a print where a gain is applied that may be left out": (
+        ("NRM503",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, affine=True):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim)) if affine else None
+
+    def forward(self, x):
+        h = x.float()
+        h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+        if self.weight is not None:
+            print(h.shape)
+            h = h * self.weight
+        return h
+""",
+    ),
 }

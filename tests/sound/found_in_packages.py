@@ -444,6 +444,26 @@ class RMSNorm(nn.Module):
             print(f"nan in {inv.shape}")
         return (h * inv).to(x.dtype) * self.weight
 """,
+    "a print where there is no kernel, or no gain": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, affine=True):
+        super().__init__()
+        self.eps = eps
+        self.dim = (dim,)
+        self.weight = nn.Parameter(torch.ones(dim)) if affine else None
+
+    def forward(self, x):
+        if FUSED:
+            return F.layer_norm(x, self.dim, self.weight, None, self.eps)
+        print("no kernel")
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        if self.weight is None:
+            print("no gain")
+            return h
+        return h * self.weight
+""",
     "an output in eight bits": """
 def static_fp8(x, w, scale, eps=1e-6):
     h = x.float()

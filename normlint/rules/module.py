@@ -9,7 +9,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
-from normlint.norm.norm import Gain, Norm
+from normlint.norm.norm import Computation, Gain, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import WARNING, Applicability, Span
 

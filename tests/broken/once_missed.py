@@ -262,4 +262,22 @@ class RMSNorm(nn.Module):
         return h
 """,
     ),
+    "a variance over all axes, beside a mean over the one of the gain": (
+        ("NRM103",),
+        """
+class LayerNorm4d(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1, dim, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(1, dim, 1, 1))
+        self.eps = eps
+
+    def forward(self, x):
+        b, c, h, w = x.shape
+        y = x.float()
+        mean = y.mean(dim=1, keepdim=True)
+        std = torch.sqrt(y.var(dim=tuple(range(x.ndim)), unbiased=False, keepdim=True) + self.eps)
+        return ((y - mean) / std).type_as(x) * self.weight + self.bias
+""",
+    ),
 }

@@ -393,7 +393,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if _starts_inverted(g):
             message = f"`{g.param.name}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
-    applied = [g for c in norm.judged for g in c.gains]
+    alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
+    applied = [g for c in alone for g in c.gains]
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
         sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)

@@ -324,8 +324,8 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         elif (
             param.shape == (Mono(1.0),)
             and param.role == "parameter"
-            and param.init == "ones"
-            and not is_scale_norm(norm.owner.name)
+            and param.init == init
+            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm))
         ):
             yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
@@ -342,8 +342,9 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_for_features(norm: Norm) -> bool:
-    """The gain has a value for each feature, which the bias beside it wants as well."""
-    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in applied(norm))
+    """A gain has a value for each feature, which the bias beside it wants as well, and a number beside it need not."""
+    gains = (gain for c in norm.computations for gain in c.gains)
+    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in gains)
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:

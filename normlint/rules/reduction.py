@@ -259,7 +259,7 @@ def _leading(stat: Stat) -> bool:
     return isinstance(stat.axes, tuple) and sorted(stat.axes) == list(range(len(stat.axes)))
 
 
-_UNNAMED = {(1,): "BDL", (-2,): "BDL", (-3,): "BDHW"}  # the axes of an input that the text doesn't name
+_UNNAMED: dict[tuple[int, ...], str] = {(1,): "BDL", (-2,): "BDL", (-3,): "BDHW"}  # of an input
 
 
 def _shapes(c: Computation, stat: Stat) -> tuple[str, str]:

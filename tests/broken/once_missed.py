@@ -280,4 +280,19 @@ class LayerNorm4d(nn.Module):
         return ((y - mean) / std).type_as(x) * self.weight + self.bias
 """,
     ),
+    "one number for all features, to which 1 is added": (
+        ("NRM504",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (h * (1 + self.weight.float())).type_as(x)
+""",
+    ),
 }

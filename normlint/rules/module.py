@@ -324,7 +324,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         elif (
             param.shape == (Mono(1.0),)
             and param.role == "parameter"
-            and param.init == init
+            and param.init in ("ones", init)
             and not (is_scale_norm(norm.owner.name) or _is_for_features(norm))
         ):
             yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)

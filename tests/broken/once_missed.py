@@ -295,4 +295,19 @@ class RMSNorm(nn.Module):
         return (h * (1 + self.weight.float())).type_as(x)
 """,
     ),
+    "one number for all features, which starts at 2": (
+        ("NRM406", "NRM504"),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (h * (1 + self.weight.float())).type_as(x)
+""",
+    ),
 }

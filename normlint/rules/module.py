@@ -195,7 +195,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    Behind a flag or another test it may stay, unless that is the test for the gain:
+    Behind a flag or another test it may stay, unless that is the test for the gain or the upcast:
 
     ```py
     import torch
@@ -211,16 +211,17 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe; unsafe where what is printed comes from a call of the text's own. A block that is left empty gets
     `pass`.
     """
-    paths = [(_applied(c), [n.span for n in c.notes if n.kind == "print"]) for c in norm.computations if c.returned]
+    paths = [(_done(c), [n.span for n in c.notes if n.kind == "print"]) for c in norm.computations if c.returned]
     for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
-        least = max(applied for applied, spans in paths if span in spans)
-        if all(span in spans for applied, spans in paths if applied >= least):
+        most = max(done for done, spans in paths if span in spans)
+        if all(span in spans for done, spans in paths if done >= most):
             yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
 
 
-def _applied(c: Computation) -> int:
-    """How much of gain and bias it applies: a test that decides on this isn't there for what is printed behind it."""
-    return len(c.gains) + (c.shift is not None)
+def _done(c: Computation) -> int:
+    """How much it does of upcast, gain and bias: a test that decides on these isn't there for the print behind it."""
+    wide = c.fused or c.statistic.square.wide or not c.sees_half
+    return len(c.gains) + (c.shift is not None) + wide
 
 
 @rule("NRM506", name="unknown-torch-name")

@@ -310,4 +310,23 @@ class RMSNorm(nn.Module):
         return (h * (1 + self.weight.float())).type_as(x)
 """,
     ),
+    "a print where a flag asks for the upcast": (
+        ("NRM503",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, upcast=True):
+        super().__init__()
+        self.eps = eps
+        self.upcast = upcast
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        dtype = x.dtype
+        if self.upcast:
+            x = x.float()
+            print(x.shape)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        return x.to(dtype) * self.weight
+""",
+    ),
 }

@@ -305,7 +305,7 @@ def _read_elsewhere(module: Module, name: str) -> bool:
 
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
-    both = {f.computation.statistic.span for f in group if lies_elsewhere(f.computation)}
+    both = _moved(group)
     meant = (f for f in group if f.computation.statistic.span not in both and is_feature_norm(f.computation, owner))
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
@@ -315,6 +315,12 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
         return None
     told = spine(kept[0])
     return Norm(kept[0].kind, name, group[0].made.span, told, owner, kept, entry.called, sentence(kept[0]))
+
+
+def _moved(group: list[_Found]) -> set[Span]:
+    """The statistics whose gains lie along the last axis on one path and along another on the next."""
+    elsewhere = {(f.computation.statistic.span, lies_elsewhere(f.computation)) for f in group}
+    return {span for span, other in elsewhere if other and (span, False) in elsewhere}
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:

@@ -186,7 +186,7 @@ def _gain_is_last(c: Computation) -> bool:
 
 
 def lies_elsewhere(c: Computation) -> bool:
-    """Over several axes, with gains along another one than the last: where a flag moves them there, both are meant."""
+    """Over several axes, the last among them, with gains along another: if a flag moves them there, both are meant."""
     axes = c.statistic.axes
     several = isinstance(axes, tuple) and len(axes) > 1 and -1 in axes
     return several and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)

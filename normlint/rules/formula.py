@@ -298,9 +298,10 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
 
 
 def _asked_for(norm: Norm, c: Computation) -> bool:
-    """An argument that is called by its own name says so, and without it the gradient flows."""
-    asked = {(name, not so) for name, so in c.tests if name.isidentifier()}
-    return any(asked & other.tests and _detaching(other) is None for other in norm.computations)
+    """Arguments that are called by their own names say so, and with these alone the other way the gradient flows."""
+    free = (other for other in norm.computations if _detaching(other) is None)
+    turned = ([name for name, so in c.tests if (name, not so) in other.tests] for other in free)
+    return any(names and all(name.isidentifier() for name in names) for names in turned)
 
 
 def _trained(c: Computation) -> bool:
@@ -392,7 +393,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if _starts_inverted(g):
             message = f"`{g.param.name}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
-    applied = [g for c in norm.judged for g in c.gains]
+    alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
+    applied = [g for c in alone for g in c.gains]
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
         sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)

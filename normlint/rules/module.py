@@ -9,7 +9,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
-from normlint.norm.norm import Gain, Norm
+from normlint.norm.norm import Computation, Gain, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import WARNING, Applicability, Span
 
@@ -195,7 +195,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    Behind a flag or another test it may stay:
+    Behind a flag or another test it may stay, unless that is the test for the gain or the upcast:
 
     ```py
     import torch
@@ -211,10 +211,17 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe; unsafe where what is printed comes from a call of the text's own. A block that is left empty gets
     `pass`.
     """
-    paths = [[note.span for note in c.notes if note.kind == "print"] for c in norm.computations if c.returned]
-    for span in dict.fromkeys(span for spans in paths for span in spans) if norm.meant else ():
-        if all(span in spans for spans in paths):
+    paths = [(_done(c), [n.span for n in c.notes if n.kind == "print"]) for c in norm.computations if c.returned]
+    for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
+        most = max(done for done, spans in paths if span in spans)
+        if all(span in spans for done, spans in paths if done >= most):
             yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
+
+
+def _done(c: Computation) -> int:
+    """How much it does of upcast, gain and bias: a test that decides on these isn't there for the print behind it."""
+    wide = c.fused or c.statistic.square.wide or not c.sees_half
+    return len(c.gains) + (c.shift is not None) + wide
 
 
 @rule("NRM506", name="unknown-torch-name")
@@ -318,8 +325,8 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         elif (
             param.shape == (Mono(1.0),)
             and param.role == "parameter"
-            and param.init == "ones"
-            and not is_scale_norm(norm.owner.name)
+            and param.init in ("ones", init)
+            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm))
         ):
             yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
@@ -336,8 +343,9 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_for_features(norm: Norm) -> bool:
-    """The gain has a value for each feature, which the bias beside it wants as well."""
-    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in applied(norm))
+    """A gain has a value for each feature, which the bias beside it wants as well, and a number beside it need not."""
+    gains = (gain for c in norm.computations for gain in c.gains)
+    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in gains)
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:

@@ -128,8 +128,8 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 continue
             lost = not stat.keepdim and stat.rank != 1 and c.layout_matches and not _leading(stat)
             if fits is False or (lost and norm.meant):
-                against = c.placing.shown
-                message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
+                left, against = _shapes(c, stat)
+                message = f"`{stat.spelled}` drops the axis: {left} broadcasts against {against}"
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
                 said = put_back.format(stat.spelled, against) if stat.keepdim else message
                 yield Problem(stat.span, said, partial(repair.keep_axis, norm, c, stat) if lost else None)
@@ -259,9 +259,15 @@ def _leading(stat: Stat) -> bool:
     return isinstance(stat.axes, tuple) and sorted(stat.axes) == list(range(len(stat.axes)))
 
 
-def _left(shape: str) -> str:
-    """The shape that is left when the last axis goes."""
-    return f"{shape.rpartition(',')[0]})" if shape.count(",") > 1 else f"{shape.rpartition(',')[0]},)"
+_UNNAMED: dict[tuple[int, ...], str] = {(1,): "BDL", (-2,): "BDL", (-3,): "BDHW"}  # of an input
+
+
+def _shapes(c: Computation, stat: Stat) -> tuple[str, str]:
+    """The shape that is left when the reduced axis goes, and the whole one."""
+    axes = stat.axes if isinstance(stat.axes, tuple) else (-1,)
+    names = c.placing.names or tuple(_UNNAMED.get(axes, "BLD"))
+    left = [name for at, name in enumerate(names) if at not in axes and at - len(names) not in axes]
+    return f"({', '.join(left)}{',' if len(left) == 1 else ''})", f"({', '.join(names)})"
 
 
 def _shown(c: Computation, stat: Stat | None = None) -> str:

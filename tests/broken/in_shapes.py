@@ -252,6 +252,23 @@ def rms_norm(x, weight, eps=1e-6):
     return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
 """,
     ),
+    "an axis counted from the front, kept and squeezed away from an input of four": (
+        ("NRM102",),
+        """
+class LayerNorm2d(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(1, dim, 1, 1))
+
+    def forward(self, x):
+        b, c, h, w = x.shape
+        y = x.float()
+        y = y - y.mean(1, keepdim=True)
+        var = y.pow(2).mean(1, keepdim=True).squeeze((1,))
+        return (y * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+""",
+    ),
     "F.normalize over tokens that a docstring names": (
         ("NRM106",),
         '''

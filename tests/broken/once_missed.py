@@ -227,4 +227,106 @@ def rms_norm(x, weight, z=None, eps=1e-6, gate_first=True):
     return out.to(dtype)
 """,
     ),
+    "a detached statistic in one of two formulas, beside a flag for the upcast": (
+        ("NRM405",),
+        """
+def rms_norm(x, weight, eps=1e-6, group_size=None, upcast=True):
+    dtype = x.dtype
+    if upcast:
+        x = x.float()
+    if group_size is None:
+        r = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps).detach()
+        out = x * r * weight
+    else:
+        g = x.unflatten(-1, (-1, group_size))
+        r = torch.rsqrt(g.pow(2).mean(-1, keepdim=True) + eps)
+        out = (g * r).flatten(-2) * weight
+    return out.to(dtype)
+""",
+    ),
+    "a print where a gain is applied that may be left out": (
+        ("NRM503",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, affine=True):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim)) if affine else None
+
+    def forward(self, x):
+        h = x.float()
+        h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+        if self.weight is not None:
+            print(h.shape)
+            h = h * self.weight
+        return h
+""",
+    ),
+    "a variance over all axes, beside a mean over the one of the gain": (
+        ("NRM103",),
+        """
+class LayerNorm4d(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1, dim, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(1, dim, 1, 1))
+        self.eps = eps
+
+    def forward(self, x):
+        b, c, h, w = x.shape
+        y = x.float()
+        mean = y.mean(dim=1, keepdim=True)
+        std = torch.sqrt(y.var(dim=tuple(range(x.ndim)), unbiased=False, keepdim=True) + self.eps)
+        return ((y - mean) / std).type_as(x) * self.weight + self.bias
+""",
+    ),
+    "one number for all features, to which 1 is added": (
+        ("NRM504",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (h * (1 + self.weight.float())).type_as(x)
+""",
+    ),
+    "one number for all features, which starts at 2": (
+        ("NRM406", "NRM504"),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (h * (1 + self.weight.float())).type_as(x)
+""",
+    ),
+    "a print where a flag asks for the upcast": (
+        ("NRM503",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, upcast=True):
+        super().__init__()
+        self.eps = eps
+        self.upcast = upcast
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        dtype = x.dtype
+        if self.upcast:
+            x = x.float()
+            print(x.shape)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        return x.to(dtype) * self.weight
+""",
+    ),
 }

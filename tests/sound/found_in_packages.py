@@ -459,6 +459,60 @@ class RMSNorm(nn.Module):
             print(f"nan in {inv.shape}")
         return (h * inv).to(x.dtype) * self.weight
 """,
+    "a print where there is no kernel, or no gain": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, affine=True):
+        super().__init__()
+        self.eps = eps
+        self.dim = (dim,)
+        self.weight = nn.Parameter(torch.ones(dim)) if affine else None
+
+    def forward(self, x):
+        if FUSED:
+            return F.layer_norm(x, self.dim, self.weight, None, self.eps)
+        print("no kernel")
+        h = x.float()
+        h = h - h.mean(-1, keepdim=True)
+        h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        if self.weight is None:
+            print("no gain")
+            return h
+        return h * self.weight
+""",
+    "a print where a half comes in, or where nothing is upcast": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, upcast=True):
+        super().__init__()
+        self.eps = eps
+        self.upcast = upcast
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        dtype = x.dtype
+        if dtype != torch.float32:
+            print("a half")
+        if self.upcast:
+            x = x.float()
+        else:
+            print("no upcast")
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        return x.to(dtype) * self.weight
+
+
+class CastingRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        dtype = x.dtype
+        if dtype != torch.float32:
+            print("a half")
+            x = x.float()
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        return x.to(dtype) * self.weight
+""",
     "an output in eight bits": """
 def static_fp8(x, w, scale, eps=1e-6):
     h = x.float()

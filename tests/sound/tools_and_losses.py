@@ -60,6 +60,48 @@ class RelevanceLayerNorm(nn.LayerNorm):
             return out.to(input.dtype) * self.weight + self.bias
         return super().forward(input)
 """,
+    "a mean and a deviation without their gradients, each of which a call asks for": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x, stop_mean=False, stop_var=False):
+        h = x.float()
+        mean = h.mean(-1, keepdim=True)
+        if stop_mean:
+            mean = mean.detach()
+        var = (h - mean).pow(2).mean(-1, keepdim=True)
+        if stop_var:
+            var = var.detach()
+        return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
+""",
+    "a number beside a gain for each feature, and a residual that waits for its gain": """
+class ScaledRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.temperature = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h.type_as(x) * self.weight * self.temperature
+
+
+class ResidualRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return x + h.type_as(x) * self.weight
+""",
     "vectors of a set, each brought to the root of how many there are": """
 class CoordNorm(nn.Module):
     def __init__(self, n_sets, norm="vector", eps=1e-6):

@@ -134,7 +134,15 @@ def _squeezed(x: Product, call: Bound) -> Product | None:
     gone = axes_of(call.get("dim"), None)
     if gone is None or isinstance(gone, str) or len(gone) == 1:
         return dropped(x, gone[0] if isinstance(gone, tuple) else None)
-    return replace(x, mono=_keeping(x.mono, False)) if [s.axes for s in stats_of(x.mono)] == [gone] else None
+    return _without_own(x, gone)
+
+
+def _without_own(x: Product, gone: tuple[int, ...]) -> Product | None:
+    """A statistic without the axes that it reduced, from whichever end these are counted."""
+    several = [(stat.axes, stat.rank) for stat in stats_of(x.mono)]
+    own = [{axis % rank if rank else axis for axis in axes} for axes, rank in several if isinstance(axes, tuple)]
+    same = [{axis % rank if rank else axis for axis in gone} for _, rank in several]
+    return replace(x, mono=_keeping(x.mono, False)) if len(several) == 1 and own == same else None
 
 
 def dropped(x: Product, axis: float | None) -> Product | None:
@@ -143,7 +151,7 @@ def dropped(x: Product, axis: float | None) -> Product | None:
     axes = [stat.axes for stat in stats_of(x.mono)]
     if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
         return replace(x, layout=x.layout[:-1])
-    return replace(x, mono=_keeping(x.mono, False)) if axis is not None and axes == [(axis,)] else None
+    return _without_own(x, (int(axis),)) if axis is not None else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, measured, shaping, worlds
 from normlint.evaluate.ops.table import Arguments, Given, bind, has_method, key_of, method_key, op_name, row
-from normlint.evaluate.said import heed
+from normlint.evaluate.shape_notes import learn_shapes
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
@@ -209,7 +209,7 @@ def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
     bind_parameters(m, ref, env, args)
     for name, value in env.names.items():
         m.carry(name, value)
-    heed(m, ref, env.names)
+    learn_shapes(m, ref, env.names)
     m.ctx.entered.add(ref.node.span)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))

@@ -102,8 +102,8 @@ def run(tmp_path: Path) -> Run:
 # --- what needs no torch ---------------------------------------------------------------------------------------------
 
 TROUBLE = {
-    "a device without a wish to run": (["--device", "cpu"], "--device needs --verify"),
-    "a time limit without a wish to run": (["--verify-timeout", "3"], "--verify-timeout needs --verify"),
+    "a device without --verify": (["--device", "cpu"], "--device needs --verify"),
+    "a time limit without --verify": (["--verify-timeout", "3"], "--verify-timeout needs --verify"),
     "a device that no torch has": (["--verify", "--device", "gpu"], "argument --device: 'gpu' is none of auto, cpu,"),
     "a device with a wrong number": (["--verify", "--device", "cuda:x"], "argument --device: 'cuda:x' is none of"),
     "no time at all": (["--verify", "--verify-timeout", "0"], "argument --verify-timeout: '0' is no number of seconds"),

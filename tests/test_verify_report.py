@@ -111,8 +111,8 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize(("text", "wish", "explained"), EXPLAINED.values(), ids=EXPLAINED)
-def test_what_explains_a_wrong_verdict_is(text: str, wish: dict[str, Any], explained: bool) -> None:
-    pending = only(checked(text, **wish)).pending
+def test_what_explains_a_wrong_verdict_is(text: str, arguments: dict[str, Any], explained: bool) -> None:
+    pending = only(checked(text, **arguments)).pending
     assert pending is not None
     assert pending.explained is explained
 
@@ -128,8 +128,8 @@ WANTED = {
 
 
 @pytest.mark.parametrize(("text", "wish", "wanted"), WANTED.values(), ids=WANTED)
-def test_a_run_may_report(text: str, wish: dict[str, Any], wanted: tuple[str, ...]) -> None:
-    pending = only(checked(text, **wish)).pending
+def test_a_run_may_report(text: str, arguments: dict[str, Any], wanted: tuple[str, ...]) -> None:
+    pending = only(checked(text, **arguments)).pending
     assert pending is not None
     assert pending.wanted == wanted
 

@@ -73,7 +73,10 @@ class Context:
     vague: bool = False  # a test of a dtype could not be followed
     quiet: bool = False  # inside a debug branch
     prefer: bool | None = None  # the outcome that leads to a reduction, while a test is decided
-    wish: tuple[bool | None, int] = (None, 0)  # the same, for what a function gives back that a test calls: its frame
+    prefer_result: tuple[bool | None, int] = (
+        None,
+        0,
+    )  # the same, for what a function gives back that a test calls: its frame
     configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with
     asked: dict[str, Product] = field(default_factory=dict)  # by the words of a rank: whose it is
     steps: int = 0
@@ -103,7 +106,7 @@ class Context:
         return Context(
             self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
             self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
-            self.quiet, None, self.wish, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
+            self.quiet, None, self.prefer_result, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
             self.handed.copy(), self.together.copy(), self.shown.copy(), self.recipes,
             self.vain, self.numbers,

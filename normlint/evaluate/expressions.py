@@ -151,7 +151,7 @@ _ARITHMETIC: dict[str, Callable[[Product, Product, Span], Product | None]] = {
 
 def _unary(m: Machine, env: Env, node: s.Unary) -> Value:
     if node.op == "not":
-        return Constant(m.truth(env, node, _wished(m)))
+        return Constant(m.truth(env, node, _preferred_result(m)))
     value = m.eval(env, node.operand)
     if isinstance(value, Constant) and isinstance(value.value, bool):
         value = algebra.as_product(value, node.span)
@@ -177,12 +177,12 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
         found = replace(algebra.apply(name, operands, node.span), dtype=DType.INT)
         given = dict(zip(("input", "other"), values, strict=False))
         return measured.note(m.ctx, next(iter(ops)), given, found) if len(values) == 2 else found
-    return Constant(m.truth(env, node, _wished(m)))
+    return Constant(m.truth(env, node, _preferred_result(m)))
 
 
-def _wished(m: Machine) -> bool | None:
+def _preferred_result(m: Machine) -> bool | None:
     """The outcome that the test would have which called this function."""
-    prefer, frame = m.ctx.wish
+    prefer, frame = m.ctx.prefer_result
     return prefer if frame == len(m.frames) else None
 
 

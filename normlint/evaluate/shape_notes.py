@@ -1,4 +1,4 @@
-"""Shapes of parameters, read from the head of a function: annotations like `Float[Tensor, "b n d"]`, docstrings, comments."""
+"""Shapes that the head of a function gives: annotations like `Float[Tensor, "b n d"]`, docstrings and comments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ANY = ("...", "*")
 
 
 def learn_shapes(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> None:
-    """Record the shapes that annotations, docstring and comments of a function give for the tensors it is called with."""
+    """Record the shapes that a function's annotations, docstring and comments give for its tensors."""
     node = ref.node
     if not isinstance(node, s.Function) or not node.body:
         return

@@ -77,9 +77,9 @@ def _example(rule: Rule, marked: str) -> str:
     fixed = mended(rule, text)
     found = [one for one in fixed.unfixed.findings if one.code == rule.code]
     before = _code(text, [one.start.line for one in found], "before" if fixed.changed else "")
-    told = "".join(f"\n\n{_told(one)}" for one in found)
+    messages = "".join(f"\n\n{_message(one)}" for one in found)
     after = fixed.after.text
-    return before + told + (f"\n\n{_code(after, _changed(text, after), 'after')}" if fixed.changed else "")
+    return before + messages + (f"\n\n{_code(after, _changed(text, after), 'after')}" if fixed.changed else "")
 
 
 def mended(rule: Rule, text: str) -> Fixed:
@@ -91,7 +91,7 @@ def mended(rule: Rule, text: str) -> Fixed:
     return fixed
 
 
-def _told(one: Diagnostic) -> str:
+def _message(one: Diagnostic) -> str:
     return f"> line {one.start.line}: **{one.code}** {one.message}"
 
 

@@ -34,7 +34,7 @@ def one_thread() -> Iterator[None]:
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_norm_matches(name: str, seed: int) -> None:
     found = judge(SOUND[name], seed=seed)
-    assert [(p.probe, p.dtype, p.told) for p in found.probes if not p.passed] == []
+    assert [(p.probe, p.dtype, p.message) for p in found.probes if not p.passed] == []
     assert (found.status, found.reason) == ("match", "")
 
 
@@ -76,13 +76,13 @@ def test_an_eps_that_nobody_states_is_the_one_that_acts() -> None:
 
 def test_a_row_of_zeros_that_an_l2_norm_makes_nan_is_told_and_spared() -> None:
     found = judge(SOUND["an L2 norm without eps, in fp32"])
-    told = {p.probe: p.told for p in found.probes if p.told}
+    told = {p.probe: p.message for p in found.probes if p.message}
     assert told["zero row"] == "a row of zeros gives NaN"
 
 
 def test_an_empty_input_that_is_refused_is_told_and_spared() -> None:
     found = judge(SOUND["no rows at all are refused"])
-    assert [p.told for p in found.probes if p.probe == "empty"] == ["fp32 empty input: raises AssertionError"]
+    assert [p.message for p in found.probes if p.probe == "empty"] == ["fp32 empty input: raises AssertionError"]
 
 
 def test_only_the_asked_dtypes_are_tried() -> None:

@@ -208,7 +208,7 @@ def test_garbage_is_no_frame(data: bytes) -> None:
 
 
 SENT = json.loads(json.dumps(frames.of_verdict(VERDICT)))
-PROBE = {"probe": "a", "dtype": "fp16", "error": 0.0, "limit": 0.0, "told": ""}
+PROBE = {"probe": "a", "dtype": "fp16", "error": 0.0, "limit": 0.0, "message": ""}
 NO_VERDICTS = {
     "nothing": None,
     "text": "match",
@@ -218,7 +218,7 @@ NO_VERDICTS = {
     "probes of another kind": {**SENT, "probes": [1]},
     "a probe with a word for its error": {
         **SENT,
-        "probes": [{"probe": "a", "dtype": "fp16", "error": "0", "limit": 0.0, "told": ""}],
+        "probes": [{"probe": "a", "dtype": "fp16", "error": "0", "limit": 0.0, "message": ""}],
     },
     "more probes than there are": {**SENT, "probes": [PROBE] * 1000},
     "a reason that is no text": {**SENT, "reason": ["fine"]},

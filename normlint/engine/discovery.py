@@ -239,9 +239,9 @@ class _Walk:
         absolute = os.path.abspath(path)
         for above, spec in self._specs(os.path.dirname(absolute)):
             relative = os.path.relpath(absolute, above).replace(os.sep, "/") + ("/" if directory else "")
-            told = spec.check_file(relative).include
-            if told is not None:
-                return told
+            included = spec.check_file(relative).include
+            if included is not None:
+                return included
         return False
 
     def _specs_among(self, directory: str, entries: list[os.DirEntry[str]]) -> _Specs:

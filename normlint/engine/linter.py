@@ -243,8 +243,8 @@ class View:
             place = self.source.place(*self.unit.origin(norm.span.start))
             pending = self._pending(norm, number, explained=number in blamed)
             at = self.before + number
-            told = (norm.kind, norm.qualname, norm.spine, None, at, pending, self.number)
-            yield ListedNorm(self.source.path, place, *told, sentence=norm.sentence)
+            details = (norm.kind, norm.qualname, norm.spine, None, at, pending, self.number)
+            yield ListedNorm(self.source.path, place, *details, sentence=norm.sentence)
 
     def unread(self) -> Iterator[Unread]:
         """What is too large to be read."""

@@ -131,8 +131,8 @@ class Report:
     """All that was found, in the order of the paths and of each text.
 
     `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
-    `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: what is told of
-    a file that is no error. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
+    `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: remarks on
+    a file that are no errors. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
     skips.
     """
 

@@ -143,7 +143,7 @@ class Context:
         return outcome
 
     def dims(self, product: Product) -> Dims:
-        """The shape of a value, as far as it is told."""
+        """The shape of a value, as far as it is known."""
         if product.shape is not None:
             return product.shape
         if not product.tensor:

@@ -1,10 +1,10 @@
 """The shape of a tensor, in symbols: what the text tells of its axes, axis by axis, from the front and from the back.
 
 A length is a `Mono`: a number, a size that the text names, or a symbol made for one axis. Lengths that have to be
-equal are united (`Shapes.unite`), and so is all that is told of one tensor; what is told later holds for what was made
-before.
+equal are united (`Shapes.unite`), and so is all that is known of one tensor; what is learned later holds for what was
+made before.
 
-What counts as told, and nothing else does:
+A shape is learned from these, and from nothing else:
 
 - the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute`, the sizes of a view,
   the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
@@ -36,7 +36,7 @@ _DOUBT = -1
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A tensor that nothing else explains; what is told of it stands in `Shapes`."""
+    """A tensor that nothing else explains; what is known of its shape stands in `Shapes`."""
 
     number: int
     unread: bool = False  # an operation made it that isn't followed: it may have any number of axes

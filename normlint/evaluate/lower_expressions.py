@@ -63,7 +63,7 @@ class Expressions:
         return found
 
     def left_out(self, node: ast.AST) -> s.Other:
-        """What is nested too deeply: opaque, and told of."""
+        """What is nested too deeply: opaque, and noted as unread."""
         self.deep.append(self.at(node))
         return s.Other(self.at(node), ())
 

@@ -85,7 +85,7 @@ class _Branches:
 
 
 def _shown(context: Context) -> Iterator[object]:
-    """What a run has come to: its statistics and what they met, in all that a norm is told by."""
+    """What a run found: its statistics and what they met, in all that distinguishes one norm from another."""
     for flow in context.flows:
         p = flow.product
         yield p.mono, p.dtype, p.layout, tuple((f.steps, f.span) for f in p.mono.factors), flow.returned

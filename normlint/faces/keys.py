@@ -16,7 +16,7 @@ ABOUT: Final = {  # key: (example, what it does); a test holds that no key is mi
     "dtypes": ('["bf16", "fp32"]', "What the project runs in: what only other dtypes break is not reported."),
     "min-severity": ('"review"', "The lowest [severity](#severity) that is reported."),
     "fail-on": ('"error"', "The lowest severity at which the exit status is 1."),
-    "unsafe-fixes": ("true", "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without being told."),
+    "unsafe-fixes": ("true", "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without `--unsafe-fixes`."),
     "verify": ("true", "[Verify](verifying.md) norms wherever PyTorch is installed; `--no-verify` leaves it out."),
     "extend-safe-fixes": ('["NRM302"]', "Rules whose unsafe fixes are safe here."),
     "extend-unsafe-fixes": ('["NRM203"]', "Rules whose safe fixes are unsafe here."),

@@ -60,8 +60,8 @@ def counted(number: int, what: str) -> str:
 def scope(norms: int, files: int, skipped: int = 0, unread: int = 0) -> str:
     """What was looked at: `2 norms in 416 files; 1 file skipped by a comment`."""
     looked = f"{counted(norms, 'norm')} in {counted(files - skipped - unread, 'file')}"
-    told = (f"{counted(skipped, 'file')} skipped by a comment", f"{counted(unread, 'file')} failed")
-    return "; ".join((looked, *(one for one, number in zip(told, (skipped, unread), strict=True) if number)))
+    left_out = (f"{counted(skipped, 'file')} skipped by a comment", f"{counted(unread, 'file')} failed")
+    return "; ".join((looked, *(one for one, number in zip(left_out, (skipped, unread), strict=True) if number)))
 
 
 def passed(looked: str) -> str:

@@ -94,7 +94,7 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
 
 
 def _mistakes(norm: ListedNorm) -> Iterator[Failure]:
-    """What is told of a norm on which the verifier itself failed."""
+    """The errors for norms on which the verifier itself failed."""
     if norm.verdict is not None and norm.verdict.reason.startswith(INTERNAL):
         yield Failure(norm.path, norm.place.line, f"{norm.qualname}: {norm.verdict.reason}", internal=True)
 
@@ -118,8 +118,8 @@ def _runtime_findings(norm: ListedNorm) -> Iterator[Diagnostic]:
         rule = RULES[code]
         message = rule.check_run(outcome) if rule.check_run else ""
         if message:
-            told = replace(norm.pending.spot, code=code, name=rule.name, message=message, severity=rule.severity)
-            yield replace(told, verdict=norm.verdict)
+            finding = replace(norm.pending.spot, code=code, name=rule.name, message=message, severity=rule.severity)
+            yield replace(finding, verdict=norm.verdict)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, int, str]:

@@ -226,8 +226,8 @@ def _first(function: Scope) -> cst.CSTNode | None:
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
         return None
     body = function.body.body
-    told = function.get_docstring(clean=False) is not None
-    return body[1] if told and len(body) > 1 else body[0]
+    has_docstring = function.get_docstring(clean=False) is not None
+    return body[1] if has_docstring and len(body) > 1 else body[0]
 
 
 def _fresh(document: Document, function: Scope) -> str:

@@ -208,13 +208,13 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
         return False
     was, now = norm.main, fixed.main
     gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
-    told = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
-    factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
-    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (told or gains == wanted)
+    gained = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
+    factors = len(was.others) - (len(gains - wanted) if gained else 0) == len(now.others)
+    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (gained or gains == wanted)
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
     centred = now.centre is None or now.centre.axes in own
-    return kept and joined and centred and (told or len(norm.computations) <= len(fixed.computations))
+    return kept and joined and centred and (gained or len(norm.computations) <= len(fixed.computations))
 
 
 def _said(found: _Norms) -> Counter[tuple[str, str]]:

@@ -414,9 +414,9 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
     """Whether a count is the length of the reduced axes."""
     if isinstance(atom, Size | Scalar) and atom.less:
         return None
-    told = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
-    if told is not None:
-        return told
+    whole = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
+    if whole is not None:
+        return whole
     if isinstance(atom, Scalar):
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
     assert isinstance(atom, Size)

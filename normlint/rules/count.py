@@ -121,7 +121,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
     if foreign and sum(n.power for n in c.counts) < 0 and meant:
         return "it is divided by √D where it should be multiplied: the output is far too small"
     if foreign and (meant or learned):
-        return f"the sum over D features is divided by the length of another axis{c.placing.told}"
+        return f"the sum over D features is divided by the length of another axis{c.placing.suffix}"
     if power == 0 and meant and not _scaled_elsewhere(c):
         return "the sum is never divided by D: the output is √D times too small"
     if power < 0 and (meant or learned):
@@ -140,7 +140,7 @@ def _scaled_elsewhere(c: Computation) -> bool:
 def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """Uses Bessel's correction, which LayerNorm does not have.
 
-    `var` and `std` divide by D − 1 unless told otherwise. Against LayerNorm the output is √((D − 1)/D) times the right
+    `var` and `std` divide by D − 1 by default. Against LayerNorm the output is √((D − 1)/D) times the right
     one: 0.866 at D = 4, 0.999 at D = 512.
 
     ```py

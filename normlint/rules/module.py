@@ -308,7 +308,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
     """
-    last = all(c.over_last for c in norm.judged)  # else its axes must be told as well
+    last = all(c.over_last for c in norm.judged)  # else its axes must be passed as well
     for gain in applied(norm) if norm.judged else ():
         param, init = gain.param, "zeros" if gain.offset else "ones"
         filled = partial(parameters.filled, param, init)

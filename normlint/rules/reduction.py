@@ -214,7 +214,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces {_shown(c)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -238,7 +238,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
         axes = stat.axes if isinstance(stat.axes, tuple) else ()
         far = axes == (-2,) or (axes == (0,) and stat.keepdim and stat.rank != 1) or (-1 in axes and len(axes) > 1)
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
-            message = f"reduces {_shown(c)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -248,8 +248,8 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if named else ():
         single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
-        told = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
-        if told and not c.statistic.default_dim:
+        tokens = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
+        if tokens and not c.statistic.default_dim:
             message = f"reduces {_shown(c)} of a {c.placing.shown} tensor, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
 
@@ -270,8 +270,8 @@ def _shown(c: Computation, stat: Stat | None = None) -> str:
     if not isinstance(axes, tuple):
         return f"axis {axes}"
     called = [names[at] for at in axes if -len(names) <= at < len(names)]
-    told = f" ({', '.join(called)})" if len(called) == len(axes) else ""
-    return f"{'axes' if len(axes) > 1 else 'axis'} {', '.join(map(str, axes))}{told}"
+    named = f" ({', '.join(called)})" if len(called) == len(axes) else ""
+    return f"{'axes' if len(axes) > 1 else 'axis'} {', '.join(map(str, axes))}{named}"
 
 
 @rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))

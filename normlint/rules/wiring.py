@@ -19,7 +19,7 @@ _VIEWS = ("view", "reshape")
 def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
     """Splits its scale and shift along the batch.
 
-    `chunk` takes axis 0 unless it is told another. With an odd batch it fails or gives parts of other sizes; with an
+    `chunk` splits axis 0 by default. With an odd batch it fails or gives parts of other sizes; with an
     even one half of the samples scale the other half, and nothing fails where shapes broadcast.
 
     ```py

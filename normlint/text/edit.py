@@ -66,7 +66,7 @@ def _said(found: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 def comments(text: str) -> list[tuple[str, int]] | None:
-    """Each comment with its line, counted from 1; None if the text can't be told apart into tokens."""
+    """Each comment with its line, counted from 1; None if the text can't be split into tokens."""
     import tokenize
 
     lines = iter(split_lines(text))

@@ -18,13 +18,13 @@ INTERNAL: Final = "internal error of normlint"  # begins the reason of what is s
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that was tried: `error` in units of the dtype's eps where it is a number, `told` in words."""
+    """One check of a norm: `error` in units of the dtype's eps; `message` says what is off, or is ""."""
 
     probe: str
     dtype: str
     error: float
     limit: float
-    told: str = ""
+    message: str = ""
 
     @property
     def passed(self) -> bool:

@@ -271,8 +271,8 @@ def test_json_is_as_promised() -> None:
     }
     edit = {"line": 2, "column": 7, "end_line": 2, "end_column": 19, "content": "sqrt()"}
     assert second["fix"] == {"applicability": "unsafe", "message": "Put eps under the root", "edits": [edit]}
-    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1, "told": "zeros come out"}
-    lost = {**probe, "error": None, "told": ""}
+    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1, "message": "zeros come out"}
+    lost = {**probe, "error": None, "message": ""}
     verdict = {"status": "wrong", "reason": "far off", "device": "cpu", "effective_eps": 1e-5, "given_eps": None}
     assert third["verdict"] == {**verdict, "eps_form": "added", "worst": probe, "probes": [probe, lost]}
     assert (third["cell"], third["url"]) == (2, "")

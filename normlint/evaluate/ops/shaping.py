@@ -138,7 +138,7 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if isinstance(axes, str):
         return SCALAR if axes == "all" and not keep else None
     for axis in axes:
-        ctx.shapes.axis(dims, axis)  # that there is one is told
+        ctx.shapes.axis(dims, axis)  # so there is such an axis
     return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
 
 

@@ -34,10 +34,10 @@ def closing(report: Report, display: Display, *, would: bool = False) -> list[st
     looked = looked_at(report, display)
     if display.remaining and not (report.findings or report.fixed or report.errors):
         return [passed(looked), *verdicts.closing(report)]
-    told = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
-    told = told if display.remaining else f"{told.partition(';')[0]}."
+    text = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
+    text = text if display.remaining else f"{text.partition(';')[0]}."
     checked = [f"Checked {looked}."] if display.paths else []
-    return [*_listed(report, display), *checked, told, *verdicts.closing(report)]
+    return [*_listed(report, display), *checked, text, *verdicts.closing(report)]
 
 
 def _listed(report: Report, display: Display) -> list[str]:
@@ -53,8 +53,8 @@ def looked_at(report: Report, display: Display) -> str:
 
 
 def _counted(report: Report) -> str:
-    told = by_severity(report.findings)
-    return f"Found {told}.{_fixable(report)}" if told else "Found nothing in what could be read."
+    counts = by_severity(report.findings)
+    return f"Found {counts}.{_fixable(report)}" if counts else "Found nothing in what could be read."
 
 
 def by_severity(findings: Iterable[Diagnostic]) -> str:

@@ -56,21 +56,21 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
             name = f" {finding.code}" if number == finding.end.line else ""
             out.append(f"{'':{width}} {bar} {style.grade(marks + name, finding.severity)}")
     out.append(f"{'':{width}} {bar}")
-    out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding, proof)]
+    out += [f"{'':{width}} {style.dim('=')} {note}" for note in _notes(finding, proof)]
     if finding.fix is not None:
         out += _mended(finding.fix, width, style)
     return "\n".join(out)
 
 
-def _told(finding: Diagnostic, proof: bool) -> list[str]:
-    told = [f"{finding.name} ({finding.severity}): {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
+def _notes(finding: Diagnostic, proof: bool) -> list[str]:
+    notes = [f"{finding.name} ({finding.severity}): {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
     if proof and finding.verdict is not None:
-        told.append(f"verify: {harmless(verdicts.brief(finding))}")
+        notes.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
-        told.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
+        notes.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
     elif url_of(finding.code):
-        told.append(f"help: no fix is offered here: `normlint rule {finding.code}` shows wrong and right")
-    return told
+        notes.append(f"help: no fix is offered here: `normlint rule {finding.code}` shows wrong and right")
+    return notes
 
 
 def _trust(fix: PlacedFix) -> str:

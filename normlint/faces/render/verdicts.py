@@ -67,11 +67,11 @@ def closing(report: Report) -> list[str]:
     if report.torch is None:
         return []
     counts = Counter(verdict.status for verdict in verdicts)
-    told = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
+    statuses = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
     devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
     where = f" on {devices}" if devices else ""
     torch = f" (torch {report.torch})" if report.torch else ""
     helpers = report.norm_count - len(verdicts)
     inside = f"; {counted(helpers, 'helper')} ran inside the norms that call {'it' if helpers == 1 else 'them'}"
-    verified = f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if told else ''}{told}"
+    verified = f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if statuses else ''}{statuses}"
     return [f"{verified}{inside if helpers else ''}."]

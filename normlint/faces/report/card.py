@@ -55,11 +55,11 @@ def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
 
 def _story(norm: ListedNorm, should: str) -> Html:
     rows = [("Computes", spoken(norm.sentence))]
-    rows += [("When run", _told(norm.verdict))] if norm.verdict else []
+    rows += [("When run", _verdict_text(norm.verdict))] if norm.verdict else []
     mended = [element("p", spoken(should))] if should and should != norm.sentence else []
-    mended += [element("p", _told(norm.fixed_verdict))] if norm.fixed_verdict else []
+    mended += [element("p", _verdict_text(norm.fixed_verdict))] if norm.fixed_verdict else []
     rows += [("Repaired", join(mended))] if mended else []
-    return element("dl", [join(element("dt", name), element("dd", told)) for name, told in rows], class_="verdict")
+    return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")
 
 
 def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
@@ -80,7 +80,7 @@ def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) 
 
 
 def badge(status: str) -> Html:
-    """A verdict, told by its word and its sign and not by its colour alone."""
+    """A verdict as a word and a sign, so that it doesn't rest on its colour alone."""
     return element("span", f"{SIGNS[status]} {status}", class_=f"badge {status}")
 
 
@@ -98,7 +98,7 @@ def _card_head(norm: ListedNorm, found: Sequence[Diagnostic]) -> Html:
     )
 
 
-def _told(verdict: Verdict) -> Html:
+def _verdict_text(verdict: Verdict) -> Html:
     eps = verdicts.eps_text(verdict)
     where = f" on {verdict.device}" if verdict.device else ""
     reason = f": {verdict.reason}" if verdict.reason else ""

@@ -162,11 +162,11 @@ def _verdicts(report: Report) -> Html | None:
         return None
     there = [status for status in ORDER if counts[status]]
     bar = [element("span", class_=status, style=f"flex-grow: {counts[status]}") for status in there]
-    told = [element("li", badge(status), f" {counts[status]}") for status in there]
+    items = [element("li", badge(status), f" {counts[status]}") for status in there]
     return join(
         element("h3", "Verdicts"),
         element("div", bar, class_="bar", aria_hidden="true"),
-        element("ul", told, class_="legend"),
+        element("ul", items, class_="legend"),
     )
 
 
@@ -240,8 +240,8 @@ def _sections(every: Sequence[Part], shown: Shown) -> Iterator[Html]:
 def _errors(errors: Sequence[Failure]) -> Html | None:
     if not errors:
         return None
-    told = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
-    items = [element("li", one) for one in told]
+    lines = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
+    items = [element("li", one) for one in lines]
     return element("section", element("h2", "Could not be read"), element("ul", items, class_="errors"))
 
 

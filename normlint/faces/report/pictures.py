@@ -36,7 +36,7 @@ class Line:
     """A curve: whose it is, in words and as the name of its group in the SVG."""
 
     name: str
-    told: str
+    label: str
     points: Points
 
 
@@ -61,7 +61,7 @@ def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
 
 
 @_drawn
-def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
+def of_error(lines: Sequence[Line], limit: float, description: str, key: str) -> Html:
     """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
     top = _top(lines)
     figure, axes = _graph(top)
@@ -70,7 +70,7 @@ def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
     drawn.set_gid("limit")
     for line in lines:
         _draw(axes, line, top)
-    svg = _svg(figure, told, key)
+    svg = _svg(figure, description, key)
     for artist in (*axes.lines, *axes.patches):
         artist.remove()
     return svg
@@ -87,7 +87,7 @@ def _graph(top: float) -> tuple[Figure, Axes]:
 
 
 @_drawn
-def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
+def of_change(change: Sequence[Sequence[float]], description: str, key: str) -> Html:
     """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
     figure, axes = _grid(len(change))
     looks: dict[tuple[str, float], list[tuple[int, int]]] = {}
@@ -98,7 +98,7 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     filled = [
         _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0) for (colour, weight), alike in looks.items()
     ]
-    svg = _svg(figure, told, key)
+    svg = _svg(figure, description, key)
     for one in filled:
         one.remove()
     return svg
@@ -201,7 +201,7 @@ _SIZE: Final = re.compile(r' (?:width|height)="[\d.]+pt"')
 _FONT: Final = re.compile(r"font(?:-size)?: ([\d.]+)px(?: |; font-family: )[^;\"]*")
 
 
-def _svg(figure: Figure, told: str, key: str) -> Html:
+def _svg(figure: Figure, description: str, key: str) -> Html:
     """Without a size of its own, with ids that no other picture of the page has."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
@@ -212,7 +212,7 @@ def _svg(figure: Figure, told: str, key: str) -> Html:
     svg = _FONT.sub(r"font: \1px var(--font)", _ID.sub(f"{key}-", svg))
     for stand_in, variable in _VARIABLES.items():
         svg = svg.replace(stand_in, f"var(--{variable})")
-    return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(told)}" ', 1))
+    return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(description)}" ', 1))
 
 
 DTYPES: Final = ("fp32", "fp16", "bf16")
@@ -276,7 +276,7 @@ def _error(sweep: Sweep, fixed: Sweep | None, dtype: str, key: str) -> Html | No
     if curve is None:
         return None
     lines = list(_lines(sweep, fixed, dtype))
-    ranges = "; ".join(f"{line.told}: {_range(line)}" for line in lines)
+    ranges = "; ".join(f"{line.label}: {_range(line)}" for line in lines)
     svg = of_error(lines, curve.limit, f"{dtype}, error against input scale. {ranges}.", key)
     caption = element("figcaption", element("strong", dtype), f" limit {curve.limit:.1e}")
     return element("figure", caption, svg)
@@ -297,8 +297,8 @@ def _legend(sweep: Sweep, fixed: Sweep | None) -> Html:
     return element("ul", *shown, _key("limit", "limit of the verdict"), *lost, class_="legend")
 
 
-def _key(name: str, told: str) -> Html:
-    return element("li", element("span", "✖" if name == "lost" else None, class_=f"swatch {name}"), told)
+def _key(name: str, label: str) -> Html:
+    return element("li", element("span", "✖" if name == "lost" else None, class_=f"swatch {name}"), label)
 
 
 _MAPS: Final = element(
@@ -315,9 +315,9 @@ def _changes(sweep: Sweep, fixed: Sweep | None, key: str) -> list[Html]:
 
 
 def _change(name: str, sweep: Sweep, key: str) -> Html:
-    told = f"{_WHOSE[name]}: {_reach(sweep.change)}"
+    description = f"{_WHOSE[name]}: {_reach(sweep.change)}"
     caption = element("figcaption", element("strong", _WHOSE[name]), f" {_reach(sweep.change)}")
-    return element("figure", caption, of_change(sweep.change, told, key))
+    return element("figure", caption, of_change(sweep.change, description, key))
 
 
 def _reach(change: tuple[tuple[float, ...], ...]) -> str:
@@ -335,7 +335,7 @@ def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:
     """The same as a table, for those who don't see it or want the figures."""
     columns = [(dtype, line) for dtype in DTYPES for line in _lines(sweep, fixed, dtype)]
     scales = sorted({scale for _, line in columns for scale, _ in line.points})
-    head = element("tr", element("th", "scale", scope="col"), [_column(dtype, line.told) for dtype, line in columns])
+    head = element("tr", element("th", "scale", scope="col"), [_column(dtype, line.label) for dtype, line in columns])
     at = [dict(line.points) for _, line in columns]
     rows = [
         element("tr", element("th", f"{scale:.2e}", scope="row"), [_cell(one.get(scale)) for one in at])
@@ -346,12 +346,12 @@ def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:
     return element("details", element("summary", "The numbers"), scroll, class_="more")
 
 
-def _column(dtype: str, told: str) -> Html:
-    return element("th", join(dtype, element("br"), told), scope="col")
+def _column(dtype: str, label: str) -> Html:
+    return element("th", join(dtype, element("br"), label), scope="col")
 
 
 def _cell(value: float | None) -> Html:
     if value is None:
         return element("td", "")
-    told = f"{value:.2e}" if math.isfinite(value) else "not finite"
-    return element("td", element("data", told, value=repr(value)))
+    shown = f"{value:.2e}" if math.isfinite(value) else "not finite"
+    return element("td", element("data", shown, value=repr(value)))

@@ -35,14 +35,14 @@ def of_dtype(y: Tensor, case: Case) -> str:
 
 def of_shape(y: Tensor, case: Case) -> str:
     """The wrong shape."""
-    return f"{case.told}: output has shape {tuple(y.shape)}, expected {case.shape}"
+    return f"{case.label}: output has shape {tuple(y.shape)}, expected {case.shape}"
 
 
 def of_value(case: Case, y: Tensor, ref: Tensor, error: float, why: str) -> str:
     """An output that is off; `why` explains it where something does."""
     symptom = _symptom(y.double(), ref, case.dtype, error)
     explained = why and (f": {why}" if symptom.endswith(")") else f" ({why})")
-    return f"{case.told}: {symptom}{explained}"
+    return f"{case.label}: {symptom}{explained}"
 
 
 def _symptom(y: Tensor, ref: Tensor, dtype: torch.dtype, error: float) -> str:

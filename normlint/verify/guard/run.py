@@ -80,7 +80,7 @@ class Verifier:
 
     @property
     def device(self) -> str:
-        """Where the norms run, once the worker has said so: cpu, cuda, cuda:N, mps."""
+        """Where the norms run, once the worker has reported it: cpu, cuda, cuda:N, mps."""
         return str(self._greeted()["device"])
 
     @property
@@ -130,7 +130,7 @@ class Verifier:
         return 2 * self._workers if self._greeted()["fork"] and not self._alone else 1
 
     def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
-        """The next verdict; None where the worker is gone, and it can't be said which norm is to blame."""
+        """The next verdict; None where the worker is gone, and it is unknown which norm is to blame."""
         message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
         index = message.get("index") if message else None
         if message and isinstance(index, int) and index in flying:

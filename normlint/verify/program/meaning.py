@@ -234,7 +234,7 @@ def along_features(c: Computation) -> tuple[Gain, ...]:
 
 
 def _is_as_long(gain: Gain) -> bool:
-    """Its only axis is told by a name for the features."""
+    """Its only axis has a name that means features."""
     names = [f.atom.name for n in gain.param.shape or () if n for f in n.factors if isinstance(f.atom, Scalar)]
     return len(gain.param.shape or ()) == 1 and len(names) == 1 and is_features(names[0])
 

@@ -126,9 +126,9 @@ def _tables(rules: Iterable[Rule]) -> Iterator[str]:
             family = rule.code[:4]
             yield from ("", f"## {FAMILIES[family]}", "")
             yield from ("| code | rule | what it says | default | fix |", "|---|---|---|---|---|")
-        said = rule.summary.replace("|", "\\|")
+        summary = rule.summary.replace("|", "\\|")
         on = "off" if rule.asked_by else "on"
-        yield f"| {rule.code} | [{rule.name}]({rule.name}.md) | {said} | {on} | {fix_of(rule)} |"
+        yield f"| {rule.code} | [{rule.name}]({rule.name}.md) | {summary} | {on} | {fix_of(rule)} |"
 
 
 def nav() -> list[dict[str, str | list[dict[str, str]]]]:

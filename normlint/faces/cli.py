@@ -130,7 +130,7 @@ def _print_scope(options: Namespace, report: Report, chosen: Targets, configs: C
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
-    """`--fix` and `--diff`. A filter's text goes to standard output, and what is said about it does not."""
+    """`--fix` and `--diff`. With `-`, the text goes to standard output and the report to standard error."""
     from normlint.faces.fixing import fix_files
 
     chosen = targets(options, configs)
@@ -145,9 +145,9 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
         _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
         display = _display(options, chosen.paths)
         would = (f"{line}\n" for line in closing(report, replace(display, colour=False), would=True))
-        said = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
-        sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
-        sys.stderr.write(said)
+        output = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
+        sys.stdout.flush()  # where the two streams meet, remarks come after the text that they are about
+        sys.stderr.write(output)
     else:
         _write(_shown(options, report, chosen.paths, configs), options)
     changed = options.diff or options.exit_non_zero_on_fix

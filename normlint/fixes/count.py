@@ -178,5 +178,5 @@ def not_one_less(span: Span, tree: Tree) -> Fix | None:
 
 def _biased(tree: Tree, word: str, changes: Changes) -> Fix | None:
     edits = tree.document.edits(changes)
-    said = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
-    return Fix(said, edits, Applicability.UNSAFE) if edits else None
+    message = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
+    return Fix(message, edits, Applicability.UNSAFE) if edits else None

@@ -106,8 +106,8 @@ def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
         new = expression(f"{{x}} {sign} {{v}}", x=name, v=tight(stmt.value, level + 1))
         for whole in (new, *_cast_back(document, name, new)):
             made = cst.Assign([cst.AssignTarget(name)], whole, semicolon=stmt.semicolon)
-            said = document.source(name)
-            yield f"Make a new tensor: `{said} = {said} {sign} …`", {stmt: made}
+            source = document.source(name)
+            yield f"Make a new tensor: `{source} = {source} {sign} …`", {stmt: made}
 
 
 def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -169,7 +169,7 @@ def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> Iterator
     after = [_norms(tree, part, edits) for part in parts]
     yield tuple(chain(*before))
     yield tuple(chain(*after))
-    yield sum((_said(now) for now in after), Counter()) - sum((_said(was) for was in before), Counter())
+    yield sum((_reported(now) for now in after), Counter()) - sum((_reported(was) for was in before), Counter())
 
 
 def _cut(tree: Tree) -> dict[int, list[_Part]]:
@@ -217,7 +217,7 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
     return kept and joined and centred and (gained or len(norm.computations) <= len(fixed.computations))
 
 
-def _said(found: _Norms) -> Counter[tuple[str, str]]:
+def _reported(found: _Norms) -> Counter[tuple[str, str]]:
     """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
     norms = [norm for _, norm in found]
     places = {c.joined for norm in norms if not norm.helper for c in norm.computations}

@@ -270,9 +270,9 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """
-    said = {problem.span for problem in eps_left_to_default(makes)}
+    reported = {problem.span for problem in eps_left_to_default(makes)}
     for made, eps in makes.without_eps():
-        fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in said else []
+        fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in reported else []
         if len(fitting) == 1 and not _same(fitting[0].value, eps):
             yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
 

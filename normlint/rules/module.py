@@ -464,5 +464,5 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
         unused = norm.owner.unused_params
         for span in {param.span: None for param in unused}:
             names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
-            said = "are parameters that are" if " and " in names else "is a parameter that is"
-            yield Problem(span, f"{names} {said} never applied", partial(gains.applied, norm, unused))
+            verb = "are parameters that are" if " and " in names else "is a parameter that is"
+            yield Problem(span, f"{names} {verb} never applied", partial(gains.applied, norm, unused))

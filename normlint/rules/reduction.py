@@ -131,8 +131,8 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 against = c.placing.shown
                 message = f"`{stat.spelled}` drops the axis: {_left(against)} broadcasts against {against}"
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
-                said = put_back.format(stat.spelled, against) if stat.keepdim else message
-                yield Problem(stat.span, said, partial(repair.keep_axis, norm, c, stat) if lost else None)
+                shown = put_back.format(stat.spelled, against) if stat.keepdim else message
+                yield Problem(stat.span, shown, partial(repair.keep_axis, norm, c, stat) if lost else None)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))

@@ -53,12 +53,13 @@ class Job:
     `program` stands on its own but for files of its package: `path` is where its imports count from, "" where it needs
     none. `entry` is the dotted name of the class or function in it, `method` the method to call on an instance
     ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
-    `axis`: the parameter that must be given the axis, since its default is all axes. `module`: the file to import and
-    execute in place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `more`: on
-    some paths the definition does more than the norm. `cut`: these are lines out of a function. `folded`: which features
-    are reduced together isn't known: they were reshaped, or the axes are computed. `claims`: a name or a gain says that
-    a norm is meant; else it isn't called wrong. `needs`: why it can't be built, in words that follow "needs"; then
-    there is no program. `spare`: what to verify where this can't be built (the norm's own lines instead of its class).
+    `axis`: the parameter that must be given the axis, since its default is all axes. `module`: the file to import
+    and execute in place of the program, in whose names `entry` then is; "" for none: the program is interpreted.
+    `more`: on some paths the definition does more than the norm. `cut`: these are lines out of a function.
+    `folded`: which features are reduced together isn't known: they were reshaped, or the axes are computed.
+    `claims`: a name or a gain says that a norm is meant; else it isn't called wrong. `needs`: why it can't be
+    built, in words that follow "needs"; then there is no program. `spare`: what to verify where this can't be built
+    (the norm's own lines instead of its class).
     `sweep`: besides the verdict, measure what a report draws.
     """
 

@@ -27,12 +27,12 @@ _TRUST: Final = {
 
 def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, should: str, key: str) -> Html:
     """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
-    said = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
-    glance = element("div", element("div", _story(norm, should), said), worst(norm, key), class_="glance")
+    findings = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
+    overview = element("div", element("div", _story(norm, should), findings), worst(norm, key), class_="glance")
     whole = element(
         "details",
         element("summary", _card_head(norm, found), class_="head"),
-        element("div", glance, _more(norm, found, shown, key), class_="body"),
+        element("div", overview, _more(norm, found, shown, key), class_="body"),
         open=bad(norm, found) < len(SEVERITIES),
     )
     status = norm.verdict.status if norm.verdict else "not run"

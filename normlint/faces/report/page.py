@@ -77,7 +77,7 @@ def page(report: Report, shown: Shown, files: int) -> str:
     every = parts(report)
     body = element(
         "body",
-        element("header", element("h1", "normlint report"), element("p", *_said(report, files), class_="lead")),
+        element("header", element("h1", "normlint report"), element("p", *_totals(report, files), class_="lead")),
         element(
             "main",
             _summary(report, files),
@@ -109,7 +109,7 @@ def _head(style: str, script: str) -> Html:
     )
 
 
-def _said(report: Report, files: int) -> Iterator[str]:
+def _totals(report: Report, files: int) -> Iterator[str]:
     """The report in a sentence."""
     yield f"{counted(len(report.norms), 'norm')} in {counted(files, 'file')}, "
     yield counted(len(report.findings), "finding") if report.findings else "nothing found"

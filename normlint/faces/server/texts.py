@@ -30,7 +30,7 @@ def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
     found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.document.homes}
     for finding in checked.report.findings:
         found[checked.document.home(finding.start.cell)].append(diagnostic(checked, finding))
-    for norm in _unsaid(checked):
+    for norm in _unreported(checked):
         found[checked.document.home(norm.place.cell)].append(_verdict(checked, norm))
     return found
 
@@ -48,7 +48,7 @@ def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     )
 
 
-def _unsaid(checked: Checked) -> Iterator[ListedNorm]:
+def _unreported(checked: Checked) -> Iterator[ListedNorm]:
     """Norms with a verdict other than a match that no finding tells."""
     shown = {number for one in checked.report.findings if one.verdict for number in one.norms}
     for norm in checked.report.norms:

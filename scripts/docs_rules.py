@@ -1,4 +1,4 @@
-"""A page for each rule, from its docstring: the examples are linted and mended here, so what a page shows is so."""
+"""A page for each rule, from its docstring: the examples are linted and fixed here, so what a page shows is so."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _example(rule: Rule, marked: str) -> str:
     text = MARKER.sub("", marked)
     if rule.check_run:
         return _code(text, [n for n, line in enumerate(marked.splitlines(), 1) if MARKER.search(line)])
-    fixed = mended(rule, text)
+    fixed = fix_all(rule, text)
     found = [one for one in fixed.unfixed.findings if one.code == rule.code]
     before = _code(text, [one.start.line for one in found], "before" if fixed.changed else "")
     messages = "".join(f"\n\n{_message(one)}" for one in found)
@@ -82,7 +82,7 @@ def _example(rule: Rule, marked: str) -> str:
     return before + messages + (f"\n\n{_code(after, _changed(text, after), 'after')}" if fixed.changed else "")
 
 
-def mended(rule: Rule, text: str) -> Fixed:
+def fix_all(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
     demand = Demand(Selection((rule.code,), least=REVIEW), safety=Safety(unsafe=True))
     fixed = fix_bytes("example.py", text.encode(), FixRequest(demand))

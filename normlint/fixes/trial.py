@@ -1,6 +1,6 @@
 """Edits on trial: the text is read again as it would be, and the norm must come out as it should.
 
-A repair that has several ways to mend a norm lists them, the most natural first; the first that is right is taken.
+A repair that has several ways to fix a norm lists them, the most natural first; the first that is right is taken.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Trial:
         return Fix(tried[edits], edits, applicability) if edits else None
 
     def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:
-        """Edits that mend one of several findings of the rule, or that bring out what the finding hid."""
+        """Edits that fix one of several findings of the rule, or that bring out what the finding hid."""
         most = list(reported(self.norm)).count(self.code) - 1
         yield from (edits for edits in tried if most and self.passes(edits, left=most))
         brought = {edits: self._brought_out(edits) for edits in tried}

@@ -15,7 +15,7 @@ from normlint.engine.selection import Demand, Safety, Selection
 from normlint.faces.fixing import _worse, kept_on_numbers
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.job import Job, Meaning
-from tests.fake_fixes import MENDS, Mend, use
+from tests.fake_fixes import FIXES, FakeFix, use
 
 KEPT = {
     (WRONG, MATCH),
@@ -64,13 +64,13 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
     def run(
         text: str,
         verdicts: Mapping[str, Verdict],
-        mends: Mapping[str, Mend] = MENDS,
+        fixes: Mapping[str, FakeFix] = FIXES,
         name: str = "a.py",
         *,
         all_run: bool = False,
         unsafe: bool = False,
     ) -> Fixed:
-        use(monkeypatch, mends)
+        use(monkeypatch, fixes)
         request = FixRequest(replace(DEMAND, safety=Safety(unsafe=unsafe)))
         done = fix_bytes(name, text.encode(), request)
         (result,) = kept_on_numbers([done], {name: request}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
@@ -145,7 +145,7 @@ def test_only_the_norm_that_does_not_gain_is_put_back(prove) -> None:
 
 
 def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, MENDS)
+    use(monkeypatch, FIXES)
     request = FixRequest(DEMAND)
     results = [fix_bytes(name, text, request) for name, text in (("a.py", b"x\n"), ("b.py", b"wide :(\n"))]
     assert [type(one) for one in results] == [Fixed, Failure]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from normlint.faces.cli import main
-from tests.fake_fixes import MENDS, use
+from tests.fake_fixes import FIXES, use
 from tests.helpers import Ran
 
 Run = Callable[..., Ran]
@@ -24,7 +24,7 @@ TEXT = "wide\nprint(x)\noutside\n"
 @pytest.fixture
 def run(command: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command in an empty directory, with rules that find words."""
-    use(monkeypatch, MENDS)
+    use(monkeypatch, FIXES)
     return lambda *arguments: command("--output-format", "concise", *arguments)
 
 
@@ -144,7 +144,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch, run: Run):
 
 
 FILTERED = {
-    "it is mended": (b"wide\r\n", [], b"wide(-1)\r\n", 0),
+    "it is fixed": (b"wide\r\n", [], b"wide(-1)\r\n", 0),
     "its encoding is kept": (b"\xef\xbb\xbfwide", [], b"\xef\xbb\xbfwide(-1)", 0),
     "nothing is found": (b"x\r", [], b"x\r", 0),
     "something remains": (b"wide\noutside\n", [], b"wide(-1)\noutside\n", 1),
@@ -283,7 +283,7 @@ def test_what_is_remaining_comes_as_json(run: Run) -> None:
     assert [one["code"] for one in json.loads(run("--fix", "--output-format", "json").out)["findings"]] == ["NRM302"]
 
 
-def test_two_runs_at_once_leave_every_file_mended_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_two_runs_at_once_leave_every_file_fixed_and_nothing_beside_it(tmp_path: Path) -> None:
     before = (ROOT / "fixtures" / "demo" / "rmsnorm.py").read_text(encoding="utf-8")
     names = [f"norm{number}.py" for number in range(12)]
     for name in names:

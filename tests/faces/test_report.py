@@ -372,7 +372,7 @@ def test_the_numbers_are_those_that_the_worker_measured(drawn: Page, measured: l
             if whose in WHOSE:
                 assert values == [error for _, error in verdict.sweep.curve(WHOSE[whose], dtype).points]
     assert sum(math.isinf(value) for values in shown[2].values() for value in values) > 0
-    for table in shown[:2]:  # mended, they compute what the sound one does
+    for table in shown[:2]:  # fixed, they compute what the sound one does
         assert all(table[dtype, "repaired"] == shown[3][dtype, "as it is"] for dtype in ("fp32", "fp16", "bf16"))
     assert all(math.isfinite(value) for values in shown[3].values() for value in values)
 
@@ -394,7 +394,7 @@ def test_curves_stand_where_the_numbers_say(dtype: str, drawn: Page) -> None:
     anchor = path_of(svg[0], "torch")[0][1], math.log10(table[dtype, "torch&#x27;s own"][0])
     line = path_of(svg[0], "limit")[0][1], math.log10(limit)
     slope = (anchor[1] - line[1]) / (anchor[0] - line[0])
-    for name, whose in (("norm", "as it is"), ("mended", "repaired"), ("torch", "torch&#x27;s own")):
+    for name, whose in (("norm", "as it is"), ("fixed", "repaired"), ("torch", "torch&#x27;s own")):
         points = path_of(svg[0], name)
         values = table[dtype, whose]
         assert len(points) == len(values) == 17
@@ -449,7 +449,7 @@ frame.addEventListener("load", () => {{
       (name) => [name, colour(d.querySelector("main " + name) || d.querySelector(name), "color")])),
     code: [...new Set([...d.querySelectorAll("pre.code span, pre.code code")].map((one) => colour(one, "color")))],
     svg: [...new Set([...d.querySelectorAll("svg text")].map((one) => colour(one, "fill")))],
-    lines: ["norm", "mended", "torch", "limit"].map(
+    lines: ["norm", "fixed", "torch", "limit"].map(
       (name) => colour(d.querySelector(`svg g[id$='-${{name}}'] path`), "stroke")),
     size: Math.min(...[...d.querySelectorAll("svg text")].map((one) => one.getBoundingClientRect().height)),
     before: shown(), form: d.getElementById("filter").hidden,

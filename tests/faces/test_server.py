@@ -197,8 +197,8 @@ FIXES: dict[str, tuple[str, str, str, bool | None]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "where", "mended", "preferred"), FIXES.values(), ids=FIXES)
-async def test_quick(text: str, where: str, mended: str, preferred: bool | None, ed: Editor) -> None:
+@pytest.mark.parametrize(("text", "where", "fixed", "preferred"), FIXES.values(), ids=FIXES)
+async def test_quick(text: str, where: str, fixed: str, preferred: bool | None, ed: Editor) -> None:
     uri = ed.open(text)
     fix, disable, *_ = await ed.actions(uri, ed.at(uri, where), "quickfix")
     assert fix.is_preferred is preferred
@@ -209,7 +209,7 @@ async def test_quick(text: str, where: str, mended: str, preferred: bool | None,
     assert fix.edit
     ed.apply(fix.edit)
     assert await ed.codes(uri, []) == []
-    assert ed.texts[uri].source == (mended or ed.texts[uri].source)
+    assert ed.texts[uri].source == (fixed or ed.texts[uri].source)
 
 
 async def test_a_finding_is_silenced_in_its_line_alone(ed: Editor) -> None:

@@ -39,7 +39,7 @@ with {seeds} seeds: [the sound ones](verification-sound.md), [the broken ones](v
 UNSEEN: Final = """\
 ## Code that nobody here chose
 
-On 100 repositories that nobody had read, and then, with what had been mended, on 108 others (`unseen.md` has the
+On 100 repositories that nobody had read, and then, with what had been fixed, on 108 others (`unseen.md` has the
 whole story):
 
 | | first 100 | other 108 |

@@ -58,7 +58,7 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
     out.append(f"{'':{width}} {bar}")
     out += [f"{'':{width}} {style.dim('=')} {note}" for note in _notes(finding, proof)]
     if finding.fix is not None:
-        out += _mended(finding.fix, width, style)
+        out += _fix_lines(finding.fix, width, style)
     return "\n".join(out)
 
 
@@ -79,7 +79,7 @@ def _trust(fix: PlacedFix) -> str:
     return " (shown only)" if fix.applicability is Applicability.DISPLAY else ""
 
 
-def _mended(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
+def _fix_lines(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
     """The lines that the fix changes, before and after, with the numbers they have before."""
     yield f"{'':{width}} {style.dim('|')}"
     for hunk in fix.hunks:

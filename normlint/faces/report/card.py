@@ -56,9 +56,9 @@ def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
 def _story(norm: ListedNorm, should: str) -> Html:
     rows = [("Computes", spoken(norm.sentence))]
     rows += [("When run", _verdict_text(norm.verdict))] if norm.verdict else []
-    mended = [element("p", spoken(should))] if should and should != norm.sentence else []
-    mended += [element("p", _verdict_text(norm.fixed_verdict))] if norm.fixed_verdict else []
-    rows += [("Repaired", join(mended))] if mended else []
+    repaired = [element("p", spoken(should))] if should and should != norm.sentence else []
+    repaired += [element("p", _verdict_text(norm.fixed_verdict))] if norm.fixed_verdict else []
+    rows += [("Repaired", join(repaired))] if repaired else []
     return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Stand-ins, each for one of the page's colours: matplotlib knows no variables.
 INK, LINE, LIMIT, OWN, FIXED, REFERENCE = (f"#0{n}0b0c" for n in range(1, 7))
-_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", OWN: "norm", FIXED: "mended", REFERENCE: "ink"}
+_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", OWN: "norm", FIXED: "fixed", REFERENCE: "ink"}
 _RC: Final = {"svg.fonttype": "none", "svg.hashsalt": "normlint", "font.size": 9, "text.color": INK}
 _LOWEST: Final = 1e-8
 _HIGHEST: Final = 10.0
@@ -42,7 +42,7 @@ class Line:
 
 _LOOKS: Final[dict[str, dict[str, Any]]] = {
     "norm": {"color": OWN, "linewidth": 2.4, "marker": "o", "markersize": 3.4},
-    "mended": {"color": FIXED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
+    "fixed": {"color": FIXED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
     "torch": {"color": REFERENCE, "linewidth": 1.1, "linestyle": (0, (3, 2))},
 }
 
@@ -216,7 +216,7 @@ def _svg(figure: Figure, description: str, key: str) -> Html:
 
 
 DTYPES: Final = ("fp32", "fp16", "bf16")
-_WHOSE: Final = {"norm": "as it is", "mended": "repaired", "torch": "torch's own"}
+_WHOSE: Final = {"norm": "as it is", "fixed": "repaired", "torch": "torch's own"}
 
 
 def worst(norm: ListedNorm, key: str) -> Html | None:
@@ -265,7 +265,7 @@ def _worst_dtype(sweep: Sweep | None) -> str | None:
 
 
 def _lines(sweep: Sweep, fixed: Sweep | None, dtype: str) -> Iterator[Line]:
-    for name, source, of in (("norm", sweep, NORM), ("mended", fixed, NORM), ("torch", sweep, TORCH)):
+    for name, source, of in (("norm", sweep, NORM), ("fixed", fixed, NORM), ("torch", sweep, TORCH)):
         curve = source.curve(of, dtype) if source else None
         if curve:
             yield Line(name, _WHOSE[name], curve.points)
@@ -310,7 +310,7 @@ _MAPS: Final = element(
 
 
 def _changes(sweep: Sweep, fixed: Sweep | None, key: str) -> list[Html]:
-    shown = (("norm", sweep), ("mended", fixed))
+    shown = (("norm", sweep), ("fixed", fixed))
     return [_change(name, one, f"{key}-{name}-rows") for name, one in shown if one and one.change]
 
 

@@ -35,8 +35,8 @@ def norms(module: Module) -> tuple[Norm, ...]:
     ran: set[Span] = set()
     begun = [_used(module, entry) for entry in entries(module)]
     found: list[tuple[int, Norm]] = []
-    for number, entry in enumerate(sorted(begun, key=lambda e: e.spare)):
-        if not entry.spare or _unseen(module, entry, ran):
+    for number, entry in enumerate(sorted(begun, key=lambda e: e.fallback)):
+        if not entry.fallback or _unseen(module, entry, ran):
             try:
                 found += ((number, norm) for norm in _norms_of(module, entry, ran))
             except RecursionError:  # calls in calls, and each of them nested

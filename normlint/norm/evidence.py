@@ -17,8 +17,8 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    spare = owner.unused_eps is not None or bool(owner.unused_params)
-    whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
+    unused = owner.unused_eps is not None or bool(owner.unused_params)
+    whole = owner.makes(c) and (unused or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _means_features(c, owner)
     written = bool(c.gains) and all(_stands_in_text(g.param) for g in c.gains)
     signs = written and c.power != -HALF  # the inverse of a quaternion, say

@@ -72,11 +72,11 @@ def interpreted(job: Job) -> dict[str, Any]:
 
 
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
-    """The job's verdict; that of its spare where it has none itself. `names`: what makes the job's entry."""
+    """The job's verdict; that of its fallback where it has none itself. `names`: what makes the job's entry."""
     first = _as_claimed(job, _judged(job, device, seed, names))
-    if first.status != SKIPPED or job.spare is None or first.reason.startswith(INTERNAL):
+    if first.status != SKIPPED or job.fallback is None or first.reason.startswith(INTERNAL):
         return first
-    second = judged(job.spare, device=device, seed=seed, names=names)
+    second = judged(job.fallback, device=device, seed=seed, names=names)
     if second.status == SKIPPED or (second.status == MATCH and build.SHAPE in first.reason):
         return first  # lines that are right say nothing of a whole that takes none of the inputs
     why = second.reason or f"the whole is skipped: {first.reason}"

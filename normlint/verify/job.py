@@ -58,7 +58,7 @@ class Job:
     `more`: on some paths the definition does more than the norm. `cut`: these are lines out of a function.
     `folded`: which features are reduced together isn't known: they were reshaped, or the axes are computed.
     `claims`: a name or a gain says that a norm is meant; else it isn't called wrong. `needs`: why it can't be
-    built, in words that follow "needs"; then there is no program. `spare`: what to verify where this can't be built
+    built, in words that follow "needs"; then there is no program. `fallback`: what to verify where this can't be built
     (the norm's own lines instead of its class).
     `sweep`: besides the verdict, measure what a report draws.
     """
@@ -77,23 +77,23 @@ class Job:
     folded: bool = False
     claims: bool = True
     needs: str = ""
-    spare: Job | None = None
+    fallback: Job | None = None
     sweep: bool = False
 
     @property
     def swept(self) -> Job:
         """The same job with all that a report draws."""
-        return replace(self, sweep=True, spare=self.spare and self.spare.swept)
+        return replace(self, sweep=True, fallback=self.fallback and self.fallback.swept)
 
     def claiming(self, claims: bool, *, folded: bool) -> Job:
         """The same, of a norm that claims to be one or doesn't, and whose features are folded or aren't."""
-        spare = self.spare and self.spare.claiming(claims, folded=folded)
-        return replace(self, claims=claims, folded=folded, spare=spare)
+        fallback = self.fallback and self.fallback.claiming(claims, folded=folded)
+        return replace(self, claims=claims, folded=folded, fallback=fallback)
 
     def meaning_as(self, meant: Meaning) -> Job:
         """The same norm, held to something else; where its gain and shift are, its own text tells."""
         own = replace(meant, gain=self.meaning.gain, shift=self.meaning.shift)
-        return replace(self, meaning=own, spare=self.spare and self.spare.meaning_as(meant))
+        return replace(self, meaning=own, fallback=self.fallback and self.fallback.meaning_as(meant))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -105,13 +105,13 @@ class Job:
         meaning = dict(data["meaning"])
         meaning["axes"] = _axes(meaning["axes"])
         meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))
-        spare = data["spare"]
-        return cls(**{**data, "meaning": Meaning(**meaning), "spare": spare and cls.of_dict(spare)})
+        fallback = data["fallback"]
+        return cls(**{**data, "meaning": Meaning(**meaning), "fallback": fallback and cls.of_dict(fallback)})
 
     @property
     def key(self) -> Job:
         """Equal for jobs that must get the same verdict, whatever the norm is called."""
-        return replace(self, qualname="", spare=self.spare and self.spare.key)
+        return replace(self, qualname="", fallback=self.fallback and self.fallback.key)
 
 
 def _axes(found: list[int] | None) -> tuple[int, ...] | None:

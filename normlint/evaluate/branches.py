@@ -50,7 +50,7 @@ def _bare(atom: Atom) -> Iterator[Atom]:
 def toward_norms(module: Module, context: Context, *, met: bool) -> AbstractSet[str]:
     """The keys of decisions whose other outcome may lead to a norm; once a statistic `met` its input, also flags."""
     reach = reach_of(module.text)
-    if _blind(reach, context):
+    if _missed_reduction(reach, context):
         return context.decisions.keys()
     names = context.carriers | _met(reach, context)
     if met:
@@ -75,7 +75,7 @@ def _met(reach: Reach, context: Context) -> set[str]:
     return {word for span in spans for word in reach.words(span)} - _COMMON
 
 
-def _blind(reach: Reach, context: Context) -> bool:
+def _missed_reduction(reach: Reach, context: Context) -> bool:
     """A reduction that was passed by, though no decision of this path could have led to it."""
     passed = set(_passed(reach, context))
     for fork in context.forks:

@@ -222,7 +222,7 @@ def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
     if not isinstance(outcome, Returned):
         return Constant(None)
     if isinstance(outcome.value, Tup):
-        m.ctx.together.append(outcome.value)
+        m.ctx.returned_tuples.append(outcome.value)
     m.flow(outcome.value, outcome.value.span if isinstance(outcome.value, Product) else node.span)
     return outcome.value
 

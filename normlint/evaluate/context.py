@@ -88,11 +88,11 @@ class Context:
     wrapped: set[Span] = field(default_factory=set)  # calls of a norm of torch's that is its class's only layer
     handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, and what they were given
 
-    together: list[Tup] = field(default_factory=list)  # what a function gave back at once
+    returned_tuples: list[Tup] = field(default_factory=list)  # what a function gave back at once
     shown: dict[Any, Product] = field(default_factory=dict)  # what a value that isn't followed is by its numbers
     # Of all paths: how such a value was made, and whose numbers show nothing.
     recipes: dict[Any, Any] = field(default_factory=dict)
-    vain: set[Any] = field(default_factory=set)
+    unmatched: set[Any] = field(default_factory=set)
     numbers: list[int] = field(default_factory=lambda: [0])  # how many were worked out for that
 
     @property
@@ -108,8 +108,8 @@ class Context:
             self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
             self.quiet, None, self.prefer_result, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
-            self.handed.copy(), self.together.copy(), self.shown.copy(), self.recipes,
-            self.vain, self.numbers,
+            self.handed.copy(), self.returned_tuples.copy(), self.shown.copy(), self.recipes,
+            self.unmatched, self.numbers,
         )
         # fmt: on
 

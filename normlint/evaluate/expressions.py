@@ -14,7 +14,7 @@ from normlint.evaluate.monomial import Input, Scalar, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import contractions, measured, pieces
 from normlint.evaluate.ops.powers import raise_to
-from normlint.evaluate.ops.shaping import together
+from normlint.evaluate.ops.shaping import shaped_operator
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
 from normlint.evaluate.value import (
@@ -123,7 +123,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         result: Value | None = contractions.at_sign(m.ctx, a, b, span)
     else:
         result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
-    whole = together(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
+    whole = shaped_operator(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
     return measured.note(m.ctx, op, {"input": a, "other": b}, whole)
 
 

@@ -71,7 +71,7 @@ def _run(words: list[str], started: Started | None) -> int:
     if options.show_files:
         found = discovered(options.paths, configs)
         status = _write(_as_it_is("".join(f"{path}\n" for path in found.paths)), options)
-        return _tell(found.errors) or status
+        return _print_errors(found.errors) or status
     return _lint(options, configs, started)
 
 
@@ -99,7 +99,7 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     chosen = targets(options, configs, started.found if started else None)
     report = _checked(options, chosen, _cache(options, chosen, configs, started), norms=_shows_norms(options, configs))
     report = accepted.without(report) if accepted else report
-    trouble = _tell(report.errors)
+    trouble = _print_errors(report.errors)
     if options.report:
         from normlint.faces.report.page import write_report
 
@@ -139,8 +139,8 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
     if options.fix_only:
         report = replace(report, findings=())
     _save_sarif(options, report, chosen.paths)
-    trouble = _tell(report.errors)
-    _tell(report.notes)
+    trouble = _print_errors(report.errors)
+    _print_errors(report.notes)
     if text is not None:
         _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
         display = _display(options, chosen.paths)
@@ -228,7 +228,7 @@ def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: 
     return merged((Report(errors=chosen.errors), *watched(reports, len(chosen.tasks))))
 
 
-def _tell(errors: Sequence[Failure]) -> int:
+def _print_errors(errors: Sequence[Failure]) -> int:
     """Say on standard error what could not be linted."""
     for error in errors:
         path = in_one_line(error.path)
@@ -320,7 +320,7 @@ def _add_noqa(report: Report) -> int:
 
     added, errors = add_noqa(report.findings)
     sys.stdout.write(f"Added {counted(added, 'noqa comment')}.\n")
-    return _tell(errors)
+    return _print_errors(errors)
 
 
 def norms_text(report: Report, display: Display) -> str:

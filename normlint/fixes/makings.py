@@ -11,7 +11,7 @@ import libcst as cst
 from normlint.fixes.calls import with_arguments
 from normlint.fixes.spelling import argument, expression
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import NOW, Spent, Work
+from normlint.fixes.work import NOW, LimitReached, Work
 from normlint.text.finding import Applicability, Finding, Fix, Span
 from normlint.text.pieces import with_line_feeds
 
@@ -36,7 +36,7 @@ def fixed(text: str, called: Called, *, snippet: bool = False) -> tuple[Finding,
     try:
         tree = Tree(with_line_feeds(text), snippet=snippet)
         return tuple(replace(one, fix=repair(tree) if repair else None) for one, repair in called.found)
-    except (Spent, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
     finally:
         NOW.reset(before)

@@ -114,8 +114,11 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
         wide = wide or _is_wide(path.context, results[0] if results else path.result)
-        together = ((*path.attrs.values(), *results), *(several.items for several in path.context.together))
-        undone = undone or any(map(can_be_undone, together))
+        returned_tuples = (
+            (*path.attrs.values(), *results),
+            *(several.items for several in path.context.returned_tuples),
+        )
+        undone = undone or any(map(can_be_undone, returned_tuples))
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):

@@ -126,7 +126,7 @@ class Computation:
     span: Span
     unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
     placing: Placing = Placing()
-    astray: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
+    stray_sum: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # in words, and how they came out
 

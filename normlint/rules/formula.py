@@ -138,7 +138,7 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            fix = None if c.astray != NOWHERE else partial(formula.square, norm, c)
+            fix = None if c.stray_sum != NOWHERE else partial(formula.square, norm, c)
             yield Problem(c.statistic.span, "averages the values, not their squares", fix)
         elif c.degree > 2:
             yield Problem(c.statistic.span, f"averages the values to the power {c.degree}, not their squares")
@@ -183,8 +183,8 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     is left alone.
     """
     for c in norm.computations if norm.meant else ():
-        if c.astray != NOWHERE and c.degree == 2:
-            yield Problem(c.astray, "the mean is not subtracted here: the output, or its scale, is not centred")
+        if c.stray_sum != NOWHERE and c.degree == 2:
+            yield Problem(c.stray_sum, "the mean is not subtracted here: the output, or its scale, is not centred")
         elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"

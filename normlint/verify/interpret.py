@@ -30,7 +30,7 @@ from normlint.verify.assembly.instance import first_line, missing
 from normlint.verify.bench import judge
 from normlint.verify.bench.bench import LeftOutError, RaisedError
 from normlint.verify.job import Job, Meaning
-from normlint.verify.program.elsewhere import Stood, finder, root_of
+from normlint.verify.program.elsewhere import StandInProgram, finder, root_of
 from normlint.verify.program.prepare import prepare
 from normlint.verify.subject import CannotBuildError
 
@@ -68,7 +68,7 @@ Names = Callable[[Job], dict[str, Any]]
 def interpreted(job: Job) -> dict[str, Any]:
     """The name that the job's entry begins with, and what it means in the interpreted program."""
     head = job.entry.partition(".")[0]
-    return {head: Stood(job.program, finder(job.path)).value(head)}
+    return {head: StandInProgram(job.program, finder(job.path)).value(head)}
 
 
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:

@@ -25,7 +25,7 @@ class Meaning:
     root mean square. `filled_later`: other code than the constructor gives the gain its first values. `halves`: a half
     may come in; otherwise callers that aren't in the text may have cast the input. `axes_read`: the text says which
     axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on paths that an argument chooses.
-    `astray`: the text says that the features lie on the reduced axis, and has its gain lie along another.
+    `gain_elsewhere`: the text says that the features lie on the reduced axis, and has its gain lie along another.
     """
 
     kind: str  # rms, layer, l2
@@ -43,7 +43,7 @@ class Meaning:
     halves: bool = True
     axes_read: bool = True
     elsewhere: tuple[tuple[int, ...] | None, ...] = ()
-    astray: bool = False
+    gain_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

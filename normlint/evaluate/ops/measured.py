@@ -98,13 +98,13 @@ def known(ctx: Context, value: Product) -> Product:
     key: tuple[Mono, Layout] = value.mono, value.layout
     found = ctx.shown.get(key)
     if found is None:
-        if key in ctx.vain or len(ctx.vain) + len(ctx.shown) >= MOST:
+        if key in ctx.unmatched or len(ctx.unmatched) + len(ctx.shown) >= MOST:
             return value
-        ctx.vain.add(key)
+        ctx.unmatched.add(key)
         found = _looked_at(ctx, value)
         if found is None:
             return value
-        ctx.vain.discard(key)
+        ctx.unmatched.discard(key)
         ctx.shown[key] = found
     dtype = found.dtype if value.dtype is DType.UNKNOWN else value.dtype
     return replace(found, span=value.span, dtype=dtype)

@@ -103,7 +103,7 @@ def _take_rank_of(ctx: Context, dims: Dims, gain: Product, rank: int) -> None:
         ctx.shapes.learn_least(dims, rank)
 
 
-def together(ctx: Context, op: str, left: Product, right: Product, value: Value) -> Value:
+def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value: Value) -> Value:
     """`left op right`."""
     if not isinstance(value, Product) or not value.tensor:
         return value

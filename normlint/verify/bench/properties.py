@@ -128,8 +128,8 @@ def initial(bench: Bench) -> Iterator[Outcome]:
     if meaning.kind != "l2" and gain is not None:
         message = words.lone_gain(gain, d)
         yield holds("gain shape", not message, message, 72)
-        half = made.born in (torch.float16, torch.bfloat16)
-        message = f"the gain is made in {str(made.born).removeprefix('torch.')}: a module in fp32 keeps it so"
+        half = made.initial_dtype in (torch.float16, torch.bfloat16)
+        message = f"the gain is made in {str(made.initial_dtype).removeprefix('torch.')}: a module in fp32 keeps it so"
         yield replace(holds("gain dtype", not half, message, 74), status=PRECISION)
     if meaning.filled_later:
         return

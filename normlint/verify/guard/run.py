@@ -81,12 +81,12 @@ class Verifier:
     @property
     def device(self) -> str:
         """Where the norms run, once the worker has reported it: cpu, cuda, cuda:N, mps."""
-        return str(self._greeted()["device"])
+        return str(self._worker_info()["device"])
 
     @property
     def torch_version(self) -> str:
         """Of the torch that runs them."""
-        return str(self._greeted()["torch"])
+        return str(self._worker_info()["torch"])
 
     def verdicts(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Verdict]]:
         """Each job's number and verdict, in the order they come; what is the same norm is run once."""
@@ -127,7 +127,7 @@ class Verifier:
     @property
     def _window(self) -> int:
         """The number of norms under way: enough to keep every core busy."""
-        return 2 * self._workers if self._greeted()["fork"] and not self._alone else 1
+        return 2 * self._workers if self._worker_info()["fork"] and not self._alone else 1
 
     def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
         """The next verdict; None where the worker is gone, and it is unknown which norm is to blame."""
@@ -153,7 +153,7 @@ class Verifier:
         self._hello = {}
         return self._process.restart()
 
-    def _greeted(self) -> dict[str, Any]:
+    def _worker_info(self) -> dict[str, Any]:
         """What the worker says once torch is imported."""
         if not self._hello:
             hello = self._process.receive(_STARTING)

@@ -292,7 +292,7 @@ class View:
             self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
             severity=finding.severity,
-            summary=_summary(finding.code),
+            consequence=_consequence(finding.code),
         )
 
     def _fix(self, finding: Finding) -> PlacedFix | None:
@@ -303,7 +303,7 @@ class View:
         return placed_fix(self.source, self.unit, finding.code, finding.fix, self.demand.safety)
 
 
-def _summary(code: str) -> str:
+def _consequence(code: str) -> str:
     from normlint.rules.registry import RULES
 
-    return RULES[code].summary if code in RULES else ""
+    return RULES[code].consequence if code in RULES else ""

@@ -63,7 +63,7 @@ class Diagnostic:
     verdict: Verdict | None = None
     norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
     severity: str = ERROR
-    summary: str = field(default="", compare=False)  # of the rule's page, where the finding was made with the rules
+    consequence: str = field(default="", compare=False)  # from the rule's page: what comes of it
 
     @property
     def line_text(self) -> str:

@@ -126,7 +126,7 @@ def _print_scope(options: Namespace, report: Report, chosen: Targets, configs: C
         lines += [f"{path}: skipped by a comment" for path in report.skipped]
         sys.stderr.write("".join(f"normlint: {harmless(one)}\n" for one in lines))
     if not report.errors:
-        sys.stderr.write(nothing_seen(report.norm_count, found, options.paths))
+        sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:

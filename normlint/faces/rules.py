@@ -28,6 +28,19 @@ def summary_of(code: str) -> str:
     return rule.summary if rule else ""
 
 
+def consequence_of(code: str) -> str:
+    """What comes of what a rule finds, in a sentence; empty for a code without a page."""
+    rule = known_rules().get(code)
+    return rule.consequence if rule else ""
+
+
+def instead_of(code: str) -> str:
+    """What to write where no fix is made; empty for a code without a page."""
+    rule = known_rules().get(code)
+    shown = f"`normlint rule {code}` shows wrong and right"
+    return f"{rule.instead} ({shown})" if rule and rule.instead else f"no fix is made here: {shown}" if rule else ""
+
+
 def url_of(code: str) -> str:
     """Where a rule's page is; empty for a code without one."""
     rule = known_rules().get(code)

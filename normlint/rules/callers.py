@@ -62,10 +62,9 @@ def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> C
 def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
     """Is made without the eps that its owner has for it.
 
-    The norm takes its class's own default. Where the configuration says 1e-5 and the default is 1e-6, small
-    activations come out up to three times as large as the checkpoint's author had them, and bf16 outputs drift from
-    those of every engine that reads the configuration. `nn.RMSNorm(dim)` without eps takes `finfo(x.dtype).eps`:
-    1.2e-7 in fp32, 0.0078 in bf16.
+    Small activations come out at another size: up to three times as large with 1e-6 where the configuration says
+    1e-5. bf16 outputs drift from those of every engine that reads the configuration. `nn.RMSNorm(dim)` without eps
+    takes `finfo(x.dtype).eps`: 1.2e-7 in fp32, 0.0078 in bf16.
 
     It is reported where another norm of the same class that its owner makes, or that is made beside its owner, is given
     that eps, and the default is another number:
@@ -215,9 +214,9 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
 def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
     """Is made without an eps where its configuration has another one than its class.
 
-    It may be meant: a model that was ported faithfully has the default where its author left it, and its configuration
-    speaks of other norms. So this is a review, which `--min-severity review` shows. Where the norms around it are given
-    the eps, it is NRM701.
+    If the configuration's eps is meant, small activations come out at another size. It may not be: a model that was
+    ported faithfully has the default where its author left it, and its configuration speaks of other norms. So this
+    is a review, which `--min-severity review` shows. Where the norms around it are given the eps, it is NRM701.
 
     ```py
     from dataclasses import dataclass

@@ -19,9 +19,9 @@ repair = Fixes("reduction")
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
 
-    Without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number. All tokens of all
-    sequences in the batch then share one scale: what comes out for a token depends on its neighbours, on the padding
-    and on the batch size, in training as in inference.
+    What comes out for a token depends on its neighbours, on the padding and on the batch size, in training as in
+    inference. Without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number, which all
+    tokens of all sequences in the batch share.
 
     ```py
     import torch
@@ -89,8 +89,8 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     """Loses the reduced axis: the statistic broadcasts against the wrong one, which fails or mixes rows.
 
-    A statistic of shape (B, L) beside an input of shape (B, L, D) is an error where L and D differ, and where they are
-    equal each feature is silently scaled by the statistic of another token.
+    It fails where the two lengths differ; where they are equal, each feature is silently scaled by the statistic of
+    another row. A statistic of shape (B, L) stands beside an input of shape (B, L, D).
 
     ```py
     import torch
@@ -139,8 +139,8 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
 def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     """Reduces another axis than that of the features, so that one row changes another.
 
-    A gain of shape (D,) multiplies the last axis. A statistic over another one mixes tokens or whole sequences; a
-    causal model then sees the future.
+    Tokens, positions or samples are mixed: one changes what comes out for another, and a causal model sees the
+    future. A gain of shape (D,) multiplies the last axis, and the statistic belongs to the same one.
 
     ```py
     import torch
@@ -278,6 +278,8 @@ def _shown(c: Computation, stat: Stat | None = None) -> str:
 def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """Lets `F.normalize` reduce its default axis, dim 1, which are the tokens of a (B, L, D) input.
 
+    Each feature is divided by its length over the whole sequence: a token's output depends on all others.
+
     ```py
     import torch
     import torch.nn.functional as F
@@ -316,5 +318,5 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
         last = c.placing.over_tokens if not c.gains else all(along_features(c, i) for i in range(len(c.gains)))
         last = last or (bool(c.gains) and any(n.of_features is False for n in c.counts))  # √D of another axis
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
-            message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
+            message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input, not the features"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))

@@ -50,8 +50,8 @@ a.py:4:9: NRM101 all B·L·D elements share one scale
   |         ^^^^^^^^ NRM101
 5 | d = 4
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -64,8 +64,8 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
 1 | 变量 = x.mean()
   |        ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -78,8 +78,8 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
 1 | e\u0301 = x.mean()
   |     ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -93,8 +93,8 @@ a.py:2:6: NRM101 all B·L·D elements share one scale
 2 |     y =    x.mean()
   |            ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -107,8 +107,8 @@ a.py:1:11: NRM101 all B·L·D elements share one scale
 1 | '␛[31m�'; x.mean()
   |           ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
 
 Found 1 error.
 """,
@@ -121,14 +121,15 @@ a.py:1:7: NRM302 eps joins after the root
 1 | y = x.sqrt() + eps
   |       ^^^^^^^^^^^^ NRM302
   |
-  = eps-outside-sqrt (error): Reduces over everything.
+  = eps-outside-sqrt (error): One row changes another.
   = help: Put eps under the root (unsafe: with --unsafe-fixes)
   |
 1 - y = x.sqrt() + eps
   + y = x.sqrt()
   |
 
-Found 1 error. 1 can be fixed with --fix --unsafe-fixes.
+Found 1 error.
+No safe fixes (1 with --fix --unsafe-fixes: outputs of a trained model may change).
 """,
     ),
 }
@@ -175,6 +176,11 @@ def test_findings_are_parted_by_a_blank_line() -> None:
     assert full(BAD + BAD).endswith("Found 2 errors.\n")
 
 
+def test_where_only_callers_are_reported_no_norms_are_counted() -> None:
+    shown = render(Report((spanning(1, 1, "x"),)), "concise", Display(paths=("a.py",)))
+    assert shown.splitlines()[1:] == ["Checked uses of norms in 1 file.", "Found 1 error."]
+
+
 def everything() -> Report:
     probe = Probe("zeros", "float16", 1.0, 0.1, "zeros come out")
     probes = (probe, Probe("zeros", "float16", math.inf, 0.1))
@@ -205,7 +211,7 @@ a.py:1:7: NRM302 [*] eps joins after the root
 1 | y = x.sqrt() + eps
   |       ^^^^^^^^^^^^ NRM302
   |
-  = eps-outside-sqrt (error): Reduces over everything.
+  = eps-outside-sqrt (error): One row changes another.
   = verify: wrong: why
   = help: Import it (unsafe)
   |
@@ -422,7 +428,7 @@ CLOSING = (
 
 def test_full_says_the_verdict_below_the_reason() -> None:
     shown = render(run_report(), "full", Display())
-    assert "= n (error): Reduces over everything.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
+    assert "= n (error): One row changes another.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
     assert shown.count("zeros at ×1e4") == 2
     assert shown.endswith(f"\n\na.py:3:1: verify: skipped: needs apex␛ (N3.forward)\n\nFound 2 errors.\n{CLOSING}")
 

@@ -265,7 +265,7 @@ async def test_the_command_makes_all_fixes_in_one_versioned_edit() -> None:
 HOVERS: dict[str, tuple[str, list[str], list[str]]] = {
     "an import": ("import torch", [], ["RMSNorm", "NRM"]),
     "another method": ("__init__", [], ["RMSNorm.forward"]),
-    "a finding": (CALL, ["global-reduction (NRM101)", RULES["NRM101"].summary, RULES["NRM101"].url, "mean[*]"], []),
+    "a finding": (CALL, ["global-reduction (NRM101)", RULES["NRM101"].consequence, RULES["NRM101"].url, "mean[*]"], []),
     "the class": ("RMSNorm(nn", ["RMSNorm.forward", "mean[*] | eps"], ["OtherNorm", "NRM101"]),
     "the other class": ("OtherNorm(nn", ["OtherNorm.forward", "mean[-1] keepdim"], ["RMSNorm.forward"]),
     "the method": ("forward(self", ["RMSNorm.forward"], ["OtherNorm", "NRM101"]),

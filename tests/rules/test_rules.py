@@ -126,6 +126,26 @@ def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule
     assert set(rule.unless) <= set(RULES)
 
 
+def content(line: str) -> set[str]:
+    """The words of more than three letters, without markup."""
+    return {word for word in re.findall(r"\w+", line.lower()) if len(word) > 3}
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
+def test_a_page_goes_on_with_the_consequence_in_one_sentence(rule: Rule) -> None:
+    assert rule.consequence != rule.summary
+    assert rule.consequence.endswith((".", '."'))
+    assert len(rule.consequence) <= 170
+
+
+@pytest.mark.parametrize("example", list(examples(READ)), ids=named)
+def test_the_consequence_repeats_neither_the_headline_nor_the_help(example: Example) -> None:
+    consequence = content(example.rule.consequence)
+    for finding in of_rule(example.text, example.rule):
+        for line in map(content, (finding.message, finding.fix.message if finding.fix else example.rule.instead)):
+            assert len(consequence & line) <= max(1, 0.5 * len(line))
+
+
 @pytest.mark.parametrize("example", list(examples(RUN)), ids=named)
 def test_reading_finds_nothing_where_only_running_does(example: Example) -> None:
     assert [f.code for f in findings(example.text) if RULES[f.code].default] == []

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
 from normlint.faces.terminal import counted, passed, scope
 from normlint.text.finding import SEVERITIES, Applicability
+
+_UNSAFE: Final = "outputs of a trained model may change"
 
 
 def render(report: Report, display: Display) -> str:
@@ -37,7 +40,8 @@ def closing(report: Report, display: Display, *, would: bool = False) -> list[st
     text = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
     text = text if display.remaining else f"{text.partition(';')[0]}."
     checked = [f"Checked {looked}."] if display.paths else []
-    return [*_listed(report, display), *checked, text, *verdicts.closing(report)]
+    fixable = _fixable(report) if report.fixed is None else []
+    return [*_listed(report, display), *checked, text, *fixable, *verdicts.closing(report)]
 
 
 def _listed(report: Report, display: Display) -> list[str]:
@@ -49,12 +53,14 @@ def _listed(report: Report, display: Display) -> list[str]:
 def looked_at(report: Report, display: Display) -> str:
     """How many norms and files a report is about."""
     unread = {error.path for error in report.errors}.intersection(display.paths)
-    return scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
+    looked = scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
+    callers_alone = report.findings and not report.norm_count
+    return looked.replace("0 norms", "uses of norms", 1) if callers_alone else looked
 
 
 def _counted(report: Report) -> str:
     counts = by_severity(report.findings)
-    return f"Found {counts}.{_fixable(report)}" if counts else "Found nothing in what could be read."
+    return f"Found {counts}." if counts else "Found nothing in what could be read."
 
 
 def by_severity(findings: Iterable[Diagnostic]) -> str:
@@ -64,11 +70,13 @@ def by_severity(findings: Iterable[Diagnostic]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _fixable(report: Report) -> str:
+def _fixable(report: Report) -> list[str]:
+    """`[*] 2 fixable with --fix (1 more with --unsafe-fixes: …).`; empty where no fix was found."""
     safe, more = made(report.findings), unsafe(report.findings)
-    if not safe:
-        return f" {more} can be fixed with --fix --unsafe-fixes." if more else ""
-    return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
+    hidden = f"{more}{' more' if safe else ''} with --{'' if safe else 'fix --'}unsafe-fixes: {_UNSAFE}" if more else ""
+    if safe:
+        return [f"[*] {safe} fixable with --fix{f' ({hidden})' if hidden else ''}."]
+    return [f"No safe fixes ({hidden})."] if hidden else []
 
 
 def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:

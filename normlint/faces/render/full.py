@@ -9,7 +9,7 @@ from typing import Final
 from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.rules import summary_of, url_of
+from normlint.faces.rules import consequence_of, instead_of
 from normlint.text.finding import SEVERITIES, Applicability
 
 _TAB: Final = 4
@@ -63,13 +63,15 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
 
 
 def _notes(finding: Diagnostic, proof: bool) -> list[str]:
-    notes = [f"{finding.name} ({finding.severity}): {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
+    notes = [
+        f"{finding.name} ({finding.severity}): {finding.consequence or consequence_of(finding.code)}".removesuffix(": ")
+    ]
     if proof and finding.verdict is not None:
         notes.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
         notes.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
-    elif url_of(finding.code):
-        notes.append(f"help: no fix is offered here: `normlint rule {finding.code}` shows wrong and right")
+    elif advice := instead_of(finding.code):
+        notes.append(f"help: {advice}")
     return notes
 
 

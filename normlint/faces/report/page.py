@@ -111,7 +111,8 @@ def _head(style: str, script: str) -> Html:
 
 def _totals(report: Report, files: int) -> Iterator[str]:
     """The report in a sentence."""
-    yield f"{counted(len(report.norms), 'norm')} in {counted(files, 'file')}, "
+    norms = counted(len(report.norms), "norm") if report.norms or not report.findings else "Uses of norms"
+    yield f"{norms} in {counted(files, 'file')}, "
     yield counted(len(report.findings), "finding") if report.findings else "nothing found"
     wrong = sum(1 for norm in report.norms if norm.verdict and norm.verdict.status == WRONG)
     if report.torch is not None:

@@ -293,7 +293,16 @@ class View:
             norms=tuple(self.before + number for number in finding.norms),
             severity=finding.severity,
             consequence=_consequence(finding.code),
+            evidence=self._evidence(finding.evidence),
         )
+
+    def _evidence(self, span: Span | None) -> str:
+        """`see line 12: self.g = …`; "" for nothing, or where it stands in another file."""
+        if span is None or not 0 <= span.start < span.end <= len(self.unit.text):
+            return ""
+        start, _ = self.source.places(self.unit, span)
+        (text,) = self.source.lines(start.cell, start.line, start.line)
+        return f"see {f'cell {start.cell}, ' if start.cell is not None else ''}line {start.line}: {text.strip()}"
 
     def _fix(self, finding: Finding) -> PlacedFix | None:
         if finding.fix is None:

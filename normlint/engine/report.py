@@ -64,6 +64,7 @@ class Diagnostic:
     norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
     severity: str = ERROR
     consequence: str = field(default="", compare=False)  # from the rule's page: what comes of it
+    evidence: str = field(default="", compare=False)  # another line that the message rests on, with its number
 
     @property
     def line_text(self) -> str:

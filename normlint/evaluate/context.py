@@ -73,10 +73,7 @@ class Context:
     vague: bool = False  # a test of a dtype could not be followed
     quiet: bool = False  # inside a debug branch
     prefer: bool | None = None  # the outcome that leads to a reduction, while a test is decided
-    prefer_result: tuple[bool | None, int] = (
-        None,
-        0,
-    )  # the same, for what a function gives back that a test calls: its frame
+    prefer_result: tuple[bool | None, int] = (None, 0)  # the same for the result of a function that it calls: its frame
     configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with
     asked: dict[str, Product] = field(default_factory=dict)  # by the words of a rank: whose it is
     steps: int = 0

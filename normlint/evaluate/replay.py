@@ -60,9 +60,7 @@ class _Branches:
         branches = self.passed_by or self.waiting or self.doubtful
         return branches.pop(0) if branches else None
 
-    def extend(
-        self, plan: Plan, run: Run, to_norms: AbstractSet[str], to_reductions: AbstractSet[str], ended: bool
-    ) -> None:
+    def extend(self, plan: Plan, run: Run, norms: AbstractSet[str], reductions: AbstractSet[str], ended: bool) -> None:
         """The plan with one more decision turned over, each in turn: after a run that showed nothing new, a new one.
 
         Where a path ended with an exception, it was the last decision that led there.
@@ -77,7 +75,7 @@ class _Branches:
             mark = frozenset(flipped.items())
             if key not in plan and key not in old and mark not in self._seen:
                 self._seen.add(mark)
-                branches = self.passed_by if key in to_reductions else self.waiting if key in to_norms else None
+                branches = self.passed_by if key in reductions else self.waiting if key in norms else None
                 if ended:
                     branches = self.passed_by if number == len(decisions) - 1 else self.doubtful
                 if branches is not None and len(branches) < MAX_PATHS:  # no more will ever be followed

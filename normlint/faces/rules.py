@@ -28,12 +28,6 @@ def summary_of(code: str) -> str:
     return rule.summary if rule else ""
 
 
-def consequence_of(code: str) -> str:
-    """What comes of what a rule finds, in a sentence; empty for a code without a page."""
-    rule = known_rules().get(code)
-    return rule.consequence if rule else ""
-
-
 def instead_of(code: str) -> str:
     """What to write where no fix is made; empty for a code without a page."""
     rule = known_rules().get(code)

@@ -114,11 +114,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
         wide = wide or _is_wide(path.context, results[0] if results else path.result)
-        returned_tuples = (
-            (*path.attrs.values(), *results),
-            *(several.items for several in path.context.returned_tuples),
-        )
-        undone = undone or any(map(can_be_undone, returned_tuples))
+        several = ((*path.attrs.values(), *results), *(one.items for one in path.context.returned_tuples))
+        undone = undone or any(map(can_be_undone, several))
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
@@ -193,15 +190,13 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
             best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made, context.decisions)
     for one in best.values():
         c = one.computation
-        found_placing = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
+        places = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
         matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
         atoms = {f.atom for f in one.flow.product.mono.factors}
         part = any(atoms <= {f.atom for f in whole.factors} for whole in tangled)
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
-        yield replace(
-            one, computation=replace(c, placing=found_placing, layout_matches=matches, unread=unread, tests=tests)
-        )
+        yield replace(one, computation=replace(c, placing=places, layout_matches=matches, unread=unread, tests=tests))
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)

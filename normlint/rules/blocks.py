@@ -59,7 +59,7 @@ def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own
         here = tuple(use for use in uses if use[0] in first.asks)
         seen = _analysed(block, snippet, whole, here) if here else first
         findings += (
-            replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
+            replace(homed(one, block), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
         )
         unread |= {name: block.home(span) for name, span in seen.unread}

@@ -24,7 +24,7 @@ from normlint.norm.makes import (
     stored,
 )
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
-from normlint.text.finding import REVIEW, Applicability, Finding
+from normlint.text.finding import REVIEW, Applicability, Finding, Span
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
@@ -51,10 +51,9 @@ def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> C
     found: dict[tuple[object, str], tuple[Finding, Repair | None]] = {}
     for code, one in RULES.items():
         for p in one.check_calls(makes) if one.check_calls and wanted(code) else ():
-            found.setdefault(
-                (p.span, code),
-                (Finding(code, one.name, p.message, p.span, p.owner, severity=p.severity or one.severity), p.repair),
-            )
+            severity = p.severity or one.severity
+            finding = Finding(code, one.name, p.message, p.span, p.owner, severity=severity, evidence=p.evidence)
+            found.setdefault((p.span, code), (finding, p.repair))
     return Called(tuple(found.values()), tuple(sorted(makes.elsewhere.asked.items())))
 
 
@@ -207,7 +206,7 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
             known = "" if math.isnan(one.value) else f" ({one.value:g})"
             beside = other.function is made.function
             by = "as it is beside" if beside else f"though `{other.qualname}` passes it to its norms"
-            yield _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}")
+            yield _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}", other.span)
 
 
 @calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
@@ -276,11 +275,12 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
             yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
 
 
-def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
+def _problem(made: Made, eps: Eps, source: str, why: str, evidence: Span | None = None) -> Problem:
     value = f"{eps.default:g}" if eps.default is not None else "finfo(x.dtype).eps"
     took = "its default" if value == "nan" else value
     message = f"{why}: eps stays {took}"
-    return Problem(made.span, message, partial(makings.with_argument, made.span, eps.name, source), owner=made.qualname)
+    repair = partial(makings.with_argument, made.span, eps.name, source)
+    return Problem(made.span, message, repair, owner=made.qualname, evidence=evidence)
 
 
 def _ignored(function: Function, text: str) -> str:

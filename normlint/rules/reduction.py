@@ -201,7 +201,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             last = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
             change = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
-            yield Problem(off.span, message, change)
+            other = c.statistic if off is c.centre else c.centre
+            yield Problem(off.span, message, change, evidence=other.span)
             continue
         plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
@@ -215,7 +216,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
             message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
-            yield Problem(stat.span, message, partial(repair.along_gain, norm))
+            yield Problem(stat.span, message, partial(repair.along_gain, norm), evidence=c.gains[0].param.span)
 
 
 def _of_samples(c: Computation) -> bool:

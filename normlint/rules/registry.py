@@ -33,6 +33,7 @@ class Problem:
     severity: str = ""  # where it is another than the rule's
     apart: bool = False  # another mistake than that of the rules which this one leaves it to
     owner: str = ""  # where it is, by name, if not in a norm
+    evidence: Span | None = None  # another place that the message rests on: its line is shown as well
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.fixes import analyse
 from normlint.fixes.makings import fixed
 from normlint.rules.callers import called
@@ -144,6 +146,28 @@ def test_the_consequence_repeats_neither_the_headline_nor_the_help(example: Exam
     for finding in of_rule(example.text, example.rule):
         for line in map(content, (finding.message, finding.fix.message if finding.fix else example.rule.instead)):
             assert len(consequence & line) <= max(1, 0.5 * len(line))
+
+
+RESTS_ON = {
+    "a reduction over another axis than the gain's, on the gain": (
+        "NRM103",
+        "self.weight = nn.Parameter(torch.ones(dim))",
+    ),
+    "an eps that is left out, on the norm that is given it": (
+        "NRM701",
+        "self.norm = RMSNorm(config.dim, eps=config.norm_eps)",
+    ),
+    "a sum that is never divided, on no other line": ("NRM104", ""),
+}
+
+
+@pytest.mark.parametrize(("code", "line"), RESTS_ON.values(), ids=RESTS_ON)
+def test_a_finding_names_the_line_that_it_rests_on(code: str, line: str) -> None:
+    text = next(examples([RULES[code]])).text
+    (found,) = check_bytes("a.py", text.encode(), Demand()).findings
+    lines = text.splitlines()
+    assert found.evidence in {f"see line {n}: {one.strip()}" if line else "" for n, one in enumerate(lines, 1)}
+    assert found.evidence.endswith(line)
 
 
 @pytest.mark.parametrize("example", list(examples(RUN)), ids=named)

@@ -205,16 +205,14 @@ def _with_wholes(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
     result = Mono(mono.coef)
     for f in mono.factors:
         cut_out_of = whole(f.atom)
-        whole_factor = (
-            raised(cut_out_of, f.power, f.steps) if cut_out_of is not None else _factor_with_wholes(f, whole, cut)
-        )
-        if whole_factor is None:
+        factor = raised(cut_out_of, f.power, f.steps) if cut_out_of is not None else _with_whole(f, whole, cut)
+        if factor is None:
             return None
-        result = result.times(whole_factor)
+        result = result.times(factor)
     return result
 
 
-def _factor_with_wholes(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
+def _with_whole(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
     """A factor that is made of pieces, with the whole in their place; None where that isn't the same."""
     if isinstance(f.atom, Stat) and cut.gone and cut.axis == 0 and f.atom.axes == ALL and f.atom.rank == 1:
         f = replace(f, atom=replace(f.atom, axes=(-1,), rank=2))  # of rows

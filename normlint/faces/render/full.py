@@ -9,7 +9,7 @@ from typing import Final
 from normlint.engine.report import Diagnostic, PlacedFix, Report
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.rules import consequence_of, instead_of
+from normlint.faces.rules import instead_of
 from normlint.text.finding import SEVERITIES, Applicability
 
 _TAB: Final = 4
@@ -63,9 +63,9 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
 
 
 def _notes(finding: Diagnostic, proof: bool) -> list[str]:
-    notes = [
-        f"{finding.name} ({finding.severity}): {finding.consequence or consequence_of(finding.code)}".removesuffix(": ")
-    ]
+    notes = [f"{finding.name} ({finding.severity}): {finding.consequence}".removesuffix(": ")]
+    if finding.evidence:
+        notes.append(harmless(finding.evidence))
     if proof and finding.verdict is not None:
         notes.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:

@@ -11,7 +11,7 @@ from normlint.faces.render import verdicts
 from normlint.faces.report import Html, element, join
 from normlint.faces.report.code import Mark, Runs, listing
 from normlint.faces.report.pictures import figures, worst
-from normlint.faces.rules import consequence_of, url_of
+from normlint.faces.rules import url_of
 from normlint.text.finding import ERROR, SEVERITIES, WARNING, Applicability
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
@@ -110,7 +110,6 @@ def finding(one: Diagnostic) -> Html:
     url = url_of(one.code)
     code = element("a", one.code, href=url, rel="noopener noreferrer") if url else one.code
     where = f"cell {one.start.cell}, line" if one.start.cell is not None else "line"
-    consequence = one.consequence or consequence_of(one.code)
     return join(
         element(
             "p",
@@ -119,7 +118,7 @@ def finding(one: Diagnostic) -> Html:
             element("span", spoken(one.message), class_="message"),
             element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
         ),
-        element("p", f"{one.severity.capitalize()}. ", spoken(consequence), class_="dim"),
+        element("p", f"{one.severity.capitalize()}. ", spoken(one.consequence), class_="dim"),
         _fix(one.fix) if one.fix else None,
     )
 

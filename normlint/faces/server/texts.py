@@ -11,7 +11,7 @@ from lsprotocol import types
 from normlint.engine.linter import STYLE
 from normlint.engine.report import Diagnostic, ListedNorm
 from normlint.faces.render.verdicts import LEGEND, eps_text, full_message, verdict_text
-from normlint.faces.rules import consequence_of, url_of
+from normlint.faces.rules import url_of
 from normlint.faces.server.documents import Checked
 from normlint.text.finding import ERROR, REVIEW, WARNING
 from normlint.text.source import Place
@@ -129,7 +129,7 @@ def _brief(finding: Diagnostic) -> str:
     """What is wrong, and where to read on."""
     lines = (
         f"**{finding.name} ({finding.code})**, {finding.severity}: {finding.message}",
-        finding.consequence or consequence_of(finding.code),
+        finding.consequence,
         f"[The rule's page]({url_of(finding.code)})",
     )
     return "  \n".join(lines)

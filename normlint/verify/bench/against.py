@@ -46,9 +46,8 @@ def verdict(
     if not probes:
         return Verdict(SKIPPED, "needs an input that both can be run on", bench.device)
     worst = failed or max(probes, key=lambda p: p.error / (p.limit or 1.0))
-    return Verdict(
-        WRONG if failed else MATCH, failed.message if failed else "", bench.device, worst=worst, probes=probes
-    )
+    status, reason = (WRONG, failed.message) if failed else (MATCH, "")
+    return Verdict(status, reason, bench.device, worst=worst, probes=probes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ repair = Fixes("reduction")
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
 
-    What comes out for a token depends on its neighbours, on the padding and on the batch size, in training as in
-    inference. Without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number, which all
-    tokens of all sequences in the batch share.
+    What comes out for a token depends on its neighbours, on the padding and on the batch size. So it is in training
+    and in inference: without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number, which
+    all tokens of all sequences in the batch share.
 
     ```py
     import torch

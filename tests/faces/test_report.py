@@ -339,14 +339,14 @@ def test_what_is_drawn_changes_no_verdict_and_is_measured_only_where_it_is_asked
 
 
 @needs_pictures
-def test_each_picture_says_what_it_shows_and_the_repaired_norm_is_in_it(drawn: Page) -> None:
+def test_each_picture_says_what_it_shows_and_the_repaired_norm_is_in_it(drawn: Page, measured: list[Any]) -> None:
     told = [one["aria-label"] for one in drawn.all("svg")]
     assert all(one["role"] == "img" for one in drawn.all("svg"))
     # two norms have fixes: each has three curves' pictures and two maps, the others three and one
     assert ["repaired" in one for one in told] == [True] * 3 + [False, True] + [True] * 3 + [False, True] + [False] * 8
     assert sum("no finite output" in one for one in told) == 3
-    assert told[3].startswith("as it is: moves 56 of 56 others, up to ")
-    assert told[4] == "repaired: moves each row alone"
+    assert told[3] == f"as it is: changing row 1{measured[0][0].reason.removeprefix('changing one token')}"
+    assert told[4] == "repaired: changing a row changes no other"
 
 
 COLUMNS = re.compile(r'<th scope="col">(\w+)<br>([^<]+)</th>')

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from normlint.engine.report import ListedNorm
 from normlint.faces.report import Html, element, join, text
 from normlint.text.sweep import NORM, TORCH, Points, Sweep
-from normlint.text.verdict import SKIPPED
+from normlint.text.verdict import SKIPPED, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -321,14 +321,14 @@ def _change(name: str, sweep: Sweep, key: str) -> Html:
 
 
 def _reach(change: tuple[tuple[float, ...], ...]) -> str:
-    """In words how many other rows move, and by how much."""
-    others = [value for i, row in enumerate(change) for j, value in enumerate(row) if i != j]
-    moved = [value for value in others if value]
-    if not moved:
-        return "moves each row alone"
-    worst = max(moved)
-    by = f"up to {worst * 100:.2g} %" if math.isfinite(worst) and worst < 10 else "beyond measure"
-    return f"moves {len(moved)} of {len(others)} others, {by}"
+    """In the verdict's words how many others the first row moves that moves any, and by how much."""
+    for i, row in enumerate(change):
+        others = [*row[:i], *row[i + 1 :]]
+        if moved := [value for value in others if value]:
+            return (
+                f"changing row {i + 1} changes {len(moved)} of the {len(others)} others, by up to {percent(max(moved))}"
+            )
+    return "changing a row changes no other"
 
 
 def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:

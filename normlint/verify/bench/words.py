@@ -8,18 +8,10 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from normlint.text.verdict import percent
 from normlint.verify.bench.probes import SHORT, Case
 
 NEAR: Final = 1e-3
-
-
-def percent(share: float) -> str:
-    """37 %, 0.4 %, 5 times."""
-    if not math.isfinite(share):
-        return "no finite amount"
-    if share >= 10:
-        return f"{share:.3g} times"
-    return f"{share * 100:.2g} %" if share < 0.1 else f"{share * 100:.0f} %"
 
 
 def rms(t: Tensor) -> float:

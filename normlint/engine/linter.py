@@ -45,7 +45,7 @@ def check_checked_text(path: str, text: str, demand: Demand) -> Report:
 
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
-    """The sieve first: what can't hold a norm is not even decoded."""
+    """The report on a file's bytes; they are decoded only if the prefilter finds words of a norm in them."""
     if not marks.may_concern(data):
         return Report()
     from normlint.text.read import decode

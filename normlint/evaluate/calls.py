@@ -49,7 +49,7 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
-    """The values that a call passes; what it unpacks and isn't known may be any number of them."""
+    """The values that a call passes; `rest` and `more`: others may come, by position or name, from what it unpacks."""
     positional: list[Given] = []
     loose: list[Given] = []
     keywords: dict[str, Given] = {}

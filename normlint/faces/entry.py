@@ -98,7 +98,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
 
 
 def _show_known(known: list[tuple[str, Known]], settings: Settings, found: Found, named: list[str]) -> int | None:
-    """Shows what is known; None where that is no report."""
+    """Print the cached report and return the exit status; None where the cache holds no valid report."""
     if not any(one.findings for _, one in known):
         skipped = sum(one.count == SKIPPED for _, one in known)
         norms = sum(int(one.count[:9]) for _, one in known if one.count.isdecimal())

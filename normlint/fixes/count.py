@@ -42,7 +42,7 @@ _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vect
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
-    several = list(_candidates(c, document, Style(tree)))
+    several = list(_changes_of_count(c, document, Style(tree)))
     fix = trial.first(several)
     if fix is not None or not several:
         return fix
@@ -51,7 +51,7 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     return Fix(message, edits, Applicability.SAFE) if merged else None
 
 
-def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+def _changes_of_count(c: Computation, document: Document, style: Style) -> Iterator[Change]:
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
     start = document.at(c.statistic.span)

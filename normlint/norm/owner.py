@@ -113,7 +113,7 @@ def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
 
 
 def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
-    """Whoever calls the function or makes the module may say which eps it is to have."""
+    """Whether eps is an argument of the function, or of the constructor of the module."""
     if entry.cls is None:
         params = entry.function.node.params if entry.function else ()
         given = {p.name for p in params if not (isinstance(p.default, s.Literal) and p.default.value is None)}

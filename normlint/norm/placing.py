@@ -42,7 +42,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
 
 
 def _is_single(stat: Stat, shapes: Shapes) -> bool:
-    """Whether what is reduced may be one row: its first axis was dropped, or was asked for a length of 1."""
+    """Whether the reduced tensor may be a single row: its batch axis was indexed away, or tested for a length of 1."""
     inner = (a for f in stat.inner.factors for a in (f.atom.base.factors if isinstance(f.atom, Centred) else (f,)))
     whole = [shapes.held.get((Mono(1.0, (Factor(f.atom, ONCE),)), ())) for f in inner]
     return any(dims is not None and _is_row(dims, shapes) for dims in (stat.over, *whole))
@@ -93,11 +93,11 @@ def _names(shapes: Shapes, dims: Dims) -> tuple[str, ...]:
     lengths = shapes.lengths(dims)
     if lengths is None:
         return ()
-    found = tuple(_name(shapes, length) for length in lengths)
+    found = tuple(_axis_name(shapes, length) for length in lengths)
     return found if all(found) else {2: ("N", "D"), 3: ("B", "L", "D")}.get(len(found), ())
 
 
-def _name(shapes: Shapes, length: Mono | None) -> str:
+def _axis_name(shapes: Shapes, length: Mono | None) -> str:
     if length is None:
         return ""
     whole = shapes.find(length)
@@ -131,7 +131,7 @@ def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
     if shapes.least(over) < 3 or any(shapes.meets(over, a, -1) is not False for a in axes if len(axes) == 1):
         return False
     last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
-    features_last = shapes.are_features(last) or _FEATURES.fullmatch(_name(shapes, last)) is not None
+    features_last = shapes.are_features(last) or _FEATURES.fullmatch(_axis_name(shapes, last)) is not None
     whole = len(axes) > 1 and shapes.rank(over) == 3 and not shapes.equal(shapes.axis(over, 0), reduced[0])
     tokens = (
         not shapes.are_features(n)
@@ -142,13 +142,13 @@ def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
 
 
 def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bool:
-    name = _name(shapes, length)
+    name = _axis_name(shapes, length)
     return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
 
 
 def _is_between(shapes: Shapes, length: Mono | None) -> bool:
-    """Of what is neither the batch nor the features: whether the text calls it something else than parts of these."""
-    name = _name(shapes, length)
+    """Whether an axis between batch and features has a name of its own, which means neither features nor heads."""
+    name = _axis_name(shapes, length)
     return bool(name) and not _FEATURES.fullmatch(name) and not _PARTS.fullmatch(name)
 
 

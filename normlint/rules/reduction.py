@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.evaluate.monomial import ALL, Stat
 from normlint.norm.conventions import normalises
 from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features
-from normlint.norm.norm import Computation, Gain, Norm, is_argument, is_of_vector
+from normlint.norm.norm import Computation, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
@@ -223,12 +223,6 @@ def _of_samples(c: Computation) -> bool:
     """Each sample as a whole: every axis but the first one of those that the gain's shape spells out, as (1, 1, D)."""
     spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
     return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
-
-
-def _ends_in_features(gain: Gain) -> bool:
-    """A gain of shape (D,), (1, D) or (heads, 1, D)."""
-    ahead = gain.param.shape[:-1] if gain.param.shape else ()
-    return gain.param.axis == "last" and gain.param.role != "unknown" and (not ahead or Mono(1.0) in ahead)
 
 
 def _beside_argument(norm: Norm) -> Iterator[Problem]:

@@ -51,7 +51,7 @@ a.py:4:9: NRM101 all B·L·D elements share one scale
 5 | d = 4
   |
   = global-reduction (error): One row changes another.
-  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -65,7 +65,7 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
   |        ^^^^^^^^ NRM101
   |
   = global-reduction (error): One row changes another.
-  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -79,7 +79,7 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
   |     ^^^^^^^^ NRM101
   |
   = global-reduction (error): One row changes another.
-  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -94,7 +94,7 @@ a.py:2:6: NRM101 all B·L·D elements share one scale
   |            ^^^^^^^^ NRM101
   |
   = global-reduction (error): One row changes another.
-  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -108,7 +108,7 @@ a.py:1:11: NRM101 all B·L·D elements share one scale
   |           ^^^^^^^^ NRM101
   |
   = global-reduction (error): One row changes another.
-  = help: no fix is made here: `normlint rule NRM101` shows wrong and right
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,

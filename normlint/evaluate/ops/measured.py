@@ -223,7 +223,7 @@ class _Look:
         return found
 
     def _as_sum(self, u: Product, numbers: tuple[Array, ...]) -> Product | None:
-        """A power of a statistic with something small added, which went in, too, perhaps as its root."""
+        """The value as `(u**inner + eps)**outer`, with a statistic `u` and a small eps; None if it is no such sum."""
         if not algebra.is_statistic(u):
             return None
         for outer, inner in product(_POWERS, _POWERS[:3]):

@@ -85,7 +85,7 @@ def rows(ctx: Context, value: Value, span: Span) -> Value | None:
 
 
 def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
-    """The product with a part in the place of each tensor; None where a statistic mixes the parts."""
+    """The product of one of the parts that `cut` makes of its tensors; None where a statistic mixes the parts."""
     found = Mono(mono.coef)
     for f in mono.factors:
         changes = {field.name: getattr(f.atom, field.name) for field in fields(f.atom)}

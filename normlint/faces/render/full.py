@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from normlint.engine.report import Diagnostic, PlacedFix, Report
+from normlint.engine.selection import known_rules
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.rules import instead_of
 from normlint.text.finding import SEVERITIES, Applicability
 
 _TAB: Final = 4
@@ -70,8 +70,9 @@ def _notes(finding: Diagnostic, proof: bool) -> list[str]:
         notes.append(f"verify: {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
         notes.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
-    elif advice := instead_of(finding.code):
-        notes.append(f"help: {advice}")
+    elif rule := known_rules().get(finding.code):
+        advice = rule.instead or "no fix is made here"
+        notes.append(f"help: {advice} (`normlint rule {finding.code}` shows wrong and right)")
     return notes
 
 

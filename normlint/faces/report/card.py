@@ -47,7 +47,7 @@ def bad(norm: ListedNorm, found: Iterable[Diagnostic]) -> int:
 
 
 def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
-    """What the filter knows it by."""
+    """The attributes that the page's filter reads: the rules and severities found in a norm."""
     every = tuple(found)
     codes, severities = {one.code for one in every}, {one.severity for one in every}
     return {"data_rules": " ".join(sorted(codes)), "data_severities": " ".join(sorted(severities))}

@@ -202,7 +202,7 @@ _FONT: Final = re.compile(r"font(?:-size)?: ([\d.]+)px(?: |; font-family: )[^;\"
 
 
 def _svg(figure: Figure, description: str, key: str) -> Html:
-    """Without a size of its own, with ids that no other picture of the page has."""
+    """The figure as SVG for the page: in the page's colours and width, with ids that begin with `key`."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     svg = _HEAD.sub("<svg ", out.getvalue(), count=1)

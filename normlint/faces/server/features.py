@@ -33,7 +33,7 @@ def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
 
 @server.feature(types.INITIALIZED)
 async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
-    """Now it may be asked for its settings."""
+    """Watch for changed files and settings, and ask the editor for its settings: allowed from here on."""
     await ls.watch()
     if ls.can("workspace.configuration"):
         await ls.configure()

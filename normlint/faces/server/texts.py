@@ -74,7 +74,7 @@ EXPLAIN: Final = "normlint.showNorm"
 
 def lenses_of(checked: Checked, uri: str) -> list[types.CodeLens]:
     """Two over each norm that stands in this text."""
-    return [lens for norm in checked.report.norms if _home(checked, norm) == uri for lens in _lenses(checked, norm)]
+    return [lens for norm in checked.report.norms if _uri(checked, norm) == uri for lens in _lenses(checked, norm)]
 
 
 def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Command:
@@ -90,7 +90,7 @@ def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
     yield types.CodeLens(where, verify_command(title, checked, norm))
 
 
-def _home(checked: Checked, norm: ListedNorm) -> str:
+def _uri(checked: Checked, norm: ListedNorm) -> str:
     return checked.document.home(norm.place.cell)
 
 

@@ -82,7 +82,7 @@ def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: 
     uses = {name: role for one in (*names, entry) for name, role in roles(program, f"{one}.__init__").items()}
     known = _Known(axes, literals(program), uses)
     for some in inherited if len(levels) > 1 else [own]:
-        yield from islice(_ways(cls, some, everything, known), MOST)
+        yield from islice(_constructions(cls, some, everything, known), MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class _Known:
     uses: dict[str, str]
 
 
-def _ways(cls: type, some: Parameters, everything: Parameters, known: _Known) -> Iterator[Construction]:
+def _constructions(cls: type, some: Parameters, everything: Parameters, known: _Known) -> Iterator[Construction]:
     eps_name = next((n for n in everything if is_eps(n)), "")
     eps_name = eps_name if eps_name in some or not issubclass(cls, nn.LayerNorm | nn.RMSNorm) else ""
     rows = _rows(some, known)

@@ -176,7 +176,7 @@ def _names(atom: Atom) -> set[str]:
 
 
 def _open_axis(norm: Norm, found: _Definition) -> str:
-    """The parameter by which the caller says over which axes, where its default is all."""
+    """The name of the parameter for the reduced axes, where its default is all of them; "" if there is none."""
     params = found.function.params if found.function and norm.main.statistic.axes is None else ()
     return next((p.name for p in params if p.name in _AXES and isinstance(p.default, s.Literal)), "")
 

@@ -277,6 +277,8 @@ class View:
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:
+        from normlint.rules.registry import RULES
+
         start, end = self.source.places(self.unit, finding.span)
         first = max(start.line - CONTEXT, 1)
         return Diagnostic(
@@ -292,7 +294,7 @@ class View:
             self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
             severity=finding.severity,
-            consequence=_consequence(finding.code),
+            consequence=RULES[finding.code].consequence if finding.code in RULES else "",
             evidence=self._evidence(finding.evidence),
         )
 
@@ -310,9 +312,3 @@ class View:
         from normlint.engine.placing import placed_fix
 
         return placed_fix(self.source, self.unit, finding.code, finding.fix, self.demand.safety)
-
-
-def _consequence(code: str) -> str:
-    from normlint.rules.registry import RULES
-
-    return RULES[code].consequence if code in RULES else ""

@@ -92,12 +92,10 @@ def _target(stmt: ast.stmt) -> str:
 
 def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) -> tuple[Edit, ...]:
     """The edits, and those in a statistic at one of the places also where the same text stands in its statement."""
-    return tuple(
-        dict.fromkeys((*edits, *(copy for place in places for copy in _edits_for_copies(tree.document, edits, place))))
-    )
+    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copied(tree.document, edits, place)))))
 
 
-def _edits_for_copies(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
     here, *others = _twins(document, place) or [place]
     inside = [edit for edit in edits if here.holds(edit.span)]
     if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):

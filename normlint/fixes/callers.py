@@ -164,6 +164,7 @@ class Users:
         return ""
 
     def _users_of(self, home: _Definition) -> Iterator[User]:
+        """What calls a function or method of the text, or hands it on: functions, and `_loose` uses outside of them."""
         name, holder = _called(home), self._tree.parent(home)
         if isinstance(holder, ast.ClassDef) and name in _CALLED:
             for heir in self._classes.values():

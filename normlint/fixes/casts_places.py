@@ -365,6 +365,7 @@ def _exactly(document: Document, span: Span) -> cst.BaseExpression | None:
 def _cast_to_input(
     document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None, top: Top | None
 ) -> Back | None:
+    """How to cast a result back: to the dtype of the nearest name that still holds an input; None if there is none."""
     function = scope(document, node)
     if top is not None and top.function is function:
         return back(document, node, (top.name,), rebound=top.stmt)

@@ -52,6 +52,7 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 
 def _changes_of_count(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+    """Ways to make it a division by D, the likeliest first: change the count that is there, or add one."""
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
     start = document.at(c.statistic.span)

@@ -174,8 +174,7 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
         yield within("input gradient", off, measure.GRADIENT_LIMIT, words.gradient("input", off * eps) + why, 60)
     if made.gain is not None and want_gain is not None:
         if got_gain is None:
-            message = "the gain gets no gradient"
-            yield holds("gain gradient", not made.trained, message, 62)
+            yield holds("gain gradient", not made.trained, "the gain gets no gradient", 62)
         else:
             off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), 0.0, eps)
             yield within("gain gradient", off, measure.GRADIENT_LIMIT, words.gradient("gain", off * eps), 62)

@@ -137,7 +137,7 @@ def pages(found: Sequence[dict[str, Verdict]]) -> Iterator[tuple[str, str]]:
         lines = [
             f"# Each {name} norm",
             "",
-            f"The {name} norms of the [held set](verification.md), which tells what the margin is.",
+            f"The {name} norms of the [held set](verification.md), which says what the margin is.",
         ]
         lines += ["", "| norm | expected | verdict | worst probe | margin | why |", "|---|---|---|---|---|---|"]
         lines += [row(held, [verdicts[held.name] for verdicts in found]) for held in norms]

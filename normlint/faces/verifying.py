@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from normlint.engine.discovery import path_order
 from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.selection import Demand
@@ -86,9 +87,7 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
     norms = tuple(replace(norm, verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
     known = (replace(one, verdict=_of_finding(one, verdicts)) for one in report.findings)
     new = (finding for norm in norms for finding in _runtime_findings(norm))
-    paths = [*(norm.path for norm in norms), *(one.path for one in report.findings)]  # also of files without norms
-    order = {path: at for at, path in enumerate(dict.fromkeys(paths))}
-    findings = sorted((*known, *new), key=lambda one: (order[one.path], _place(one)))
+    findings = sorted((*known, *new), key=lambda one: (path_order(one.path), _place(one)))
     notes = (note for norm in norms for note in _mistakes(norm))
     return replace(report, findings=tuple(findings), norms=norms, torch=torch, notes=(*report.notes, *notes))
 

@@ -26,7 +26,7 @@ repair = Fixes("count")
 def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     """Divides by something that isn't the number of reduced elements, or not at all.
 
-    What follows sees a factor that grows with D: 32 at D = 1024. A sum of squares that is never divided makes the
+    The next layer gets a factor that grows with D: 32 at D = 1024. A sum of squares that is never divided makes the
     output √D times too small; a mean divided once more makes it √D times too large. √D beside an L2 norm belongs
     into the numerator.
 

@@ -154,7 +154,7 @@ def _beside_norm(c: Computation) -> bool:
 def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
     """Has an eps that does nothing, or too much.
 
-    One that is too small protects nothing, and one of 1e-2 or more changes every output. 0 or less is no
+    Too small an eps protects nothing, and one of 1e-2 or more changes every output. 0 or less is no
     protection; 1e-8 is 0 once it is added in fp16; 1e-2 is as large as the mean square of real activations.
 
     ```py

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Apply, Step
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Apply, Step
 from normlint.norm.conventions import stays_wide
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
@@ -157,7 +157,7 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe: the same variance, without the cancellation.
     """
     for c in norm.judged:
-        if c.statistic.spelled == "one-pass":
+        if c.statistic.spelled == VARIANCE_AS_DIFFERENCE:
             repair = partial(centring.centre_first, norm, c.statistic)
             message = "E[x²] − E[x]² cancels where the mean is large: the variance is wrong, or below 0"
             yield Problem(c.statistic.span, message, repair)
@@ -340,8 +340,8 @@ def _widened_last(c: Computation) -> bool:
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 
-    All features of a row are off by the same factor, and a hard-coded half gives any other input the wrong dtype. A
-    scale rounded to bf16 has a relative error of up to 0.4 %, which the product in fp32 avoids.
+    A rounded scale puts all features of its row off, and a hard-coded half gives any other input the wrong dtype.
+    Rounded to bf16 it has a relative error of up to 0.4 %, which the product in fp32 avoids.
 
     ```py
     import torch

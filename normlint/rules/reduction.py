@@ -92,6 +92,8 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     It fails where the two lengths differ; where they are equal, each feature is silently scaled by the statistic of
     another row. A statistic of shape (B, L) stands beside an input of shape (B, L, D).
 
+    Instead: Pass `keepdim=True` to each reduction
+
     ```py
     import torch
 

@@ -172,7 +172,7 @@ def test_a_very_long_line_is_cut_to_what_surrounds_the_finding() -> None:
 
 
 def test_findings_are_parted_by_a_blank_line() -> None:
-    assert full(BAD + BAD).count("wrong and right\n\n") == 2
+    assert full(BAD + BAD).count("wrong and right)\n\n") == 2
     assert full(BAD + BAD).endswith("Found 2 errors.\n")
 
 
@@ -212,7 +212,7 @@ a.py:1:7: NRM302 [*] eps joins after the root
   |       ^^^^^^^^^^^^ NRM302
   |
   = eps-outside-sqrt (error): One row changes another.
-  = verify: wrong: why
+  = verify (whole norm): wrong: why
   = help: Import it (unsafe)
   |
 0   import os
@@ -428,7 +428,7 @@ CLOSING = (
 
 def test_full_says_the_verdict_below_the_reason() -> None:
     shown = render(run_report(), "full", Display())
-    assert "= n (error): One row changes another.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
+    assert "= n (error)\n  = verify (whole norm): wrong on cpu: zeros at ×1e4\n" in shown
     assert shown.count("zeros at ×1e4") == 2
     assert shown.endswith(f"\n\na.py:3:1: verify: skipped: needs apex␛ (N3.forward)\n\nFound 2 errors.\n{CLOSING}")
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
 from normlint.faces.terminal import counted, passed, scope
 from normlint.text.finding import SEVERITIES, Applicability
-
-_UNSAFE: Final = "outputs of a trained model may change"
 
 
 def render(report: Report, display: Display) -> str:
@@ -73,10 +70,9 @@ def by_severity(findings: Iterable[Diagnostic]) -> str:
 def _fixable(report: Report) -> list[str]:
     """`[*] 2 fixable with --fix (1 more with --unsafe-fixes: …).`; empty where no fix was found."""
     safe, more = made(report.findings), unsafe(report.findings)
-    hidden = f"{more}{' more' if safe else ''} with --{'' if safe else 'fix --'}unsafe-fixes: {_UNSAFE}" if more else ""
-    if safe:
-        return [f"[*] {safe} fixable with --fix{f' ({hidden})' if hidden else ''}."]
-    return [f"No safe fixes ({hidden})."] if hidden else []
+    option = "more with --unsafe-fixes" if safe else "with --fix --unsafe-fixes"
+    hidden = f" ({more} {option}: outputs of a trained model may change)" if more else ""
+    return [f"[*] {safe} fixable with --fix{hidden}."] if safe else [f"No safe fixes{hidden}."] if hidden else []
 
 
 def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:

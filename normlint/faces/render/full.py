@@ -67,7 +67,7 @@ def _notes(finding: Diagnostic, proof: bool) -> list[str]:
     if finding.evidence:
         notes.append(harmless(finding.evidence))
     if proof and finding.verdict is not None:
-        notes.append(f"verify: {harmless(verdicts.brief(finding))}")
+        notes.append(f"verify (whole norm): {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
         notes.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
     elif rule := known_rules().get(finding.code):

@@ -39,12 +39,11 @@ def full_message(finding: Diagnostic) -> str:
 
 
 def brief(finding: Diagnostic) -> str:
-    """The verdict beside the message, which isn't said twice."""
-    if finding.verdict is None:
-        return ""
-    return verdict_text(
-        replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict
-    )
+    """The verdict beside the message, which isn't said twice; a match doesn't contradict it."""
+    verdict = finding.verdict
+    if verdict is None or verdict.status == MATCH:
+        return f"{verdict_text(verdict)}: no input that was tried shows the finding" if verdict else ""
+    return verdict_text(replace(verdict, reason="") if verdict.reason in finding.message else verdict)
 
 
 def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> Iterator[str]:

@@ -211,9 +211,7 @@ class Stat(Around):
     layout: Layout = ()
     square: DType = field(default=DType.UNKNOWN, compare=False)
     accumulate: DType = field(default=DType.UNKNOWN, compare=False)
-    spelled: str = field(
-        default="", compare=False
-    )  # mean, sum, var, std, norm, normalize, einsum or the like
+    spelled: str = field(default="", compare=False)  # mean, sum, var, std, norm, normalize, einsum or the like
     default_dim: bool = field(default=False, compare=False)
     default_eps: bool = field(default=False, compare=False)
     masked: bool = field(default=False, compare=False)

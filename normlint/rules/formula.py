@@ -406,7 +406,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
             repair = partial(gains.start_at_one, norm, tuple(wrong.values()))
-            yield Problem(g.span if g.offset else g.param.span, message, repair)
+            made = g.param.span
+            yield Problem(g.span if g.offset else made, message, repair, evidence=made if g.offset else None)
 
 
 _REFILLED = {

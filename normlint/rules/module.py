@@ -256,7 +256,7 @@ def unknown_torch_name(norm: Norm) -> Iterator[Problem]:
 def gain_shape(norm: Norm) -> Iterator[Problem]:
     """Has a gain of one element, or one that is never filled.
 
-    Nothing fails, but all features share one gain, or unfilled memory holds NaN: broadcasting hides it.
+    Nothing fails: broadcasting hides one gain for all features, and unfilled memory may hold any number, NaN too.
     `torch.Tensor([dim])` is a tensor of one element whose value is dim; `torch.empty` holds whatever was in memory.
 
     ```py

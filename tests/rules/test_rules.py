@@ -157,6 +157,7 @@ RESTS_ON = {
         "NRM701",
         "self.norm = RMSNorm(config.dim, eps=config.norm_eps)",
     ),
+    "a gain that starts at 2, on the weight of ones": ("NRM406", "self.weight = nn.Parameter(torch.ones(dim))"),
     "a sum that is never divided, on no other line": ("NRM104", ""),
 }
 

@@ -119,6 +119,7 @@ def finding(one: Diagnostic) -> Html:
             element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
         ),
         element("p", f"{one.severity.capitalize()}. ", spoken(one.consequence), class_="dim"),
+        element("p", one.evidence, class_="dim") if one.evidence else None,
         _fix(one.fix) if one.fix else None,
     )
 

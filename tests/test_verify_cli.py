@@ -278,7 +278,7 @@ def test_many_verdicts_of_one_run(run: Run) -> None:
 
 
 @needs_torch
-def test_a_skipped_norm_is_told_and_fails_only_where_that_is_asked_for(run: Run) -> None:
+def test_a_skipped_norm_is_reported_and_fails_only_where_that_is_asked_for(run: Run) -> None:
     ran = run("--verify", "--output-format", "concise", a=MISSING)
     assert ran.status == 0
     assert ran.out.startswith(
@@ -330,7 +330,7 @@ def test_a_file_without_norms_has_nothing_to_verify(run: Run) -> None:
 
 
 @needs_torch
-def test_a_device_that_is_not_there_is_told(run: Run) -> None:
+def test_a_device_that_is_not_there_is_reported(run: Run) -> None:
     ran = run("--verify", "--device", "cuda:99", a=SOUND)
     assert (ran.status, ran.out) == (2, "")
     assert re.fullmatch(r"normlint: --device cuda:99: .*\n", ran.err)

@@ -96,6 +96,7 @@ def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) ->
 
 
 def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+    """The edits inside a stretch that the text repeats, for its repetitions; none where an edit crosses its bounds."""
     here, *others = _twins(document, place) or [place]
     inside = [edit for edit in edits if here.holds(edit.span)]
     if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):

@@ -172,7 +172,7 @@ def test_a_fix_waits_for_one_that_gives_a_name_that_it_writes_a_value() -> None:
     assert not entangled(line, [Edit(Span(9, 9), ".type_as(z)")])
 
 
-def test_a_fix_that_breaks_the_text_is_dropped_and_told_and_the_rest_kept(using: Using) -> None:
+def test_a_fix_that_breaks_the_text_is_dropped_and_reported_and_the_rest_kept(using: Using) -> None:
     using(NRM101=FakeFix("wide", "wide("), NRM503=FakeFix("print", "log"))
     done = fixed("print(wide)\nprint(x)\n")
     assert done.after.text == "log(wide)\nlog(x)\n"
@@ -196,7 +196,7 @@ UNSETTLED = {
 
 
 @pytest.mark.parametrize(("fixes", "text"), UNSETTLED.values(), ids=UNSETTLED)
-def test_the_file_is_left_alone_and_told_for(fixes: dict[str, FakeFix], text: str, using: Using) -> None:
+def test_the_file_is_left_alone_and_reported(fixes: dict[str, FakeFix], text: str, using: Using) -> None:
     using(**fixes)
     done = fixed(text)
     codes = ", ".join(fixes)

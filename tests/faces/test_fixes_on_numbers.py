@@ -89,7 +89,7 @@ def test_what_matches_is_kept(prove) -> None:
     assert (result.after.text, told(result)) == ("wide(-1)\n", [])
 
 
-def test_what_stays_wrong_as_it_was_is_kept_and_told(prove) -> None:
+def test_what_stays_wrong_as_it_was_is_kept_and_reported(prove) -> None:
     result = prove("wide\n", {"wide\n": Verdict(WRONG), "wide(-1)\n": Verdict(WRONG, "off by 3 %", "cpu")})
     assert result.after.text == "wide(-1)\n"
     assert told(result) == ["N.forward: NRM101 fixed, but the norm is still wrong on cpu: off by 3 %"]
@@ -221,7 +221,7 @@ def test_a_safe_fix_of_a_norm_that_cannot_be_run(more: tuple[str, ...], kept: bo
     assert ("this one is learned" in ran.err) == (more != ("--no-verify",))
 
 
-def test_each_norm_behind_one_helper_is_told_with_its_codes() -> None:
+def test_each_norm_behind_one_helper_is_reported_with_its_codes() -> None:
     text = """import torch
 
 

@@ -188,7 +188,7 @@ def test_what_excludes_one_another_is_refused(arguments: list[str], said: str, r
     assert ran.err.startswith(f"normlint: {said}")
 
 
-def test_a_file_that_can_not_be_written_is_told_and_the_others_are_fixed(run: Run) -> None:
+def test_a_file_that_can_not_be_written_is_reported_and_the_others_are_fixed(run: Run) -> None:
     write(a__py="wide\n", b__py="wide\n")
     Path("a.py").chmod(0o444)
     ran = run("--fix")
@@ -201,7 +201,7 @@ def test_a_file_that_can_not_be_written_is_told_and_the_others_are_fixed(run: Ru
     assert (Path("a.py").read_text(), Path("b.py").read_text()) == ("wide\n", "wide(-1)\n")
 
 
-def test_a_file_that_changes_meanwhile_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_meanwhile_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from normlint.engine import fix
 
     write(a__py="wide\n")
@@ -258,7 +258,7 @@ def test_the_settings_are_shown(run: Run) -> None:
     assert {"unsafe-fixes = true", 'extend-safe-fixes = ["NRM3"]', "extend-unsafe-fixes = []"} <= set(lines)
 
 
-def test_a_wrong_code_in_the_configuration_is_told(run: Run) -> None:
+def test_a_wrong_code_in_the_configuration_is_reported(run: Run) -> None:
     write(pyproject__toml="[tool.normlint]\nextend-safe-fixes = ['XYZ']\n")
     assert "unknown rule 'XYZ'" in run().err
 

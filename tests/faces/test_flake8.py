@@ -81,7 +81,7 @@ def test_rules_are_chosen_by_flake8_s_options() -> None:
 
 
 @pytest.mark.usefixtures("faked")
-def test_a_wrong_code_is_told_in_flake8_s_way() -> None:
+def test_a_wrong_code_is_reported_in_flake8_s_way() -> None:
     from flake8.exceptions import ExecutionError
 
     with pytest.raises(ExecutionError, match="unknown rule 'XYZ' in --normlint-select"):
@@ -434,7 +434,7 @@ UNABLE = {
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("before", "why"), UNABLE.values(), ids=UNABLE)
-def test_norms_are_only_read_and_that_is_told_once_where(before: str, why: str, jobs: str, tmp_path: Path) -> None:
+def test_norms_are_only_read_and_that_is_reported_once_where(before: str, why: str, jobs: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="norms are interpreted with torch")
     for name in "abc":
         (tmp_path / f"{name}.py").write_text(SEED, encoding="utf-8")

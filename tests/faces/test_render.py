@@ -452,7 +452,7 @@ def test_listed_norms_have_their_verdict_and_eps() -> None:
 
 
 @pytest.mark.parametrize("output_format", ["github", "gitlab", "junit", "sarif"])
-def test_services_are_told_the_verdict_once(output_format: str) -> None:
+def test_services_get_the_verdict_once(output_format: str) -> None:
     shown = render(run_report(), output_format, Display()).replace("\\u00d7", "×")
     assert "one scale (verify: wrong on cpu: zeros at ×1e4)" in shown
     assert "zeros at ×1e4 (verify" not in shown

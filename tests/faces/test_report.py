@@ -233,7 +233,7 @@ def test_the_command_says_and_exits_as_it_does_without(tmp_path: Path) -> None:
     assert plain.returncode == 1
 
 
-def test_a_file_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     ran = run("--report", "no/r.html", cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (2, "normlint: --report no/r.html: No such file or directory\n")
 
@@ -250,7 +250,7 @@ def test_only_pictures_need_matplotlib(tmp_path: Path) -> None:
     assert (tmp_path / "r.html").exists()
 
 
-def test_missing_matplotlib_is_told_with_the_command_that_brings_it(tmp_path: Path) -> None:
+def test_missing_matplotlib_is_reported_with_the_command_that_brings_it(tmp_path: Path) -> None:
     ran = without_matplotlib(tmp_path, "--verify", "--report", "r.html")
     assert ran.returncode == 2
     assert "python -m pip install 'normlint[report]'" in ran.stderr

@@ -198,7 +198,7 @@ class NormlintServer(LanguageServer):
         self.documents = OpenDocuments(self.show)
         self.given: Any = None
         self.waiting: set[asyncio.Future[Any]] = set()
-        self._told: set[str] = set()
+        self._shown_messages: set[str] = set()
 
     @property
     def pulls(self) -> bool:
@@ -293,13 +293,13 @@ class NormlintServer(LanguageServer):
     def warn(self, *messages: str) -> None:
         """Show each message once."""
         for message in messages:
-            if message not in self._told:
-                self._told.add(message)
+            if message not in self._shown_messages:
+                self._shown_messages.add(message)
                 self.say(f"normlint: {message}", types.MessageType.Warning)
 
     def forget_warnings(self) -> None:
         """The settings have changed: what is wrong now is said, be it what was wrong before."""
-        self._told.clear()
+        self._shown_messages.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show a message to the user."""

@@ -109,10 +109,10 @@ def _changed(before: str, after: str) -> list[int]:
 
 def overview(rules: Iterable[Rule]) -> str:
     """The page of all rules: a table for each family."""
-    return "\n".join(("# Rules", "", *_said(), *_tables(rules))) + "\n"
+    return "\n".join(("# Rules", "", *_introduction(), *_tables(rules))) + "\n"
 
 
-def _said() -> Iterator[str]:
+def _introduction() -> Iterator[str]:
     rules = known_rules().values()
     on, mends = sum(not rule.asked_by for rule in rules), sum(rule.fix is not None for rule in rules)
     yield f"{len(rules)} rules, of which {on} are on by default and {mends} come with a [fix](../fixing.md)."

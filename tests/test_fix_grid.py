@@ -39,20 +39,20 @@ def sample(name: str) -> tuple[Tried, ...]:
     return tuple(tried(case) for case in cases[:: len(cases) // EACH][:EACH])
 
 
-def said(one: Tried, reasons: object) -> str:
+def described(one: Tried, reasons: object) -> str:
     return f"{one.case.id}\n{reasons}\n{one.case.text}\nbecomes\n{one.result.text}"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_defect_is_fixed_and_no_finding_is_left(name: str) -> None:
-    wrong = [said(one, reasons) for one in sample(name) if (reasons := list(unread(one)))]
+    wrong = [described(one, reasons) for one in sample(name) if (reasons := list(unread(one)))]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_fixed_agrees_with_the_reference_on_every_probe(name: str) -> None:
-    wrong = [said(one, failed) for one in sample(name) if (failed := probed(one))]
+    wrong = [described(one, failed) for one in sample(name) if (failed := probed(one))]
     assert not wrong, "\n".join(wrong)
 
 
@@ -65,7 +65,7 @@ def answers() -> dict[str, tuple[Verdict | None, Verdict | None]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_verifier_calls_it_a_match_and_did_not_before(name: str, answers) -> None:
-    assert ran(sample(name)[0].case, *answers[name]) == "", said(sample(name)[0], answers[name])
+    assert ran(sample(name)[0].case, *answers[name]) == "", described(sample(name)[0], answers[name])
 
 
 def looked(look: str) -> list[Tried]:
@@ -95,7 +95,7 @@ def test_comments_stay_and_change_no_fix(name: str) -> None:
 def test_a_norm_in_short_lines_is_fixed_to_the_same_program(tmp_path: Path) -> None:
     several = [sample(name)[0] for name in NAMES]
     for one, text in zip(several, narrow([one.case.text for one in several], tmp_path), strict=True):
-        assert meaning(fix_text(text).text) == meaning(one.result.text), said(one, text)
+        assert meaning(fix_text(text).text) == meaning(one.result.text), described(one, text)
 
 
 PAIRED = tuple(all_pairs(1))[::16]
@@ -105,7 +105,7 @@ PAIRED = tuple(all_pairs(1))[::16]
 @pytest.mark.parametrize("case", PAIRED, ids=[case.defect for case in PAIRED])
 def test_two_defects_are_both_fixed(case: Case) -> None:
     one = tried(case)
-    assert (list(unread(one)), probed(one)) == ([], []), said(one, "")
+    assert (list(unread(one)), probed(one)) == ([], []), described(one, "")
 
 
 CASES = defect_cases()

@@ -318,7 +318,7 @@ async def test_a_bug_in_the_analysis_costs_that_document_alone() -> None:
     async with editor(server=(sys.executable, "-c", FAILING)) as own:
         bad, good = own.open(BROKEN + "# BOOM\n"), own.open(BROKEN)
         assert await own.codes(good, ["NRM101"])
-        await own.told("internal error: RuntimeError: boom")
+        await own.message("internal error: RuntimeError: boom")
         assert await own.codes(bad, []) == []
         own.type(bad, "# BOOM", "# calm")
         assert await own.codes(bad, ["NRM101"])

@@ -117,7 +117,7 @@ def fix_source(  # the options of the command
 ) -> Fixed:
     r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to fix.
 
-    All else stays as it is, to the character. What is told apart from that: see `check_source`.
+    All else stays as it is, to the character. The arguments are those of `check_source`.
 
     >>> fixed = fix_source("""\
     ... import torch
@@ -186,10 +186,10 @@ def verify_source(
         return ()
     try:
         with Verifier(device, timeout) as verifier:
-            told = verified(report, verifier.verdicts(jobs), verifier.torch_version)
+            ran = verified(report, verifier.verdicts(jobs), verifier.torch_version)
     except VerifierError as error:
         raise ConfigError(str(error).replace("--device", "device")) from None
-    return tuple(verdict_of(norm, norm.verdict) for norm in told.norms if norm.verdict is not None)
+    return tuple(verdict_of(norm, norm.verdict) for norm in ran.norms if norm.verdict is not None)
 
 
 def list_rules() -> tuple[Rule, ...]:

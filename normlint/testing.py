@@ -72,13 +72,13 @@ def _checked(kind: str | None, reference: Callable[..., Any] | None, axis: int, 
 
 def _raised(probes: Sequence[Probe]) -> bool:
     """Whether the norm raised on the first, plain input."""
-    return bool(probes) and not probes[0].passed and ": raises " in probes[0].told
+    return bool(probes) and not probes[0].passed and ": raises " in probes[0].message
 
 
 def table(probes: Sequence[Probe]) -> str:
-    """The probes, aligned: what failed is marked and told."""
+    """The probes as a table: those that failed are marked, with their messages."""
     cells = [("", "probe", "dtype", "error", "limit", "")]
-    cells += [("" if p.passed else "x", p.probe, p.dtype, f"{p.error:.3g}", f"{p.limit:g}", p.told) for p in probes]
+    cells += [("" if p.passed else "x", p.probe, p.dtype, f"{p.error:.3g}", f"{p.limit:g}", p.message) for p in probes]
     widths = [max(len(row[n]) for row in cells) for n in range(5)]
     lines = ("  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[5]]) for row in cells)
     return "\n".join(line.rstrip() for line in lines)

@@ -158,7 +158,7 @@ def finding_of(one: Diagnostic, url: str) -> Finding:
 
 
 def norm_of(one: ListedNorm) -> Norm:
-    """The engine's norm, as far as it is told."""
+    """The engine's norm, with its public fields alone."""
     return Norm(one.qualname, one.kind, one.spine, one.path, one.place.cell, one.place.line, one.sentence)
 
 

@@ -58,25 +58,25 @@ def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
 
 
-def expect(told: str, *wanted: str) -> None:
+def expect(output: str, *wanted: str) -> None:
     """FailedError unless all of it is there."""
     for one in wanted:
-        if one not in told:
-            raise FailedError(f"{one!r} is not in\n{told}")
+        if one not in output:
+            raise FailedError(f"{one!r} is not in\n{output}")
 
 
 def version(place: Place) -> None:
     """The script and the module know which version they are."""
-    told = place.run(place.script("normlint"), "--version")
-    expect(told, "normlint ")
-    expect(place.run(place.python, "-m", "normlint", "--version"), told)
+    output = place.run(place.script("normlint"), "--version")
+    expect(output, "normlint ")
+    expect(place.run(place.python, "-m", "normlint", "--version"), output)
 
 
 def demo(place: Place) -> None:
     """The demo's findings, in the module and in the script."""
     for command in ((place.script("normlint"),), (place.python, "-m", "normlint")):
-        told = place.run(*command, "--isolated", "--no-cache", "--output-format", "concise", ".", status=1)
-        expect(told, "rmsnorm.py:17:26: NRM101", "rmsnorm.py:19:9: NRM503")
+        output = place.run(*command, "--isolated", "--no-cache", "--output-format", "concise", ".", status=1)
+        expect(output, "rmsnorm.py:17:26: NRM101", "rmsnorm.py:19:9: NRM503")
 
 
 def functions(place: Place) -> None:
@@ -147,7 +147,7 @@ def installed(python: str, package: Path, room: Path) -> Place:
 def row(name: str, make: Callable[[Path], Place], checks: dict[str, Callable[[Place], None]]) -> bool:
     """One line of the table; whether all went well."""
     print(f"{name:<22}", end="", flush=True)
-    told: list[str] = []
+    errors: list[str] = []
     with tempfile.TemporaryDirectory() as room:
         try:
             place = make(Path(room))
@@ -160,11 +160,11 @@ def row(name: str, make: Callable[[Path], Place], checks: dict[str, Callable[[Pl
                 check(place)
                 word = "ok"
             except FailedError as error:
-                told.append(str(error))
+                errors.append(str(error))
                 word = "FAILED"
             print(f"{word:<{WIDTH}}", end="", flush=True)
-    print("", *told, sep="\n" if told else "")
-    return not told
+    print("", *errors, sep="\n" if errors else "")
+    return not errors
 
 
 def runners(wheel: Path) -> Iterator[tuple[str, list[str]]]:

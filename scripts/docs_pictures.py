@@ -32,11 +32,11 @@ def session() -> list[str]:
     with tempfile.TemporaryDirectory() as place:
         shutil.copy(DEMO, place)
         for command in COMMANDS:
-            lines += ["", f"$ {command}", *_said(command, place).splitlines()]
+            lines += ["", f"$ {command}", *_output(command, place).splitlines()]
     return lines[1:]
 
 
-def _said(command: str, place: str) -> str:
+def _output(command: str, place: str) -> str:
     words = [sys.executable, "-m", "normlint", *shlex.split(command)[1:]]
     env = {**os.environ, "FORCE_COLOR": "1", "NORMLINT_CACHE_DIR": f"{place}/cache", "PYTHONPATH": str(ROOT)}
     env.pop("NO_COLOR", None)
@@ -84,7 +84,7 @@ def photographed(path: Path) -> None:
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as place:
         shutil.copy(DEMO, place)
-        _said("normlint --verify --device cpu --report report.html rmsnorm.py", place)
+        _output("normlint --verify --device cpu --report report.html rmsnorm.py", place)
         flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,4000".split()
         given = (f"--user-data-dir={place}/profile", f"--screenshot={path}", Path(place, "report.html").as_uri())
         subprocess.run(

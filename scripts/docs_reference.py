@@ -18,8 +18,8 @@ def settings() -> str:
 
 
 def _setting(key: str) -> Iterator[str]:
-    example, said = ABOUT[key]
-    yield from (f"### `{key}`", "", said, "", f"- *Type:* {kind_of(key)}", f"- *Default:* {default_of(key)}", "")
+    example, about = ABOUT[key]
+    yield from (f"### `{key}`", "", about, "", f"- *Type:* {kind_of(key)}", f"- *Default:* {default_of(key)}", "")
     yield from ("```toml", "[tool.normlint]", f"{key} = {example}", "```", "")
 
 

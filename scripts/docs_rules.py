@@ -1,4 +1,4 @@
-"""A page for each rule, from its docstring: the examples are linted and mended here, so what a page shows is so."""
+"""A page for each rule, from its docstring: the examples are linted and fixed here, so what a page shows is so."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ def _example(rule: Rule, marked: str) -> str:
     text = MARKER.sub("", marked)
     if rule.check_run:
         return _code(text, [n for n, line in enumerate(marked.splitlines(), 1) if MARKER.search(line)])
-    fixed = mended(rule, text)
+    fixed = fix_all(rule, text)
     found = [one for one in fixed.unfixed.findings if one.code == rule.code]
     before = _code(text, [one.start.line for one in found], "before" if fixed.changed else "")
-    told = "".join(f"\n\n{_told(one)}" for one in found)
+    messages = "".join(f"\n\n{_message(one)}" for one in found)
     after = fixed.after.text
-    return before + told + (f"\n\n{_code(after, _changed(text, after), 'after')}" if fixed.changed else "")
+    return before + messages + (f"\n\n{_code(after, _changed(text, after), 'after')}" if fixed.changed else "")
 
 
-def mended(rule: Rule, text: str) -> Fixed:
+def fix_all(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
     demand = Demand(Selection((rule.code,), least=REVIEW), safety=Safety(unsafe=True))
     fixed = fix_bytes("example.py", text.encode(), FixRequest(demand))
@@ -91,7 +91,7 @@ def mended(rule: Rule, text: str) -> Fixed:
     return fixed
 
 
-def _told(one: Diagnostic) -> str:
+def _message(one: Diagnostic) -> str:
     return f"> line {one.start.line}: **{one.code}** {one.message}"
 
 
@@ -109,10 +109,10 @@ def _changed(before: str, after: str) -> list[int]:
 
 def overview(rules: Iterable[Rule]) -> str:
     """The page of all rules: a table for each family."""
-    return "\n".join(("# Rules", "", *_said(), *_tables(rules))) + "\n"
+    return "\n".join(("# Rules", "", *_introduction(), *_tables(rules))) + "\n"
 
 
-def _said() -> Iterator[str]:
+def _introduction() -> Iterator[str]:
     rules = known_rules().values()
     on, mends = sum(not rule.asked_by for rule in rules), sum(rule.fix is not None for rule in rules)
     yield f"{len(rules)} rules, of which {on} are on by default and {mends} come with a [fix](../fixing.md)."
@@ -126,9 +126,9 @@ def _tables(rules: Iterable[Rule]) -> Iterator[str]:
             family = rule.code[:4]
             yield from ("", f"## {FAMILIES[family]}", "")
             yield from ("| code | rule | what it says | default | fix |", "|---|---|---|---|---|")
-        said = rule.summary.replace("|", "\\|")
+        summary = rule.summary.replace("|", "\\|")
         on = "off" if rule.asked_by else "on"
-        yield f"| {rule.code} | [{rule.name}]({rule.name}.md) | {said} | {on} | {fix_of(rule)} |"
+        yield f"| {rule.code} | [{rule.name}]({rule.name}.md) | {summary} | {on} | {fix_of(rule)} |"
 
 
 def nav() -> list[dict[str, str | list[dict[str, str]]]]:

@@ -102,7 +102,7 @@ class Editor:
         await self.until(known, lambda: f"{uri}: wanted {wanted}, got {self.client.diagnostics.get(uri)}")
         return self.client.diagnostics[uri]
 
-    async def told(self, words: str) -> None:
+    async def message(self, words: str) -> None:
         """Wait for a message."""
 
         async def known() -> bool:

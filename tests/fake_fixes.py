@@ -1,4 +1,4 @@
-"""An analysis that finds words and mends them, for tests of what makes fixes and writes files."""
+"""An analysis that finds words and fixes them, for tests of what makes fixes and writes files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.
 
 
 @dataclass(frozen=True)
-class Mend:
+class FakeFix:
     """What stands in the way of `pattern` (its first group, or all of it) is replaced by `text`."""
 
     pattern: str
@@ -30,19 +30,19 @@ class Mend:
         return Fix(f"Write {self.text!r}", (Edit(span, self.text),), self.applicability)
 
 
-MENDS: dict[str, Mend] = {
-    "NRM101": Mend(r"wide", "wide(-1)"),
-    "NRM302": Mend(r"outside", "inside", UNSAFE),
-    "NRM503": Mend(r"[ \t]*print\(.*\)(?:\r\n|\r|\n)?", ""),
-    "NRM601": Mend(r"shown", "never", DISPLAY),
+FIXES: dict[str, FakeFix] = {
+    "NRM101": FakeFix(r"wide", "wide(-1)"),
+    "NRM302": FakeFix(r"outside", "inside", UNSAFE),
+    "NRM503": FakeFix(r"[ \t]*print\(.*\)(?:\r\n|\r|\n)?", ""),
+    "NRM601": FakeFix(r"shown", "never", DISPLAY),
 }
 
 
-def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
+def use(monkeypatch: pytest.MonkeyPatch, fixes: Mapping[str, FakeFix]) -> None:
     """These rules, each finding its pattern, instead of the real ones; what they find can't be run."""
     monkeypatch.setattr("normlint.faces.fixing.find_spec", lambda _: None)
     for code, rule in FAKE_RULES.items():
-        monkeypatch.setitem(RULES, code, replace(rule, fix=mends[code].applicability) if code in mends else rule)
+        monkeypatch.setitem(RULES, code, replace(rule, fix=fixes[code].applicability) if code in fixes else rule)
     for code in set(RULES) - set(FAKE_RULES):
         monkeypatch.delitem(RULES, code)
 
@@ -54,11 +54,11 @@ def use(monkeypatch: pytest.MonkeyPatch, mends: Mapping[str, Mend]) -> None:
                 "said",
                 Span(*found.span()),
                 "N.forward",
-                mend.fix(found) if offer else None,
+                fake.fix(found) if offer else None,
                 (0,),
             )
-            for code, mend in mends.items()
-            for found in re.finditer(mend.pattern + ("" if mend.text != "wide(-1)" else r"(?!\()"), text)
+            for code, fake in fixes.items()
+            for found in re.finditer(fake.pattern + ("" if fake.text != "wide(-1)" else r"(?!\()"), text)
         ]
         norm = fake_norm("N.forward", Span(0, min(len(text), 1)), "mean")
         return rules.Analysis(tuple(findings), (norm,))

@@ -18,7 +18,7 @@ from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 def _check(norm: Norm) -> list[Problem]:
     """Reduces over everything.
 
-    The page of every rule here.
+    One row changes another. The page of every rule here.
     """
     return []
 

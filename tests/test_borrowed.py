@@ -269,7 +269,7 @@ def test_a_fix_writes_no_name_that_is_imported_elsewhere_alone(head: str, fixed:
     [(f"{DERIVED}x = x / x.norm()\nif x:\n    print x\n", 7), (f'{DERIVED}x = x / x.norm()\n"""\n', 6)],
     ids=["a statement", "an open string at the end"],
 )
-def test_a_syntax_error_is_told_at_its_own_line(text: str, line: int, tmp_path: Path) -> None:
+def test_a_syntax_error_is_reported_at_its_own_line(text: str, line: int, tmp_path: Path) -> None:
     (error,) = checked(tmp_path, {"p/model.py": text, "p/base.py": BASE}).errors
     assert (error.line, error.internal) == (line, False)
 

@@ -63,7 +63,7 @@ def test_pre_commit_takes_its_examples_and_the_hooks(tmp_path: Path) -> None:
         assert (checked.returncode, checked.stdout) == (0, ""), checked.stdout
 
 
-def test_the_inputs_of_the_action_are_told() -> None:
+def test_the_inputs_of_the_action_are_documented() -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     inputs = yaml.safe_load((HERE / "action.yml").read_text(encoding="utf-8"))["inputs"]
     told = re.findall(r"^\| `([\w-]+)` \|", PAGES["ci"].partition("| input |")[2].partition("\n\n")[0], re.MULTILINE)

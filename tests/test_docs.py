@@ -260,7 +260,7 @@ class TestComparison:
 
 
 def failed(norm: dict, probe: str, dtype: str) -> bool:
-    return any(one["told"] and (one["probe"], one["dtype"]) == (probe, dtype) for one in norm["verdict"]["probes"])
+    return any(one["message"] and (one["probe"], one["dtype"]) == (probe, dtype) for one in norm["verdict"]["probes"])
 
 
 def test_each_rule_has_the_address_that_it_tells() -> None:

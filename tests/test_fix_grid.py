@@ -1,4 +1,4 @@
-"""A few of the grid's defects, mended: nothing is left to find, and it runs. `tests.fixes.grid` does all of them."""
+"""A few of the grid's defects, fixed: nothing is left to find, and it runs. `tests.fixes.grid` does all of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from normlint.text.verdict import Verdict
 from normlint.verify.guard.run import Verifier
 from tests.fixes.dress import LOOKS, bare, commented, comments, meaning, narrow
+from tests.fixes.fixing import fix_text
 from tests.fixes.judge import Tried, one_thread, probed, ran, tried, unread, verdicts
-from tests.fixes.mend import mend
 from tests.fixes.pairs import all_pairs
 from tests.grid.cases import Case, defect_cases
 from tests.grid.defects import DEFECTS
 
-pytest.importorskip("torch", reason="what is mended is run")
+pytest.importorskip("torch", reason="what is fixed is run")
 
 NAMES = tuple(f"{defect.code} {defect.phrase}" for defect in DEFECTS)
 EACH = 3
@@ -39,20 +39,20 @@ def sample(name: str) -> tuple[Tried, ...]:
     return tuple(tried(case) for case in cases[:: len(cases) // EACH][:EACH])
 
 
-def said(one: Tried, reasons: object) -> str:
-    return f"{one.case.id}\n{reasons}\n{one.case.text}\nbecomes\n{one.mended.text}"
+def described(one: Tried, reasons: object) -> str:
+    return f"{one.case.id}\n{reasons}\n{one.case.text}\nbecomes\n{one.result.text}"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_defect_is_mended_and_no_finding_is_left(name: str) -> None:
-    wrong = [said(one, reasons) for one in sample(name) if (reasons := list(unread(one)))]
+def test_a_defect_is_fixed_and_no_finding_is_left(name: str) -> None:
+    wrong = [described(one, reasons) for one in sample(name) if (reasons := list(unread(one)))]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_mended_agrees_with_the_reference_on_every_probe(name: str) -> None:
-    wrong = [said(one, failed) for one in sample(name) if (failed := probed(one))]
+def test_what_is_fixed_agrees_with_the_reference_on_every_probe(name: str) -> None:
+    wrong = [described(one, failed) for one in sample(name) if (failed := probed(one))]
     assert not wrong, "\n".join(wrong)
 
 
@@ -65,7 +65,7 @@ def answers() -> dict[str, tuple[Verdict | None, Verdict | None]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_verifier_calls_it_a_match_and_did_not_before(name: str, answers) -> None:
-    assert ran(sample(name)[0].case, *answers[name]) == "", said(sample(name)[0], answers[name])
+    assert ran(sample(name)[0].case, *answers[name]) == "", described(sample(name)[0], answers[name])
 
 
 def looked(look: str) -> list[Tried]:
@@ -79,23 +79,23 @@ def looked(look: str) -> list[Tried]:
 def test_how_a_text_looks_changes_no_fix_and_no_fix_changes_the_look(look: str) -> None:
     change = LOOKS[look]
     for one in looked(look):
-        assert mend(change(one.case.text)).text == change(one.mended.text)
+        assert fix_text(change(one.case.text)).text == change(one.result.text)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_comments_stay_and_change_no_fix(name: str) -> None:
     for one in sample(name):
         text = commented(one.case.text)
-        mended = mend(text).text
-        assert bare(mended) == one.mended.text
-        gone = len(one.case.text.splitlines()) - len(one.mended.text.splitlines())
-        assert len(comments(text) - comments(mended)) <= max(gone, 0), mended
+        fixed = fix_text(text).text
+        assert bare(fixed) == one.result.text
+        gone = len(one.case.text.splitlines()) - len(one.result.text.splitlines())
+        assert len(comments(text) - comments(fixed)) <= max(gone, 0), fixed
 
 
-def test_a_norm_in_short_lines_is_mended_to_the_same_program(tmp_path: Path) -> None:
+def test_a_norm_in_short_lines_is_fixed_to_the_same_program(tmp_path: Path) -> None:
     several = [sample(name)[0] for name in NAMES]
     for one, text in zip(several, narrow([one.case.text for one in several], tmp_path), strict=True):
-        assert meaning(mend(text).text) == meaning(one.mended.text), said(one, text)
+        assert meaning(fix_text(text).text) == meaning(one.result.text), described(one, text)
 
 
 PAIRED = tuple(all_pairs(1))[::16]
@@ -103,9 +103,9 @@ PAIRED = tuple(all_pairs(1))[::16]
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", PAIRED, ids=[case.defect for case in PAIRED])
-def test_two_defects_are_both_mended(case: Case) -> None:
+def test_two_defects_are_both_fixed(case: Case) -> None:
     one = tried(case)
-    assert (list(unread(one)), probed(one)) == ([], []), said(one, "")
+    assert (list(unread(one)), probed(one)) == ([], []), described(one, "")
 
 
 CASES = defect_cases()
@@ -114,7 +114,7 @@ CASES = defect_cases()
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, len(CASES) - 1), st.lists(st.sampled_from(WORN), min_size=2, max_size=4, unique=True))
 def test_several_looks_at_once_change_no_fix(number: int, looks: list[str]) -> None:
-    text, plain = CASES[number].text, tried(CASES[number]).mended.text
+    text, plain = CASES[number].text, tried(CASES[number]).result.text
     for look in looks:
         text, plain = LOOKS[look](text), LOOKS[look](plain)
-    assert mend(text).text == plain
+    assert fix_text(text).text == plain

@@ -1,4 +1,4 @@
-"""The held set's broken norms, mended: whatever reading finds goes, and then running finds nothing."""
+"""The held set's broken norms, fixed: whatever reading finds goes, and then running finds nothing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from normlint.rules.registry import RULES
 from normlint.text.verdict import MATCH, Verdict
 from normlint.verify.guard.run import Verifier
+from tests.fixes.fixing import FixedText, by_default, fix_text
 from tests.fixes.judge import job
-from tests.fixes.mend import Mended, by_default, mend
 from tests.held import BROKEN, SOUND, Held
 
-pytest.importorskip("torch", reason="what is mended is run")
+pytest.importorskip("torch", reason="what is fixed is run")
 
 FOUND = [held for held in BROKEN if held.codes and all(RULES[code].fix for code in held.codes)]
 
@@ -22,14 +22,14 @@ UNMENDED = "1 + w is rounded to bf16"  # what NRM207 finds must be asked for
 
 
 @cache
-def mended(held: Held) -> Mended:
-    return mend(held.text, lambda code: by_default(code) or code in held.codes)
+def fixed(held: Held) -> FixedText:
+    return fix_text(held.text, lambda code: by_default(code) or code in held.codes)
 
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, Verdict]:
     """All verdicts, from one verifier."""
-    jobs = [job(mended(held).text) for held in FOUND]
+    jobs = [job(fixed(held).text) for held in FOUND]
     assert None not in jobs
     with Verifier(device="cpu") as verifier:
         answers = dict(verifier.verdicts([one for one in jobs if one]))
@@ -38,14 +38,14 @@ def verdicts() -> dict[str, Verdict]:
 
 @pytest.mark.parametrize("held", SOUND, ids=lambda held: held.name)
 def test_a_sound_norm_stays_as_it_is(held: Held) -> None:
-    assert mend(held.text).text == held.text
+    assert fix_text(held.text).text == held.text
 
 
 @pytest.mark.parametrize("held", FOUND, ids=lambda held: held.name)
-def test_a_broken_norm_is_mended_and_nothing_is_left(held: Held) -> None:
-    assert mended(held).made
-    assert mended(held).settled
-    assert mended(held).left == ()
+def test_a_broken_norm_is_fixed_and_nothing_is_left(held: Held) -> None:
+    assert fixed(held).made
+    assert fixed(held).settled
+    assert fixed(held).left == ()
 
 
 @pytest.mark.parametrize("held", FOUND, ids=lambda held: held.name)

@@ -64,7 +64,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("line", LARGE.values(), ids=LARGE)
-def test_a_function_that_is_too_large_is_told(line: str) -> None:
+def test_a_function_that_is_too_large_is_reported(line: str) -> None:
     text = function([line, f"return {NORM}"], name="large") + f"\n\ndef rms_norm(x):\n    return {NORM}\n"
     report = check_bytes("a.py", text.encode(), Demand())
     assert [norm.qualname for norm in report.norms if norm.qualname == "rms_norm"] == ["rms_norm"]
@@ -73,7 +73,7 @@ def test_a_function_that_is_too_large_is_told(line: str) -> None:
     assert "a.py:6:5: too large to be read: large\n" in norms_text(report, Display())
 
 
-def test_a_class_of_very_many_bases_is_told() -> None:
+def test_a_class_of_very_many_bases_is_reported() -> None:
     chain = "".join(f"class C{i + 1}(C{i}): pass\n" for i in range(70))
     text = f"{HEAD}class C0(nn.Module):\n    def forward(self, x):\n        return {NORM}\n\n\n{chain}"
     report = check_bytes("a.py", text.encode(), Demand())
@@ -82,12 +82,12 @@ def test_a_class_of_very_many_bases_is_told() -> None:
     assert report.errors == ()
 
 
-def test_a_run_that_is_too_long_is_told() -> None:
+def test_a_run_that_is_too_long_is_reported() -> None:
     text = function([*["x = torch.sin(x + 1) * 2"] * 3000, f"return {NORM}"], name="rms_norm")
     assert [one.qualname for one in check_bytes("a.py", text.encode(), Demand()).unread] == ["rms_norm"]
 
 
-def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_told() -> None:
+def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_reported() -> None:
     text = HEAD + "".join(f"def rms_norm{i}(x):\n    return {WRONG}\n\n\n" for i in range(MOST_NORMS + 1))
     done = fix_bytes("a.py", text.encode(), FixRequest(Demand()))
     assert isinstance(done, Fixed)
@@ -97,7 +97,7 @@ def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_told() -> None:
     ]
 
 
-def test_a_file_of_very_many_norms_that_no_safe_fix_is_for_is_told_nothing() -> None:
+def test_a_file_of_very_many_norms_that_no_safe_fix_is_for_gets_no_remark() -> None:
     line = "    return (x - x.mean(-1, True)) / (x.float().std(-1, True) + 1e-6)\n\n\n"
     text = HEAD + "".join(f"def layer_norm{i}(x):\n    x = x.float()\n{line}" for i in range(MOST_NORMS + 1))
     done = fix_bytes("a.py", text.encode(), FixRequest(Demand(Selection(("NRM105",)))))

@@ -1,4 +1,4 @@
-"""Broken norms in odd layouts are mended rightly or left alone, and what else the text computes stays as it is."""
+"""Broken norms in odd layouts are fixed rightly or left alone, and what else the text computes stays as it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for number, (name, layout) in enumerate(_ODD.items()):
     several = list(DEFECTS)
     for defect in several[number % len(several) :: len(several) // PER_LAYOUT][:PER_LAYOUT]:
         BROKEN[f"{defect}, in {name}"] = layout, defect
-for defect in DEFECTS:  # each has to be mended in both places
+for defect in DEFECTS:  # each has to be fixed in both places
     BROKEN[f"{defect}, in the statistic written twice"] = bodies.LAYOUTS["the statistic written twice"], defect
 
 

@@ -251,7 +251,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
-def test_what_nests_too_deeply_is_opaque_and_told_of(text: str) -> None:
+def test_what_nests_too_deeply_is_opaque_and_noted(text: str) -> None:
     deep: list[Span] = []
     found = lower(f"y = 1\n{text}\n", deep=deep)
     assert deep

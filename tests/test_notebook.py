@@ -64,7 +64,7 @@ def test_an_operator_line_is_kept_beside_a_magic() -> None:
     assert python_of_cell("x = (a\n% b)\n%time z") == "x = (a\n% b)\n0      "
 
 
-def test_a_place_is_told_by_cell_and_line_in_the_cell() -> None:
+def test_a_place_is_reported_by_cell_and_line_in_the_cell() -> None:
     data = notebook(
         {"cell_type": "markdown", "source": "# hi"}, code("import torch"), code(["x = 1\n", "y = x.mean()\n"])
     )

@@ -262,8 +262,8 @@ def canned(site: Path, looking: ModuleType, tmp_path_factory: pytest.TempPathFac
     """The page with a worker that answers as normlint does here, or not at all."""
     page = (site / "playground" / "index.html").read_text(encoding="utf-8")
     page = page.replace("../assets/playground/worker.js", "/canned.js").replace('"seconds": 10', '"seconds": 1')
-    mended = json.loads(looking.look(BROKEN))["fix"]["source"]
-    answers = {text: json.loads(looking.look(text)) for text in (BROKEN, mended, LONG)}
+    fixed = json.loads(looking.look(BROKEN))["fix"]["source"]
+    answers = {text: json.loads(looking.look(text)) for text in (BROKEN, fixed, LONG)}
     answers |= {"plain\n": {**answers[BROKEN], "canFix": True, "fix": None}}
     steps = [
         ["open", "/playground/canned.html", 390], ["until", "unknown"],
@@ -284,10 +284,10 @@ def canned(site: Path, looking: ModuleType, tmp_path_factory: pytest.TempPathFac
 @needs_chromium
 class TestThePage:
     def test_it_shows_the_fix_and_applies_it(self, canned: Play) -> None:
-        broken, mended, *_ = canned.told
+        broken, fixed, *_ = canned.told
         assert "\n+" in broken["fix"]
-        assert "mean(-1, keepdim=True)" in mended["text"]
-        assert (mended["status"], mended["findings"], mended["fix"]) == ("No findings in 1 norm.", "", "")
+        assert "mean(-1, keepdim=True)" in fixed["text"]
+        assert (fixed["status"], fixed["findings"], fixed["fix"]) == ("No findings in 1 norm.", "", "")
 
     def test_a_text_that_takes_too_long_is_ended(self, canned: Play) -> None:
         assert canned.told[2]["status"] == "Ended after 1 seconds: this text takes too long. Change it to try again."

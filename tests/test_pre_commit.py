@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_fixes import MENDS, use
+from tests.fake_fixes import FIXES, use
 from tests.helpers import Ran
 
 HERE = Path(__file__).parent.parent
@@ -42,8 +42,8 @@ ON_FIX = {
     "nothing was found": ("x\n", ["--fix"], 0),
     "nothing was to be written": ("wide\n", [], 1),
     "nothing would change": ("outside\n", ["--diff"], 0),
-    "what was mended is to be no matter": ("wide\n", ["--fix", "--exit-zero"], 0),
-    "all is mended": ("wide\n", ["--fix"], 1),
+    "what was fixed is to be no matter": ("wide\n", ["--fix", "--exit-zero"], 0),
+    "all is fixed": ("wide\n", ["--fix"], 1),
     "some remains": ("wide\noutside\n", ["--fix"], 1),
     "a path isn't there": ("wide\n", ["--fix", ".", "gone.py"], 2),
 }
@@ -53,7 +53,7 @@ ON_FIX = {
 def test_exit_non_zero_on_fix_tells_that_something_was_written_when(
     text: str, arguments: list[str], status: int, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, MENDS)
+    use(monkeypatch, FIXES)
     Path("a.py").write_text(text)
     assert command("--exit-non-zero-on-fix", *arguments).status == status
 
@@ -197,7 +197,7 @@ def test_the_fixing_hook_mends_stops_and_lets_the_second_commit_pass(project: Pr
     assert project.git("show", "HEAD:norm.py") == SOUND
 
 
-def test_notebooks_are_mended_and_markdown_is_where_the_user_asks_for_it(project: Project) -> None:
+def test_notebooks_are_fixed_and_markdown_is_where_the_user_asks_for_it(project: Project) -> None:
     kinds = ["python", "pyi", "jupyter", "markdown"]
     project.configure({"id": "normlint-fix", "types_or": kinds})
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}

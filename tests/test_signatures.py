@@ -90,7 +90,7 @@ def test_a_value_that_may_be_either_leaves_both_unknown() -> None:
     assert bound("torch.Tensor.var", T, UNKNOWN, keepdim=True).unknown == set()
 
 
-def test_what_torch_would_refuse_is_told() -> None:
+def test_what_torch_would_refuse_is_reported() -> None:
     assert bound("torch.var", T, unbaiased=False).unexpected == ("unbaiased",)
     assert bound("torch.Tensor.mean", T, axes=-1).unexpected == ("axes",)
     assert bound("torch.rsqrt", T, 1e-6).surplus == 1

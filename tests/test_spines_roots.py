@@ -204,7 +204,7 @@ def test_the_value_of_eps_is_known_where_the_text_fixes_it(
         ("what follows a floor is not followed", "y * weight // 1", " → scale(weight)"),
     ),
 )
-def test_gains_shifts_and_gates_are_told_apart(result: str, tail: str) -> None:
+def test_gains_shifts_and_gates_are_distinguished(result: str, tail: str) -> None:
     text = function(
         f"y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)\nreturn {result}", "x, weight, bias, gate, eps"
     )

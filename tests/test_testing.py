@@ -221,7 +221,7 @@ def test_a_right_norm_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_norm_is_told_with_its_probes(name: str) -> None:
+def test_a_wrong_norm_is_reported_with_its_probes(name: str) -> None:
     made, asked, words = WRONG[name]
     with pytest.raises(AssertionError) as raised:
         assert_norm(made(), **asked)
@@ -284,7 +284,7 @@ def test_a_norm_that_computes_what_its_reference_does_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_what_differs_from_the_reference_is_told(name: str) -> None:
+def test_what_differs_from_the_reference_is_reported(name: str) -> None:
     made, reference, asked, words = OTHER[name]
     with pytest.raises(AssertionError) as raised:
         assert_norm(made(), reference=reference(), **asked)

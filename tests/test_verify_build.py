@@ -85,7 +85,7 @@ def test_a_function_is_called_and_computes(case: Case) -> None:
 
 
 @pytest.mark.parametrize(("text", "needs"), [pytest.param(*case, id=name) for name, case in UNBUILT.items()])
-def test_what_cannot_be_built_is_told_by_what_it_needs(text: str, needs: str) -> None:
+def test_what_cannot_be_built_is_reported_by_what_it_needs(text: str, needs: str) -> None:
     vars(sys.modules.setdefault("case", ModuleType("case"))).pop("Norm", None)
     with pytest.raises(CannotBuildError) as caught:
         built(text, rms())

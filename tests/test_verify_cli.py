@@ -102,8 +102,8 @@ def run(tmp_path: Path) -> Run:
 # --- what needs no torch ---------------------------------------------------------------------------------------------
 
 TROUBLE = {
-    "a device without a wish to run": (["--device", "cpu"], "--device needs --verify"),
-    "a time limit without a wish to run": (["--verify-timeout", "3"], "--verify-timeout needs --verify"),
+    "a device without --verify": (["--device", "cpu"], "--device needs --verify"),
+    "a time limit without --verify": (["--verify-timeout", "3"], "--verify-timeout needs --verify"),
     "a device that no torch has": (["--verify", "--device", "gpu"], "argument --device: 'gpu' is none of auto, cpu,"),
     "a device with a wrong number": (["--verify", "--device", "cuda:x"], "argument --device: 'cuda:x' is none of"),
     "no time at all": (["--verify", "--verify-timeout", "0"], "argument --verify-timeout: '0' is no number of seconds"),
@@ -215,8 +215,49 @@ def test_a_finding_carries_its_proof(run: Run) -> None:
     ran = run("--verify", "--device", "cpu", a=GLOBAL)
     assert ran.status == 1
     assert ran.out.count(": NRM") == 1
-    assert re.search(r"\n += global-reduction \(error\): .*\n += verify: wrong on cpu: \w.*\n += help: ", ran.out)
-    assert re.search(r"Found 1 error\. .* --fix\.\nVerified 1 norm on cpu \(torch .*\): 1 wrong\.\n\Z", ran.out)
+    assert re.search(
+        r"\n += global-reduction \(error\): .*\n += verify \(whole norm\): wrong on cpu: \w.*\n += help: ", ran.out
+    )
+    assert re.search(r"Found 1 error\.\n.* --fix\.\nVerified 1 norm on cpu \(torch .*\): 1 wrong\.\n\Z", ran.out)
+
+
+CHUNKED = """\
+from torch import nn
+
+class AdaNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim, elementwise_affine=False)
+        self.linear = nn.Linear(dim, 2 * dim)
+
+    def forward(self, x, c):
+        scale, shift = self.linear(c).chunk(2)
+        return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
+"""
+OF_TOKENS = """\
+import torch.nn.functional as F
+
+def attend(q, k):
+    b, n, d = q.shape
+    return F.normalize(q) @ F.normalize(k).transpose(-1, -2)
+"""
+
+
+@needs_torch
+def test_a_file_whose_callers_alone_are_reported_stays_in_its_place(run: Run) -> None:
+    ran = run("--verify", "--device", "cpu", "--output-format", "json", a=GLOBAL, b=CHUNKED, c=GLOBAL)
+    assert [(one["path"], one["code"]) for one in ran.json["findings"]] == [
+        ("a.py", "NRM101"),
+        ("b.py", "NRM703"),
+        ("c.py", "NRM101"),
+    ]
+
+
+@needs_torch
+def test_a_match_beside_a_finding_says_what_it_means(run: Run) -> None:
+    ran = run("--verify", "--device", "cpu", "--select", "NRM106", a=OF_TOKENS)
+    assert ran.out.count("NRM106") > 0
+    assert ran.out.count(": match on cpu: no input that was tried shows the finding") == ran.out.count(": match on cpu")
 
 
 @needs_torch
@@ -237,7 +278,7 @@ def test_many_verdicts_of_one_run(run: Run) -> None:
 
 
 @needs_torch
-def test_a_skipped_norm_is_told_and_fails_only_where_that_is_asked_for(run: Run) -> None:
+def test_a_skipped_norm_is_reported_and_fails_only_where_that_is_asked_for(run: Run) -> None:
     ran = run("--verify", "--output-format", "concise", a=MISSING)
     assert ran.status == 0
     assert ran.out.startswith(
@@ -289,7 +330,7 @@ def test_a_file_without_norms_has_nothing_to_verify(run: Run) -> None:
 
 
 @needs_torch
-def test_a_device_that_is_not_there_is_told(run: Run) -> None:
+def test_a_device_that_is_not_there_is_reported(run: Run) -> None:
     ran = run("--verify", "--device", "cuda:99", a=SOUND)
     assert (ran.status, ran.out) == (2, "")
     assert re.fullmatch(r"normlint: --device cuda:99: .*\n", ran.err)

@@ -204,7 +204,7 @@ def test_an_exception_of_ours_is_an_internal_error(monkeypatch: pytest.MonkeyPat
     assert found.reason.startswith(f"{INTERNAL}: TypeError: 'NoneType' object is not callable in judge, line ")
 
 
-def test_an_internal_error_is_told_and_ends_nothing(tmp_path: Path) -> None:
+def test_an_internal_error_is_reported_and_ends_nothing(tmp_path: Path) -> None:
     from normlint.engine.run import check_all
     from normlint.engine.selection import Demand
     from normlint.faces.verifying import preparing, verified

@@ -34,12 +34,12 @@ def one_thread() -> Iterator[None]:
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_norm_matches(name: str, seed: int) -> None:
     found = judge(SOUND[name], seed=seed)
-    assert [(p.probe, p.dtype, p.told) for p in found.probes if not p.passed] == []
+    assert [(p.probe, p.dtype, p.message) for p in found.probes if not p.passed] == []
     assert (found.status, found.reason) == ("match", "")
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_norm_is_told_by_what_explains_it(name: str) -> None:
+def test_a_broken_norm_is_reported_by_what_explains_it(name: str) -> None:
     made, status, words = BROKEN[name]
     found = judge(made)
     assert found.status == status
@@ -74,15 +74,15 @@ def test_an_eps_that_nobody_states_is_the_one_that_acts() -> None:
     assert found.effective_eps == pytest.approx(3e-6, rel=1e-3)
 
 
-def test_a_row_of_zeros_that_an_l2_norm_makes_nan_is_told_and_spared() -> None:
+def test_a_row_of_zeros_that_an_l2_norm_makes_nan_is_reported_and_skipped() -> None:
     found = judge(SOUND["an L2 norm without eps, in fp32"])
-    told = {p.probe: p.told for p in found.probes if p.told}
+    told = {p.probe: p.message for p in found.probes if p.message}
     assert told["zero row"] == "a row of zeros gives NaN"
 
 
-def test_an_empty_input_that_is_refused_is_told_and_spared() -> None:
+def test_an_empty_input_that_is_refused_is_reported_and_skipped() -> None:
     found = judge(SOUND["no rows at all are refused"])
-    assert [p.told for p in found.probes if p.probe == "empty"] == ["fp32 empty input: raises AssertionError"]
+    assert [p.message for p in found.probes if p.probe == "empty"] == ["fp32 empty input: raises AssertionError"]
 
 
 def test_only_the_asked_dtypes_are_tried() -> None:
@@ -191,12 +191,12 @@ def test_a_norm_that_cannot_be_built_is_skipped_with_its_need() -> None:
     assert (found.status, found.reason, found.probes) == ("skipped", "needs a config", ())
 
 
-def test_an_l2_norm_that_leaves_its_eps_unused_is_told() -> None:
+def test_an_l2_norm_that_leaves_its_eps_unused_is_reported() -> None:
     found = judge(subject("h = x.float(); return (h / h.norm(dim=-1, keepdim=True)).type_as(x)", L2))
     assert (found.status, found.reason) == ("wrong", "eps=0.3 is passed, but has no effect")
 
 
 @pytest.mark.parametrize("name", ["one scale for the whole batch", "no root", "a gain that is never applied"])
-def test_an_eps_that_happens_to_fit_what_is_no_norm_is_not_told(name: str) -> None:
+def test_an_eps_that_happens_to_fit_what_is_no_norm_is_not_reported(name: str) -> None:
     found = judge(BROKEN[name][0])
     assert (found.effective_eps, found.eps_form) == (None, "")

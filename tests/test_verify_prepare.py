@@ -417,17 +417,17 @@ def test_lines_whose_input_was_widened_before_them_are_tried_in_fp32_alone() -> 
         return self.weight * h.view(x.shape).to(x.dtype)
 """
     one = job(HEAD + text)
-    assert one.spare is not None
-    assert not one.spare.meaning.halves
+    assert one.fallback is not None
+    assert not one.fallback.meaning.halves
 
 
 def test_a_class_that_is_a_norm_has_its_lines_in_reserve() -> None:
     one = job(HEAD + RMS.replace("dim, eps=1e-6", "spec: Spec, eps=1e-6").replace("ones(dim)", "ones(spec.shape.d)"))
     assert one.method == "forward"
-    assert one.spare is not None
-    assert one.spare.meaning.gain == "weight"
+    assert one.fallback is not None
+    assert one.fallback.meaning.gain == "weight"
     x, w = x_of(3, 8), x_of(8)
-    torch.testing.assert_close(run(one.spare)["norm"](x, w), rms(x) * w)
+    torch.testing.assert_close(run(one.fallback)["norm"](x, w), rms(x) * w)
 
 
 ELSEWHERE = {
@@ -454,7 +454,7 @@ ELSEWHERE = {
 def test_its_own_lines_stand_for(text: str) -> None:
     one = job(HEAD + textwrap.dedent(text))
     assert not one.method or one.more
-    one = one.spare or one
+    one = one.fallback or one
     x = x_of(3, 8)
     assert (one.entry, one.method) == ("norm", "")
     torch.testing.assert_close(output(one, x), rms(x))

@@ -94,7 +94,7 @@ MISTAKES = {
     "no eps": cls(END.replace(" + self.eps", "")),
     "a NaN gradient at zero": cls(f"return (h / (torch.sqrt({MS}) + self.eps)).to(x.dtype) * self.weight"),
     "a gain that is a buffer": plain("self.register_buffer('weight', torch.ones(dim))"),
-    "a gain that is born in half": plain("self.weight = nn.Parameter(torch.ones(dim, dtype=torch.float16))"),
+    "a gain that is made in half": plain("self.weight = nn.Parameter(torch.ones(dim, dtype=torch.float16))"),
     "a statistic that is saved in half": HEAD + SAVED.format(kept="r.to(x.dtype)"),
     "swapped arguments": cls("return F.layer_norm(x, (self.dim,), self.bias, self.weight, self.eps)", name="LayerNorm"),
     "a missing gain": cls("return F.rms_norm(x, (self.dim,), None, self.eps)"),

@@ -87,7 +87,7 @@ def test_a_finding_knows_all_norms_that_share_it() -> None:
     assert [norm.pending and norm.pending.explained for norm in report.norms] == [None, True, True]
 
 
-def test_norms_of_one_name_are_told_apart() -> None:
+def test_norms_of_one_name_are_distinguished() -> None:
     report = checked(TWINS)
     assert [(norm.number, norm.pending and norm.pending.explained) for norm in report.norms] == [(0, True), (1, False)]
     assert {finding.norms for finding in report.findings} == {(0,)}
@@ -111,8 +111,8 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize(("text", "wish", "explained"), EXPLAINED.values(), ids=EXPLAINED)
-def test_what_explains_a_wrong_verdict_is(text: str, wish: dict[str, Any], explained: bool) -> None:
-    pending = only(checked(text, **wish)).pending
+def test_what_explains_a_wrong_verdict_is(text: str, arguments: dict[str, Any], explained: bool) -> None:
+    pending = only(checked(text, **arguments)).pending
     assert pending is not None
     assert pending.explained is explained
 
@@ -128,8 +128,8 @@ WANTED = {
 
 
 @pytest.mark.parametrize(("text", "wish", "wanted"), WANTED.values(), ids=WANTED)
-def test_a_run_may_report(text: str, wish: dict[str, Any], wanted: tuple[str, ...]) -> None:
-    pending = only(checked(text, **wish)).pending
+def test_a_run_may_report(text: str, arguments: dict[str, Any], wanted: tuple[str, ...]) -> None:
+    pending = only(checked(text, **arguments)).pending
     assert pending is not None
     assert pending.wanted == wanted
 
@@ -144,7 +144,7 @@ def test_a_norm_that_can_not_be_prepared_costs_no_finding() -> None:
     assert [error.message for error in report.errors] == ["internal error: KeyError: 'rms_norm'"]
 
 
-def test_a_file_that_can_not_be_linted_is_told_once() -> None:
+def test_a_file_that_can_not_be_linted_is_reported_once() -> None:
     report = check_bytes("a.py", b"def mean(:\n  / sqrt", Demand(prepare=name_of))
     assert len(report.errors) == 1
 

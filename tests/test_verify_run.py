@@ -89,18 +89,18 @@ SPARES = {
 
 @pytest.mark.parametrize(("job", "reason"), SPARES.values(), ids=SPARES)
 def test_the_spare_is_run_instead_of(job: Job, reason: str, verifier: Verifier) -> None:
-    ((_, verdict),) = verifier.verdicts([dataclasses.replace(job, spare=norm())])
+    ((_, verdict),) = verifier.verdicts([dataclasses.replace(job, fallback=norm())])
     assert (verdict.status, verdict.reason) == (MATCH, reason)
 
 
 def test_a_wrong_spare_says_why_and_that_it_is_one(verifier: Verifier) -> None:
-    ((_, verdict),) = verifier.verdicts([dataclasses.replace(norm(body="apex(x)"), spare=norm(body="x = x + 1"))])
+    ((_, verdict),) = verifier.verdicts([dataclasses.replace(norm(body="apex(x)"), fallback=norm(body="x = x + 1"))])
     assert verdict.status == WRONG
     assert verdict.reason.startswith("its own lines: ")
 
 
 def test_the_first_reason_counts_where_the_spare_is_skipped_too(verifier: Verifier) -> None:
-    job = dataclasses.replace(norm(body="apex(x)"), spare=norm(body="megatron(x)"))
+    job = dataclasses.replace(norm(body="apex(x)"), fallback=norm(body="megatron(x)"))
     assert list(verifier.verdicts([job])) == [(0, Verdict(SKIPPED, "needs apex"))]
 
 
@@ -208,7 +208,7 @@ def test_garbage_is_no_frame(data: bytes) -> None:
 
 
 SENT = json.loads(json.dumps(frames.of_verdict(VERDICT)))
-PROBE = {"probe": "a", "dtype": "fp16", "error": 0.0, "limit": 0.0, "told": ""}
+PROBE = {"probe": "a", "dtype": "fp16", "error": 0.0, "limit": 0.0, "message": ""}
 NO_VERDICTS = {
     "nothing": None,
     "text": "match",
@@ -218,7 +218,7 @@ NO_VERDICTS = {
     "probes of another kind": {**SENT, "probes": [1]},
     "a probe with a word for its error": {
         **SENT,
-        "probes": [{"probe": "a", "dtype": "fp16", "error": "0", "limit": 0.0, "told": ""}],
+        "probes": [{"probe": "a", "dtype": "fp16", "error": "0", "limit": 0.0, "message": ""}],
     },
     "more probes than there are": {**SENT, "probes": [PROBE] * 1000},
     "a reason that is no text": {**SENT, "reason": ["fine"]},

@@ -1,4 +1,4 @@
-"""Baselines: findings that are known and accepted, told by file, rule, norm and line text, so that lines may move."""
+"""Baselines: accepted findings, identified by file, rule, norm and the line's text, so that lines may move."""
 
 from __future__ import annotations
 

@@ -117,11 +117,12 @@ def discover(paths: Sequence[str], configs: Configs) -> Found:
     for path in paths:
         files += walk.of(os.path.normpath(path))
     if len(paths) > 1:  # one walk gives them sorted
-        files = sorted(dict.fromkeys(files), key=_order)
+        files = sorted(dict.fromkeys(files), key=path_order)
     return Found(tuple(files), walk)
 
 
-def _order(path: str) -> tuple[str, ...]:
+def path_order(path: str) -> tuple[str, ...]:
+    """Paths sorted by this are in the order of a walk."""
     return tuple(path.split(os.sep))
 
 
@@ -239,9 +240,9 @@ class _Walk:
         absolute = os.path.abspath(path)
         for above, spec in self._specs(os.path.dirname(absolute)):
             relative = os.path.relpath(absolute, above).replace(os.sep, "/") + ("/" if directory else "")
-            told = spec.check_file(relative).include
-            if told is not None:
-                return told
+            included = spec.check_file(relative).include
+            if included is not None:
+                return included
         return False
 
     def _specs_among(self, directory: str, entries: list[os.DirEntry[str]]) -> _Specs:

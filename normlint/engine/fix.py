@@ -316,12 +316,12 @@ def _guarded(path: str, work: Callable[[FixRequest], Fixed], request: FixRequest
     linted = attempt(path, lambda: work(replace(request, demand=request.demand.plain)))
     if isinstance(linted, Failure):
         return linted
-    told = replace(linted.report, errors=(*linted.report.errors, done))
-    return replace(linted, unfixed=told, report=told)
+    reported = replace(linted.report, errors=(*linted.report.errors, done))
+    return replace(linted, unfixed=reported, report=reported)
 
 
 def fix(source: Source, request: FixRequest) -> Fixed:
-    """The source with all fixes made, to a fixpoint; as it was, and told, where that can't be had."""
+    """The source with all fixes made, until nothing is left to fix; unchanged, and with an error, where that fails."""
     with kept():
         return _fixed_in_rounds(source, request)
 
@@ -335,8 +335,8 @@ def _fixed_in_rounds(source: Source, request: FixRequest) -> Fixed:
     before = rounds.report(views)
     settled = attempt(source.path, lambda: _writable(rounds.run(source, views)))
     if isinstance(settled, Failure):
-        told = replace(before, errors=(replace(settled, message=f"not fixed: {settled.message}"),))
-        return Fixed(source, source, told, told)
+        reported = replace(before, errors=(replace(settled, message=f"not fixed: {settled.message}"),))
+        return Fixed(source, source, reported, reported)
     return replace(settled, unfixed=before)
 
 

@@ -45,7 +45,7 @@ def check_checked_text(path: str, text: str, demand: Demand) -> Report:
 
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
-    """The sieve first: what can't hold a norm is not even decoded."""
+    """The report on a file's bytes; they are decoded only if the prefilter finds words of a norm in them."""
     if not marks.may_concern(data):
         return Report()
     from normlint.text.read import decode
@@ -243,8 +243,8 @@ class View:
             place = self.source.place(*self.unit.origin(norm.span.start))
             pending = self._pending(norm, number, explained=number in blamed)
             at = self.before + number
-            told = (norm.kind, norm.qualname, norm.spine, None, at, pending, self.number)
-            yield ListedNorm(self.source.path, place, *told, sentence=norm.sentence)
+            details = (norm.kind, norm.qualname, norm.spine, None, at, pending, self.number)
+            yield ListedNorm(self.source.path, place, *details, sentence=norm.sentence)
 
     def unread(self) -> Iterator[Unread]:
         """What is too large to be read."""
@@ -277,6 +277,8 @@ class View:
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:
+        from normlint.rules.registry import RULES
+
         start, end = self.source.places(self.unit, finding.span)
         first = max(start.line - CONTEXT, 1)
         return Diagnostic(
@@ -292,8 +294,17 @@ class View:
             self._fix(finding),
             norms=tuple(self.before + number for number in finding.norms),
             severity=finding.severity,
-            summary=_summary(finding.code),
+            consequence=RULES[finding.code].consequence if finding.code in RULES else "",
+            evidence=self._evidence(finding.evidence),
         )
+
+    def _evidence(self, span: Span | None) -> str:
+        """`see line 12: self.g = …`; "" for nothing, or where it stands in another file."""
+        if span is None or not 0 <= span.start < span.end <= len(self.unit.text):
+            return ""
+        start, _ = self.source.places(self.unit, span)
+        (text,) = self.source.lines(start.cell, start.line, start.line)
+        return f"see {f'cell {start.cell}, ' if start.cell is not None else ''}line {start.line}: {text.strip()}"
 
     def _fix(self, finding: Finding) -> PlacedFix | None:
         if finding.fix is None:
@@ -301,9 +312,3 @@ class View:
         from normlint.engine.placing import placed_fix
 
         return placed_fix(self.source, self.unit, finding.code, finding.fix, self.demand.safety)
-
-
-def _summary(code: str) -> str:
-    from normlint.rules.registry import RULES
-
-    return RULES[code].summary if code in RULES else ""

@@ -213,20 +213,20 @@ _BROKEN: Final = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 def width(path: str) -> int | None:
-    """The most characters of a line, as ruff, black, flake8 or the editor are told; None where nobody says."""
+    """The line length that ruff, black, flake8 or the editor is configured with; None where none is."""
     return _width(os.path.dirname(os.path.abspath(path)))
 
 
 @lru_cache(maxsize=256)
 def _width(folder: str) -> int | None:
-    found = next((n for n in _told(folder) if isinstance(n, int) and n > 0), None)
+    found = next((n for n in _configured(folder) if isinstance(n, int) and n > 0), None)
     above = os.path.dirname(folder)
     if found is not None or above == folder or os.path.exists(os.path.join(folder, ".git")):
         return found
     return _width(above)
 
 
-def _told(folder: str) -> Iterable[Any]:
+def _configured(folder: str) -> Iterable[Any]:
     """What each configuration in a directory says."""
     for name in ("ruff.toml", ".ruff.toml"):
         if (table := _toml(os.path.join(folder, name))) is not None:

@@ -63,7 +63,8 @@ class Diagnostic:
     verdict: Verdict | None = None
     norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
     severity: str = ERROR
-    summary: str = field(default="", compare=False)  # of the rule's page, where the finding was made with the rules
+    consequence: str = field(default="", compare=False)  # from the rule's page: what comes of it
+    evidence: str = field(default="", compare=False)  # another line that the message rests on, with its number
 
     @property
     def line_text(self) -> str:
@@ -131,8 +132,8 @@ class Report:
     """All that was found, in the order of the paths and of each text.
 
     `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
-    `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: what is told of
-    a file that is no error. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
+    `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: remarks on
+    a file that are no errors. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
     skips.
     """
 

@@ -147,7 +147,7 @@ class Checked(NamedTuple):
 
 
 def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *, norms: bool) -> Iterator[Report]:
-    """A report on each task, in their order; on files that are known to be clean only if there is one to be given."""
+    """A report on each task, in their order: from the cache, or else made anew on several cores and stored there."""
     keys = {id(demand): demand.key for _, demand in tasks}
     known: dict[str, Report] = {}
     unknown: list[Unknown] = []

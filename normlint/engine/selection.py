@@ -39,7 +39,7 @@ class Selection:
         return self._asked(code) > _longest(self.ignore, code)
 
     def knows(self, code: str) -> bool:
-        """Is it asked for, or told to be quiet: does the user know what it says?"""
+        """Whether the user has selected or ignored the rule by name, and so knows it."""
         return self._asked(code) >= 0
 
     def _asked(self, code: str) -> int:

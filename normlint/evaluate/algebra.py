@@ -11,6 +11,7 @@ from normlint.evaluate.dtypes import DType, promote
 from normlint.evaluate.monomial import (
     NOWHERE,
     ONCE,
+    VARIANCE_AS_DIFFERENCE,
     Abs,
     Apply,
     Atom,
@@ -459,7 +460,7 @@ def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     whole = squared and square.inner != base
     inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2 if whole else 1), span=span),))
     keepdim = square.keepdim and mean.keepdim
-    spelled = "one-pass" if whole else square.spelled
+    spelled = VARIANCE_AS_DIFFERENCE if whole else square.spelled
     stat = replace(square, inner=inner, reduce="mean", spelled=spelled, keepdim=keepdim, span=span)
     wrapped = _wrapped(left, stat, span)
     return replace(wrapped, mono=Mono(1.0, (Factor(stat, ONCE, _steps_of(left.mono, square), span),)))

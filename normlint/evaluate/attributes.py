@@ -115,8 +115,8 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
     if name == "data":
         return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]
     sole = x.sole
-    if sole and isinstance(sole.atom, Input) and not _is_operation(name) and (told := _of_norm(x, name)):
-        return told
+    if sole and isinstance(sole.atom, Input) and not _is_operation(name) and (found := _of_norm(x, name)):
+        return found
     if x.dtype is DType.UNKNOWN and sole and isinstance(sole.atom, Apply) and not _is_operation(name):
         return measured.note(m.ctx, f".{name}", {"input": x}, algebra.opaque(f".{name}", (x.mono,), span))
     return Method(x, name)

@@ -10,7 +10,7 @@ from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, measured, shaping, worlds
 from normlint.evaluate.ops.table import Arguments, Given, bind, has_method, key_of, method_key, op_name, row
-from normlint.evaluate.said import heed
+from normlint.evaluate.shape_notes import learn_shapes
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
 from normlint.evaluate.value import (
     Constant,
@@ -49,7 +49,7 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
-    """The values that a call passes; what it unpacks and isn't known may be any number of them."""
+    """The values that a call passes; `rest` and `more`: others may come, by position or name, from what it unpacks."""
     positional: list[Given] = []
     loose: list[Given] = []
     keywords: dict[str, Given] = {}
@@ -209,7 +209,7 @@ def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
     bind_parameters(m, ref, env, args)
     for name, value in env.names.items():
         m.carry(name, value)
-    heed(m, ref, env.names)
+    learn_shapes(m, ref, env.names)
     m.ctx.entered.add(ref.node.span)
     head = ref.node.head if isinstance(ref.node, s.Function) else ref.node.span
     m.frames.append(Frame(ref.node, ref.qualname, head, ref.owner, ref.receiver))
@@ -222,7 +222,7 @@ def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
     if not isinstance(outcome, Returned):
         return Constant(None)
     if isinstance(outcome.value, Tup):
-        m.ctx.together.append(outcome.value)
+        m.ctx.returned_tuples.append(outcome.value)
     m.flow(outcome.value, outcome.value.span if isinstance(outcome.value, Product) else node.span)
     return outcome.value
 

@@ -73,7 +73,7 @@ class Context:
     vague: bool = False  # a test of a dtype could not be followed
     quiet: bool = False  # inside a debug branch
     prefer: bool | None = None  # the outcome that leads to a reduction, while a test is decided
-    wish: tuple[bool | None, int] = (None, 0)  # the same, for what a function gives back that a test calls: its frame
+    prefer_result: tuple[bool | None, int] = (None, 0)  # the same for the result of a function that it calls: its frame
     configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with
     asked: dict[str, Product] = field(default_factory=dict)  # by the words of a rank: whose it is
     steps: int = 0
@@ -85,11 +85,11 @@ class Context:
     wrapped: set[Span] = field(default_factory=set)  # calls of a norm of torch's that is its class's only layer
     handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, and what they were given
 
-    together: list[Tup] = field(default_factory=list)  # what a function gave back at once
+    returned_tuples: list[Tup] = field(default_factory=list)  # what a function gave back at once
     shown: dict[Any, Product] = field(default_factory=dict)  # what a value that isn't followed is by its numbers
     # Of all paths: how such a value was made, and whose numbers show nothing.
     recipes: dict[Any, Any] = field(default_factory=dict)
-    vain: set[Any] = field(default_factory=set)
+    unmatched: set[Any] = field(default_factory=set)
     numbers: list[int] = field(default_factory=lambda: [0])  # how many were worked out for that
 
     @property
@@ -103,10 +103,10 @@ class Context:
         return Context(
             self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
             self.shapes.copy(), self.flows.copy(), self.notes.copy(), self.ran.copy(), self.grad, self.vague,
-            self.quiet, None, self.wish, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
+            self.quiet, None, self.prefer_result, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
-            self.handed.copy(), self.together.copy(), self.shown.copy(), self.recipes,
-            self.vain, self.numbers,
+            self.handed.copy(), self.returned_tuples.copy(), self.shown.copy(), self.recipes,
+            self.unmatched, self.numbers,
         )
         # fmt: on
 
@@ -140,7 +140,7 @@ class Context:
         return outcome
 
     def dims(self, product: Product) -> Dims:
-        """The shape of a value, as far as it is told."""
+        """The shape of a value, as far as it is known."""
         if product.shape is not None:
             return product.shape
         if not product.tensor:

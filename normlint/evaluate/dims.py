@@ -1,10 +1,10 @@
 """The shape of a tensor, in symbols: what the text tells of its axes, axis by axis, from the front and from the back.
 
 A length is a `Mono`: a number, a size that the text names, or a symbol made for one axis. Lengths that have to be
-equal are united (`Shapes.unite`), and so is all that is told of one tensor; what is told later holds for what was made
-before.
+equal are united (`Shapes.unite`), and so is all that is known of one tensor; what is learned later holds for what was
+made before.
 
-What counts as told, and nothing else does:
+A shape is learned from these, and from nothing else:
 
 - the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute`, the sizes of a view,
   the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
@@ -36,7 +36,7 @@ _DOUBT = -1
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A tensor that nothing else explains; what is told of it stands in `Shapes`."""
+    """A tensor that nothing else explains; what is known of its shape stands in `Shapes`."""
 
     number: int
     unread: bool = False  # an operation made it that isn't followed: it may have any number of axes
@@ -189,7 +189,7 @@ class Shapes:
             return
         self.ranks[dims.number] = (rank, least)
         for i in range(rank):
-            self.unite(self._axis(dims.number, i), self._axis(dims.number, i - rank))
+            self.unite(self._new_axis(dims.number, i), self._new_axis(dims.number, i - rank))
 
     def learn_least(self, dims: Dims, least: int) -> None:
         while not isinstance(dims, Free | Exact):
@@ -201,7 +201,7 @@ class Shapes:
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
-    def _axis(self, number: int, i: int) -> Mono:
+    def _new_axis(self, number: int, i: int) -> Mono:
         found = symbol(f"{number}[{i}]")
         if found not in self.same:
             self.axes.setdefault(found, frozenset(((number, i),)))
@@ -245,10 +245,10 @@ class Shapes:
         if rank == _DOUBT or needed > MOST_AXES:
             return None
         if rank is not None:
-            return self._axis(number, i if i < 0 else i - rank) if needed <= rank else None
+            return self._new_axis(number, i if i < 0 else i - rank) if needed <= rank else None
         if needed > least:
             self.ranks[number] = (rank, needed)
-        return self._axis(number, i)
+        return self._new_axis(number, i)
 
     def _in_changed(self, dims: Dims, base: Dims, at: tuple[tuple[int, Mono | None], ...], i: int) -> Mono | None:
         found = [(self.meets(dims, i, place), length) for place, length in at]
@@ -426,7 +426,7 @@ class Shapes:
             return a
         if base != under or a == b:
             return None
-        if a == base and all(length == ONE_LONG for _, length in _changes(b)):
+        if a == base and all(length == ONE_LONG for _, length in _changed_axes(b)):
             return a
         return None
 
@@ -463,7 +463,7 @@ def _peeled(dims: Dims) -> Dims:
     return dims
 
 
-def _changes(dims: Dims) -> list[tuple[int, Mono | None]]:
+def _changed_axes(dims: Dims) -> list[tuple[int, Mono | None]]:
     found: list[tuple[int, Mono | None]] = []
     while isinstance(dims, Changed):
         found += dims.at

@@ -28,7 +28,7 @@ class Entry:
     block: s.Block = ()
     called: bool = False  # somebody in the text calls it: its inputs are judged there
     vector: bool = False  # vmapped: its inputs have one axis
-    spare: bool = False  # only of interest where no other entry gets there
+    fallback: bool = False  # only of interest where no other entry gets there
     use: Use | None = None  # by its callers
     wide: str = ""  # the number of its constructor that is the last length of what they pass
 

@@ -14,7 +14,7 @@ from normlint.evaluate.monomial import Input, Scalar, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import contractions, measured, pieces
 from normlint.evaluate.ops.powers import raise_to
-from normlint.evaluate.ops.shaping import together
+from normlint.evaluate.ops.shaping import shaped_operator
 from normlint.evaluate.ops.table import Bound
 from normlint.evaluate.truth import describe, truth
 from normlint.evaluate.value import (
@@ -123,7 +123,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         result: Value | None = contractions.at_sign(m.ctx, a, b, span)
     else:
         result = _ARITHMETIC[op](a, b, span) if op in _ARITHMETIC else None
-    whole = together(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
+    whole = shaped_operator(m.ctx, op, a, b, result if result is not None else algebra.apply(op, (a, b), span))
     return measured.note(m.ctx, op, {"input": a, "other": b}, whole)
 
 
@@ -151,7 +151,7 @@ _ARITHMETIC: dict[str, Callable[[Product, Product, Span], Product | None]] = {
 
 def _unary(m: Machine, env: Env, node: s.Unary) -> Value:
     if node.op == "not":
-        return Constant(m.truth(env, node, _wished(m)))
+        return Constant(m.truth(env, node, _preferred_result(m)))
     value = m.eval(env, node.operand)
     if isinstance(value, Constant) and isinstance(value.value, bool):
         value = algebra.as_product(value, node.span)
@@ -177,12 +177,12 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
         found = replace(algebra.apply(name, operands, node.span), dtype=DType.INT)
         given = dict(zip(("input", "other"), values, strict=False))
         return measured.note(m.ctx, next(iter(ops)), given, found) if len(values) == 2 else found
-    return Constant(m.truth(env, node, _wished(m)))
+    return Constant(m.truth(env, node, _preferred_result(m)))
 
 
-def _wished(m: Machine) -> bool | None:
+def _preferred_result(m: Machine) -> bool | None:
     """The outcome that the test would have which called this function."""
-    prefer, frame = m.ctx.wish
+    prefer, frame = m.ctx.prefer_result
     return prefer if frame == len(m.frames) else None
 
 

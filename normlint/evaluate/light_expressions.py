@@ -137,7 +137,7 @@ class Expressions:
     def unary(self, node: ast.UnaryOp) -> Value:
         return self.expr(node.operand)
 
-    def told(self, node: ast.expr) -> Value:
+    def bindings(self, node: ast.expr) -> Value:
         """A comparison, a string: its parts are evaluated for what they bind."""
         if self.seen.binds:
             for inner in ast.walk(node):
@@ -413,8 +413,8 @@ _W = Expressions
 _EXPR: dict[type[ast.AST], Callable[[Expressions, Any], Value]] = {
     ast.Name: _W.name, ast.Attribute: _W.attribute, ast.Call: _W.call, ast.BinOp: _W.bin_op,
     ast.UnaryOp: _W.unary, ast.Tuple: _W.several, ast.List: _W.several, ast.Set: _W.several, ast.Dict: _W.values,
-    ast.BoolOp: _W.values, ast.Starred: _W.inner, ast.Await: _W.inner, ast.Slice: _W.told,
-    ast.Constant: _W.nothing, ast.Compare: _W.told, ast.JoinedStr: _W.told, ast.IfExp: _W.if_exp,
+    ast.BoolOp: _W.values, ast.Starred: _W.inner, ast.Await: _W.inner, ast.Slice: _W.bindings,
+    ast.Constant: _W.nothing, ast.Compare: _W.bindings, ast.JoinedStr: _W.bindings, ast.IfExp: _W.if_exp,
     ast.NamedExpr: _W.walrus, ast.Lambda: _W.lambda_, ast.Subscript: _W.subscript, ast.ListComp: _W.comprehension,
     ast.SetComp: _W.comprehension, ast.GeneratorExp: _W.comprehension, ast.DictComp: _W.comprehension,
 }  # fmt: skip

@@ -43,7 +43,7 @@ class Expressions:
         return Span(start + node.col_offset + self.offset, end + node.end_col_offset + self.offset)
 
     def narrower(self, line: int, column: int) -> int:
-        """By how much characters are fewer than bytes of UTF-8 before a column; 0 or negative."""
+        """What to add to a column in bytes of UTF-8 to get it in characters: 0 or less."""
         text = self.wide.get(line)
         return 0 if text is None else len(text.encode()[:column].decode()) - column
 
@@ -63,7 +63,7 @@ class Expressions:
         return found
 
     def left_out(self, node: ast.AST) -> s.Other:
-        """What is nested too deeply: opaque, and told of."""
+        """What is nested too deeply: opaque, and noted as unread."""
         self.deep.append(self.at(node))
         return s.Other(self.at(node), ())
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.dims import Dims
 
 NOWHERE: Final = Span(0, 0)
+VARIANCE_AS_DIFFERENCE: Final = "E[x²] − E[x]²"  # what a variance is called that is read as one statistic
 ONCE: Final = Fraction(1)
 ALL: Final = "all"  # every axis
 TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
@@ -210,7 +211,7 @@ class Stat(Around):
     layout: Layout = ()
     square: DType = field(default=DType.UNKNOWN, compare=False)
     accumulate: DType = field(default=DType.UNKNOWN, compare=False)
-    spelled: str = field(default="", compare=False)  # mean, sum, var, std, norm, normalize, einsum, one-pass
+    spelled: str = field(default="", compare=False)  # mean, sum, var, std, norm, normalize, einsum or the like
     default_dim: bool = field(default=False, compare=False)
     default_eps: bool = field(default=False, compare=False)
     masked: bool = field(default=False, compare=False)

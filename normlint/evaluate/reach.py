@@ -1,4 +1,4 @@
-"""Which words of a text lead to a reduction, told by the text alone: functions that hold one, or name one that does."""
+"""The names in a text that lead to a reduction: functions that hold one, or name one that does."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from normlint.evaluate.branches import meets, toward_norms, toward_reductions
 from normlint.evaluate.context import ENOUGH_IN_VAIN, ENOUGH_ONCE_MET, ENOUGH_STEPS, MAX_SPENT, Context
 from normlint.evaluate.entry import Entry
 from normlint.evaluate.module import Module
-from normlint.evaluate.prospects import meets, pressing, prospects
 from normlint.evaluate.run import Path, Plan, Run, Trail
 
 MAX_PATHS = 32
@@ -20,7 +20,7 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
     branches = _Branches()
     steps = 0
     for number in range(MAX_PATHS):
-        enough = ENOUGH_STEPS if branches.pressing else ENOUGH_ONCE_MET if branches.met else ENOUGH_IN_VAIN
+        enough = ENOUGH_STEPS if branches.passed_by else ENOUGH_ONCE_MET if branches.met else ENOUGH_IN_VAIN
         branch = branches.following()
         if branch is None or steps > enough:
             return
@@ -38,16 +38,16 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
             yield path
         branches.met |= any(map(meets, context.flows))
         decided = context.decisions.keys()
-        hopeful = prospects(module, context, met=branches.met) if decided and path is not None else decided
-        urgent = pressing(module, context) if decided else decided
-        branches.extend(branch[0], run, hopeful, urgent, path is None)
+        to_norms = toward_norms(module, context, met=branches.met) if decided and path is not None else decided
+        to_reductions = toward_reductions(module, context) if decided else decided
+        branches.extend(branch[0], run, to_norms, to_reductions, path is None)
 
 
 @dataclass
 class _Branches:
     """The runs that are left, by plan and trail; `met`: has a statistic met its input on some path?"""
 
-    pressing: list[tuple[Plan, Trail]] = field(default_factory=lambda: [({}, ())])  # to a reduction that was passed by
+    passed_by: list[tuple[Plan, Trail]] = field(default_factory=lambda: [({}, ())])  # to a reduction that was passed by
     waiting: list[tuple[Plan, Trail]] = field(default_factory=list)
     doubtful: list[tuple[Plan, Trail]] = field(default_factory=list)  # from a path that ended with an exception
     met: bool = False
@@ -57,10 +57,10 @@ class _Branches:
 
     def following(self) -> tuple[Plan, Trail] | None:
         """The next run."""
-        branches = self.pressing or self.waiting or self.doubtful
+        branches = self.passed_by or self.waiting or self.doubtful
         return branches.pop(0) if branches else None
 
-    def extend(self, plan: Plan, run: Run, hopeful: AbstractSet[str], pressing: AbstractSet[str], ended: bool) -> None:
+    def extend(self, plan: Plan, run: Run, norms: AbstractSet[str], reductions: AbstractSet[str], ended: bool) -> None:
         """The plan with one more decision turned over, each in turn: after a run that showed nothing new, a new one.
 
         Where a path ended with an exception, it was the last decision that led there.
@@ -75,15 +75,15 @@ class _Branches:
             mark = frozenset(flipped.items())
             if key not in plan and key not in old and mark not in self._seen:
                 self._seen.add(mark)
-                branches = self.pressing if key in pressing else self.waiting if key in hopeful else None
+                branches = self.passed_by if key in reductions else self.waiting if key in norms else None
                 if ended:
-                    branches = self.pressing if number == len(decisions) - 1 else self.doubtful
+                    branches = self.passed_by if number == len(decisions) - 1 else self.doubtful
                 if branches is not None and len(branches) < MAX_PATHS:  # no more will ever be followed
                     branches.append((flipped, run.trail_to(number)))
 
 
 def _shown(context: Context) -> Iterator[object]:
-    """What a run has come to: its statistics and what they met, in all that a norm is told by."""
+    """What a run found: its statistics and what they met, in all that distinguishes one norm from another."""
     for flow in context.flows:
         p = flow.product
         yield p.mono, p.dtype, p.layout, tuple((f.steps, f.span) for f in p.mono.factors), flow.returned

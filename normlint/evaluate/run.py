@@ -136,10 +136,10 @@ class Run:
             if entry.vector and isinstance(given.value, Product) and given.value.tensor:
                 m.ctx.learn_rank(given.value, 1)
         env = enter(m, ref, arguments)
-        self._heed_use(ref, env)
+        self._learn_use(ref, env)
         return self._through(ref.block, env, 0)
 
-    def _heed_use(self, ref: FunctionRef, env: Env) -> None:
+    def _learn_use(self, ref: FunctionRef, env: Env) -> None:
         """What callers tell of the first tensor."""
         use, shapes = self._entry.use, self.context.shapes
         names = [p.name for p in ref.node.params[1:2]]

@@ -89,9 +89,9 @@ def truth(m: Machine, env: Env, node: s.Expr, prefer: bool | None = None) -> boo
             m.ctx.prefer = prefer
             outcome = m.ctx.decide(" ".join(words))
         case _:
-            m.ctx.wish = prefer, len(m.frames) + 1
+            m.ctx.prefer_result = prefer, len(m.frames) + 1
             value = m.eval(env, node)
-            m.ctx.wish = None, 0
+            m.ctx.prefer_result = None, 0
             m.ctx.prefer = prefer
             outcome = _truthy(m, value, m.module.source(node.span))
     m.ctx.prefer = None

@@ -30,7 +30,7 @@ class Product:
         return Product(self.mono, self.dtype, self.tensor, self.layout, self.shape, self.alias, span)
 
     def of_shape(self, dims: Dims) -> Product:
-        """The same value, with the shape that is told."""
+        """The same value, with this shape."""
         return Product(self.mono, self.dtype, self.tensor, self.layout, dims, self.alias, self.span)
 
     @property

@@ -71,12 +71,12 @@ def _run(words: list[str], started: Started | None) -> int:
     if options.show_files:
         found = discovered(options.paths, configs)
         status = _write(_as_it_is("".join(f"{path}\n" for path in found.paths)), options)
-        return _tell(found.errors) or status
+        return _print_errors(found.errors) or status
     return _lint(options, configs, started)
 
 
 def _configs(options: Namespace) -> Configs:
-    """Where settings come from; the order of wrongness is told: first the command line, then the file it names."""
+    """Where settings come from; errors of the command line come before those of the file that it names."""
     adjust = adjuster(options)
     if options.config is not None and options.isolated:
         raise ConfigError("--config and --isolated cannot be combined")
@@ -86,7 +86,7 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
-    options.strict = not options.verify  # a fix that can't be tried is made only where `--verify` asks to be told so
+    options.strict = not options.verify  # without `--verify`, a fix that can't be tried isn't made
     if options.verify is None and not options.report and configs.of_directory(os.getcwd()).verify:
         options.verify = _configured()
     accepted = _accepted(options.baseline)
@@ -99,7 +99,7 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     chosen = targets(options, configs, started.found if started else None)
     report = _checked(options, chosen, _cache(options, chosen, configs, started), norms=_shows_norms(options, configs))
     report = accepted.without(report) if accepted else report
-    trouble = _tell(report.errors)
+    trouble = _print_errors(report.errors)
     if options.report:
         from normlint.faces.report.page import write_report
 
@@ -109,45 +109,45 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
         return _add_noqa(report) or trouble
-    _tell_scope(options, report, chosen, configs)
+    _print_scope(options, report, chosen, configs)
     _write(_shown(options, report, chosen.paths, configs), options)
     return trouble or _status(options, not options.show_norms and _fails(report, configs))
 
 
-def _tell_scope(options: Namespace, report: Report, chosen: Targets, configs: Configs) -> None:
+def _print_scope(options: Namespace, report: Report, chosen: Targets, configs: Configs) -> None:
     """A warning where nothing was looked at; with `--verbose` what was, and what not."""
     found = chosen.found
     if found is None or options.quiet:
         return
     if options.verbose:
         files = Counter(settings.source or "the defaults" for settings in configs.of_each(found.paths))
-        told = [f"{counted(number, 'file')} with the settings of {source}" for source, number in files.items()]
-        told += [f"{path}: {why}" for path, why in found.left_out]
-        told += [f"{path}: skipped by a comment" for path in report.skipped]
-        sys.stderr.write("".join(f"normlint: {harmless(one)}\n" for one in told))
+        lines = [f"{counted(number, 'file')} with the settings of {source}" for source, number in files.items()]
+        lines += [f"{path}: {why}" for path, why in found.left_out]
+        lines += [f"{path}: skipped by a comment" for path in report.skipped]
+        sys.stderr.write("".join(f"normlint: {harmless(one)}\n" for one in lines))
     if not report.errors:
-        sys.stderr.write(nothing_seen(report.norm_count, found, options.paths))
+        sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
-    """`--fix` and `--diff`. A filter's text goes to standard output, and what is said about it does not."""
+    """`--fix` and `--diff`. With `-`, the text goes to standard output and the report to standard error."""
     from normlint.faces.fixing import fix_files
 
     chosen = targets(options, configs)
     report, text = fix_files(options, chosen, accepted)
-    _tell_scope(options, report, chosen, configs)
+    _print_scope(options, report, chosen, configs)
     if options.fix_only:
         report = replace(report, findings=())
     _save_sarif(options, report, chosen.paths)
-    trouble = _tell(report.errors)
-    _tell(report.notes)
+    trouble = _print_errors(report.errors)
+    _print_errors(report.notes)
     if text is not None:
         _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
         display = _display(options, chosen.paths)
         would = (f"{line}\n" for line in closing(report, replace(display, colour=False), would=True))
-        said = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
-        sys.stdout.flush()  # where the two streams meet, what is said comes after what it is said of
-        sys.stderr.write(said)
+        output = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
+        sys.stdout.flush()  # where the two streams meet, remarks come after the text that they are about
+        sys.stderr.write(output)
     else:
         _write(_shown(options, report, chosen.paths, configs), options)
     changed = options.diff or options.exit_non_zero_on_fix
@@ -174,7 +174,7 @@ def _configured() -> str | None:
 
 
 def _accepted(file: str | None) -> Acceptance | None:
-    """What the baseline accepts; a bad one is told before the work begins."""
+    """What the baseline accepts; ConfigError for a bad one, before the work begins."""
     if file is None:
         return None
     from normlint.engine import baseline
@@ -228,7 +228,7 @@ def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: 
     return merged((Report(errors=chosen.errors), *watched(reports, len(chosen.tasks))))
 
 
-def _tell(errors: Sequence[Failure]) -> int:
+def _print_errors(errors: Sequence[Failure]) -> int:
     """Say on standard error what could not be linted."""
     for error in errors:
         path = in_one_line(error.path)
@@ -320,7 +320,7 @@ def _add_noqa(report: Report) -> int:
 
     added, errors = add_noqa(report.findings)
     sys.stdout.write(f"Added {counted(added, 'noqa comment')}.\n")
-    return _tell(errors)
+    return _print_errors(errors)
 
 
 def norms_text(report: Report, display: Display) -> str:
@@ -332,8 +332,8 @@ def norms_text(report: Report, display: Display) -> str:
         lines.append(f"{where} {norm.kind} {norm.qualname}")
         lines += [f"    {harmless(each)}" for each in (norm.sentence, f"spine: {norm.spine}") if each]
         if norm.verdict is not None:
-            told = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
-            lines += [f"    {harmless(each)}" for each in told if each]
+            results = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
+            lines += [f"    {harmless(each)}" for each in results if each]
     lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
     last = (
         ()

@@ -98,7 +98,7 @@ def _answer(given: list[str], paths: list[str], directory: str | None) -> int:
 
 
 def _show_known(known: list[tuple[str, Known]], settings: Settings, found: Found, named: list[str]) -> int | None:
-    """Shows what is known; None where that is no report."""
+    """Print the cached report and return the exit status; None where the cache holds no valid report."""
     if not any(one.findings for _, one in known):
         skipped = sum(one.count == SKIPPED for _, one in known)
         norms = sum(int(one.count[:9]) for _, one in known if one.count.isdecimal())
@@ -127,18 +127,18 @@ def _full(given: list[str], started: Started | None = None) -> int:
 
 def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
     """The files that hold norms, or are skipped; None if one has to be analysed, or too many to be read."""
-    told = []
+    known_paths = []
     read = 0
     for path, demand in _demands(found, configs):
         known = cache.known(path, demand) if cache is not None else None
         if known is not None:
             if known.count:
-                told.append((path, known))
+                known_paths.append((path, known))
         elif read >= _SOME or not _holds_no_norm(path, cache):
             return None
         else:
             read += 1
-    return told
+    return known_paths
 
 
 def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:

@@ -80,7 +80,7 @@ def _proving(options: Namespace) -> AbstractContextManager[CachedVerifier | None
 
 
 def written(result: Result) -> Report:
-    """Write the file if it was changed. What can't be written is told, and its findings remain."""
+    """Write the file if it was changed. What can't be written becomes an error, and its findings remain."""
     if isinstance(result, Failure):
         return Report(errors=(result,), fixed=())
     if not result.changed:
@@ -125,8 +125,8 @@ def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
 
 
 def _unwritten(result: Fixed, why: str) -> Report:
-    told = Failure(result.before.path, None, f"not written: {why}")
-    return replace(result.unfixed, errors=(*result.unfixed.errors, told), fixed=())
+    failure = Failure(result.before.path, None, f"not written: {why}")
+    return replace(result.unfixed, errors=(*result.unfixed.errors, failure), fixed=())
 
 
 def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest]) -> list[Result]:
@@ -174,7 +174,7 @@ def _unprepared(result: Result) -> Result:
 def kept_on_numbers(
     results: list[Result], requests: Mapping[str, FixRequest], verifier: CachedVerifier, *, all_run: bool = False
 ) -> list[Result]:
-    """The files with the fixes that proved themselves; of the others is told why they were put back.
+    """The files with the fixes that passed when they were run; notes say why the others were put back.
 
     A norm whose fixes are put back is left out, and its file fixed anew, until nothing more is put back.
     `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
@@ -244,7 +244,7 @@ class _Case:
 
     @property
     def result(self) -> Fixed:
-        """The file as it is to be written, with what is to be told."""
+        """The file as it is to be written, with its notes."""
         if not (self.put_back or self.unproved):
             return self.fixed
         back = (self._note(key, why) for key, why in self.put_back.items())

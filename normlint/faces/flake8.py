@@ -53,12 +53,12 @@ class Plugin:
     def add_options(manager: OptionManager) -> None:
         """Normlint's own selection: flake8's `select` and `ignore` hold besides."""
         helps = ("only these rules of normlint (prefixes)", "not these", "these as well, such as those off by default")
-        for name, told in zip(OPTIONS, helps, strict=True):
+        for name, help_ in zip(OPTIONS, helps, strict=True):
             manager.add_option(
                 f"--normlint-{name.replace('_', '-')}",
                 default="",
                 metavar="CODES",
-                help=told,
+                help=help_,
                 comma_separated_list=True,
                 parse_from_config=True,
             )

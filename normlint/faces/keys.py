@@ -16,7 +16,7 @@ ABOUT: Final = {  # key: (example, what it does); a test holds that no key is mi
     "dtypes": ('["bf16", "fp32"]', "What the project runs in: what only other dtypes break is not reported."),
     "min-severity": ('"review"', "The lowest [severity](#severity) that is reported."),
     "fail-on": ('"error"', "The lowest severity at which the exit status is 1."),
-    "unsafe-fixes": ("true", "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without being told."),
+    "unsafe-fixes": ("true", "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without `--unsafe-fixes`."),
     "verify": ("true", "[Verify](verifying.md) norms wherever PyTorch is installed; `--no-verify` leaves it out."),
     "extend-safe-fixes": ('["NRM302"]', "Rules whose unsafe fixes are safe here."),
     "extend-unsafe-fixes": ('["NRM203"]', "Rules whose safe fixes are unsafe here."),
@@ -33,14 +33,14 @@ ABOUT: Final = {  # key: (example, what it does); a test holds that no key is mi
 def keys_text(keys: list[str]) -> str:
     """A line for each key, or all that is known of the keys that are named."""
     if not keys:
-        return "".join(f"{key:{max(map(len, ABOUT))}}  {plain(said)}\n" for key, (_, said) in ABOUT.items())
+        return "".join(f"{key:{max(map(len, ABOUT))}}  {plain(about)}\n" for key, (_, about) in ABOUT.items())
     return "\n".join(map(_key_text, keys))
 
 
 def _key_text(key: str) -> str:
-    example, said = ABOUT[known_key(key)]
+    example, about = ABOUT[known_key(key)]
     default = plain(default_of(key))
-    return f"{plain(said)}\n\nType: {kind_of(key)}\nDefault: {default}\nExample: {key} = {example}\n"
+    return f"{plain(about)}\n\nType: {kind_of(key)}\nDefault: {default}\nExample: {key} = {example}\n"
 
 
 def kind_of(key: str) -> str:

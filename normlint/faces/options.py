@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def translated(words: list[str]) -> list[str]:
-    """A subcommand, as ruff has them, in our options; `config` stays."""
+    """The arguments with a subcommand as ruff has it (`check`, `rule`, …) replaced by options; `config` stays."""
     word, rest = (words or [""])[0], words[1:]
     if word in COMMANDS and os.path.exists(word):
         sys.stderr.write(f"normlint: {word} is the subcommand; .{os.sep}{word} names the path\n")

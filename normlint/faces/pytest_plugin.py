@@ -134,8 +134,8 @@ class LintedItem(pytest.Item):
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str:  # type: ignore[override]
         """The findings without a traceback."""
-        told = isinstance(excinfo.value, NormlintError | ConfigError)
-        return str(excinfo.value) if told else str(super().repr_failure(excinfo, style))
+        expected = isinstance(excinfo.value, NormlintError | ConfigError)
+        return str(excinfo.value) if expected else str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where it is."""

@@ -48,7 +48,7 @@ def explanation(text: str) -> str:
     """A rule's page; `text` is its code or its name."""
     rule = find_rule(text)
     fix = f"The fix is {fix_of(rule)}." if rule.fix else "There is no fix."
-    return f"# {rule.name} ({rule.code})\n\nSeverity: {rule.severity}. {_on(rule)} {fix}\n\n{page_of(rule)}\n"
+    return f"# {rule.name} ({rule.code})\n\nSeverity: {rule.severity}. {_default_text(rule)} {fix}\n\n{page_of(rule)}\n"
 
 
 def page_of(rule: Rule) -> str:
@@ -71,6 +71,6 @@ def _default(rule: Rule) -> str:
     return "off" if rule.asked_by else "on"
 
 
-def _on(rule: Rule) -> str:
+def _default_text(rule: Rule) -> str:
     on = f"Off by default: `{rule.asked_by}` asks for it." if rule.asked_by else "On by default."
     return f"{on} Only `--verify` finds it." if rule.check_run else on

@@ -41,7 +41,7 @@ def ended(run: Callable[[], int]) -> int:
         sys.stdout.flush()
         return status
     except ConfigError as error:
-        return _complain(str(error))
+        return _print_error(str(error))
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing is left to say, and nothing may be said at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -49,7 +49,7 @@ def ended(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        return _complain(f"output: {error.strerror or error}")
+        return _print_error(f"output: {error.strerror or error}")
 
 
 def counted(number: int, what: str) -> str:
@@ -60,8 +60,8 @@ def counted(number: int, what: str) -> str:
 def scope(norms: int, files: int, skipped: int = 0, unread: int = 0) -> str:
     """What was looked at: `2 norms in 416 files; 1 file skipped by a comment`."""
     looked = f"{counted(norms, 'norm')} in {counted(files - skipped - unread, 'file')}"
-    told = (f"{counted(skipped, 'file')} skipped by a comment", f"{counted(unread, 'file')} failed")
-    return "; ".join((looked, *(one for one, number in zip(told, (skipped, unread), strict=True) if number)))
+    left_out = (f"{counted(skipped, 'file')} skipped by a comment", f"{counted(unread, 'file')} failed")
+    return "; ".join((looked, *(one for one, number in zip(left_out, (skipped, unread), strict=True) if number)))
 
 
 def passed(looked: str) -> str:
@@ -89,7 +89,7 @@ def prepare_streams() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def _complain(message: str) -> int:
+def _print_error(message: str) -> int:
     sys.stderr.write(f"normlint: {' '.join(message.split())}\n")
     return TROUBLE
 

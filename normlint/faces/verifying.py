@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from normlint.engine.discovery import path_order
 from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.selection import Demand
@@ -86,15 +87,13 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
     norms = tuple(replace(norm, verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
     known = (replace(one, verdict=_of_finding(one, verdicts)) for one in report.findings)
     new = (finding for norm in norms for finding in _runtime_findings(norm))
-    paths = [*(norm.path for norm in norms), *(one.path for one in report.findings)]  # also of files without norms
-    order = {path: at for at, path in enumerate(dict.fromkeys(paths))}
-    findings = sorted((*known, *new), key=lambda one: (order[one.path], _place(one)))
+    findings = sorted((*known, *new), key=lambda one: (path_order(one.path), _place(one)))
     notes = (note for norm in norms for note in _mistakes(norm))
     return replace(report, findings=tuple(findings), norms=norms, torch=torch, notes=(*report.notes, *notes))
 
 
 def _mistakes(norm: ListedNorm) -> Iterator[Failure]:
-    """What is told of a norm on which the verifier itself failed."""
+    """The errors for norms on which the verifier itself failed."""
     if norm.verdict is not None and norm.verdict.reason.startswith(INTERNAL):
         yield Failure(norm.path, norm.place.line, f"{norm.qualname}: {norm.verdict.reason}", internal=True)
 
@@ -118,8 +117,8 @@ def _runtime_findings(norm: ListedNorm) -> Iterator[Diagnostic]:
         rule = RULES[code]
         message = rule.check_run(outcome) if rule.check_run else ""
         if message:
-            told = replace(norm.pending.spot, code=code, name=rule.name, message=message, severity=rule.severity)
-            yield replace(told, verdict=norm.verdict)
+            finding = replace(norm.pending.spot, code=code, name=rule.name, message=message, severity=rule.severity)
+            yield replace(finding, verdict=norm.verdict)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, int, str]:

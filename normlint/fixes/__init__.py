@@ -23,10 +23,10 @@ def analyse(text: str, *, snippet: bool = False, wanted: Wanted | None = None) -
     return rules.analyse(text, snippet=snippet, offer=partial(_offered, wanted))
 
 
-def _offered(wanted: Wanted | None, module: Module, said: Judged) -> dict[FindingKey, Finding]:
+def _offered(wanted: Wanted | None, module: Module, judged: Judged) -> dict[FindingKey, Finding]:
     from normlint.norm.kept import kept
 
-    chosen = {place: one for place, one in said.findings.items() if wanted is None or wanted(one)}
+    chosen = {place: one for place, one in judged.findings.items() if wanted is None or wanted(one)}
     with kept():
-        fixer = Fixer(module.text, said.norms, said.judged, snippet=module.snippet, uses=module.uses)
-        return {place: replace(one, fix=fixer.fix(one, said.repairs[place])) for place, one in chosen.items()}
+        fixer = Fixer(module.text, judged.norms, judged.judged, snippet=module.snippet, uses=module.uses)
+        return {place: replace(one, fix=fixer.fix(one, judged.repairs[place])) for place, one in chosen.items()}

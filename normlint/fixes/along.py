@@ -54,13 +54,13 @@ def _lost(tree: Tree, edits: tuple[Edit, ...]) -> dict[ast.stmt, list[str]]:
     """The comments that are gone, by the statement that they stand in or in front of, which isn't gone."""
     after = apply(tree.text, edits)
     left = Counter(comment for comment, _ in comments(after) or ())
-    old, new = (Counter(map(_said, _simple(root))) for root in (tree.root, ast.parse(after)))
+    old, new = (Counter(map(_target, _simple(root))) for root in (tree.root, ast.parse(after)))
     gone = old - new if old.total() > new.total() else Counter()
     found: dict[ast.stmt, list[str]] = {}
     for comment, line in comments(tree.text) or ():
         home = next((stmt for stmt in _simple(tree.root) if line <= _end(stmt)), None)
-        spared = home is not None and gone[_said(home)] and home.lineno <= line
-        if not left[comment] and not spared and home is not None:
+        deleted = home is not None and gone[_target(home)] and home.lineno <= line
+        if not left[comment] and not deleted and home is not None:
             found.setdefault(_first(tree, home, edits), []).append(comment)
         left[comment] -= left[comment] > 0
     return found
@@ -83,7 +83,7 @@ def _end(stmt: ast.stmt) -> int:
     return stmt.end_lineno or stmt.lineno
 
 
-def _said(stmt: ast.stmt) -> str:
+def _target(stmt: ast.stmt) -> str:
     """What tells a statement from others, whatever value it has: its kind, and what it gives a value or calls."""
     targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
     call = getattr(stmt, "value", None) if isinstance(stmt, ast.Expr) else None
@@ -92,10 +92,11 @@ def _said(stmt: ast.stmt) -> str:
 
 def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) -> tuple[Edit, ...]:
     """The edits, and those in a statistic at one of the places also where the same text stands in its statement."""
-    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copies(tree.document, edits, place)))))
+    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copied(tree.document, edits, place)))))
 
 
-def _copies(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+    """The edits inside a stretch that the text repeats, for its repetitions; none where an edit crosses its bounds."""
     here, *others = _twins(document, place) or [place]
     inside = [edit for edit in edits if here.holds(edit.span)]
     if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):

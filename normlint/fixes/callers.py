@@ -154,16 +154,17 @@ class Users:
 
     def other(self, home: _Definition, owners: Collection[str], seen: frozenset[ast.AST] = frozenset()) -> str:
         """A user of the definition that is no part of the owners' norms."""
-        for user in self._of(home):
+        for user in self._users_of(home):
             if _owned(user.name, owners) or user.node in seen or user.node is home:
                 continue
-            if user.node is None or not any(self._of(user.node)):
+            if user.node is None or not any(self._users_of(user.node)):
                 return user.name
             if found := self.other(user.node, owners, seen | {home}):
                 return found
         return ""
 
-    def _of(self, home: _Definition) -> Iterator[User]:
+    def _users_of(self, home: _Definition) -> Iterator[User]:
+        """What calls a function or method of the text, or hands it on: functions, and `_loose` uses outside of them."""
         name, holder = _called(home), self._tree.parent(home)
         if isinstance(holder, ast.ClassDef) and name in _CALLED:
             for heir in self._classes.values():
@@ -203,16 +204,16 @@ class Users:
     def _family(self, cls: ast.ClassDef) -> Iterator[ast.ClassDef]:
         """The class, its bases and its heirs: whose methods it may call by its own name."""
         yield cls
-        yield from (one for one in self._classes.values() if one in self._line(cls) or cls in self._line(one))
+        yield from (one for one in self._classes.values() if one in self._lineage(cls) or cls in self._lineage(one))
 
-    def _line(self, cls: ast.ClassDef, depth: int = 8) -> list[ast.ClassDef]:
+    def _lineage(self, cls: ast.ClassDef, depth: int = 8) -> list[ast.ClassDef]:
         bases = (getattr(base, "id", getattr(base, "attr", "")) for base in cls.bases)
         own = [self._classes[base] for base in bases if base in self._classes]
-        return [cls, *(one for base in own if depth for one in self._line(base, depth - 1))]
+        return [cls, *(one for base in own if depth for one in self._lineage(base, depth - 1))]
 
     def _found(self, cls: ast.ClassDef, name: str) -> ast.AST | None:
         """What the class has under that name, of its own or from a base."""
-        return next((stmt for one in self._line(cls) for stmt in one.body if _called(stmt) == name), None)
+        return next((stmt for one in self._lineage(cls) for stmt in one.body if _called(stmt) == name), None)
 
 
 def _called(node: ast.AST) -> str:

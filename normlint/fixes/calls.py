@@ -176,8 +176,8 @@ def with_parameter(function: cst.FunctionDef, name: str, value: str) -> Changes:
     group = "kwonly_params" if params.kwonly_params or isinstance(params.star_arg, cst.ParamStar) else "params"
     several = getattr(params, group)
     typed = any(p.annotation for p in (*params.posonly_params, *params.params, *params.kwonly_params))
-    said = f"{name}: float = {value}" if typed else f"{name}={value}"
-    made = cst.ensure_type(cst.parse_statement(f"def f({said}): pass"), cst.FunctionDef).params.params[0]
+    parameter = f"{name}: float = {value}" if typed else f"{name}={value}"
+    made = cst.ensure_type(cst.parse_statement(f"def f({parameter}): pass"), cst.FunctionDef).params.params[0]
     added = _inserted(several, (made,), len(several), function.whitespace_before_params)
     return {params: lambda now: now.with_changes(**{group: added})}
 

@@ -9,6 +9,7 @@ from typing import Final
 import libcst as cst
 
 from normlint.evaluate.dtypes import HALVES
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE
 from normlint.fixes.casts_places import (
     Entry,
     at_the_call,
@@ -20,7 +21,7 @@ from normlint.fixes.casts_places import (
     one_line,
     shared_casts,
 )
-from normlint.fixes.casts_words import back, cast, raising, receiver, scope, upwards, without_cast, written_above
+from normlint.fixes.casts_words import back, cast, raising, receiver, scope, usual_upcast, without_cast, written_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation
@@ -34,9 +35,9 @@ _COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, whi
 def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
     document = tree.document
-    if any(c.statistic.spelled == "one-pass" or _in_its_own(document, c) for c in several):
+    if any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE or _in_its_own(document, c) for c in several):
         return None  # first it must be centred; and what says its dtype takes that, whatever comes in
-    entry, up = entry_of(document, several), upwards(tree)
+    entry, up = entry_of(document, several), usual_upcast(tree)
     if entry is None or not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
         return None
     return _upcast(document, several, entry, up, _entered(document, several, made, entry, up))
@@ -82,7 +83,7 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
     """The upcast moved from behind the square to the input."""
     document = tree.document
     entry = entry_of(document, several)
-    if entry is None or not entry.nodes or any(c.statistic.spelled == "one-pass" for c in several):
+    if entry is None or not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
         return None  # one pass must be centred first
     gone, up = Changes(), ""
     for c in several:
@@ -90,7 +91,7 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
         taken, suffix = _late(document, c, late)
         gone |= taken
         up = up or (suffix if late is not None and scope(document, late) is scope(document, entry.nodes[0]) else "")
-    up = up or upwards(tree)
+    up = up or usual_upcast(tree)
     top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
     put = written_above([(top.stmt, top.line)]) if top else casting(document, entry, up)
     return _upcast(document, several, entry, up, put | gone)

@@ -239,10 +239,10 @@ def _compared(document: Document, c: Computation) -> bool:
     names = {n.value for n in several if isinstance(n, cst.Name)}
     tests = document.below(document.scope(nodes[0]), cst.Comparison) if names else []
     sides = (side for test in tests for side in (test.left, *(t.comparator for t in test.comparisons)))
-    return any(isinstance(side, cst.Attribute) and _dtype_of(side, names) for side in sides)
+    return any(isinstance(side, cst.Attribute) and _reads_dtype(side, names) for side in sides)
 
 
-def _dtype_of(side: cst.Attribute, names: set[str]) -> bool:
+def _reads_dtype(side: cst.Attribute, names: set[str]) -> bool:
     return side.attr.value == "dtype" and isinstance(side.value, cst.Name) and side.value.value in names
 
 
@@ -323,7 +323,7 @@ def _backwards(
     ways = [
         (_but_for_gain(document, c, node), found)
         for node in ((made, given) if helper or _given_back_twice(document, made, given) else (given, made))
-        if node is not None and (found := _to_input(document, c, node, entry, top)) is not None
+        if node is not None and (found := _cast_to_input(document, c, node, entry, top)) is not None
     ]
     return min(ways, key=lambda way: bool(way[1].line), default=None)
 
@@ -375,9 +375,10 @@ def _exactly(document: Document, span: Span) -> cst.BaseExpression | None:
     return node if node is not None and span in (document.span(node), document.outer(node)) else None
 
 
-def _to_input(
+def _cast_to_input(
     document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None, top: Top | None
 ) -> Back | None:
+    """How to cast a result back: to the dtype of the nearest name that still holds an input; None if there is none."""
     function = scope(document, node)
     if top is not None and top.function is function:
         return back(document, node, (top.name,), rebound=top.stmt)
@@ -443,7 +444,7 @@ def _only_call(document: Document, helper: cst.FunctionDef) -> cst.Call | None:
 
 
 def _hands_on(document: Document, helper: cst.FunctionDef, name: str, entry: Entry) -> bool:
-    """What is cast is the parameter as it came in, and the helper doesn't ask for its dtype."""
+    """Whether the helper casts its parameter `name` unchanged, and nowhere tests its dtype."""
     first = max(document.span(n).start for n in entry.nodes)
     if name not in parameters(helper) or any(at < first for at in bound(document, helper, name)):
         return False

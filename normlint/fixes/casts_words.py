@@ -99,12 +99,12 @@ def _below(lines: Sequence[str], now: Any) -> cst.FlattenSentinel[Any]:
 # --- up --------------------------------------------------------------------------------------------------------------
 
 
-def upwards(tree: Tree) -> str:
+def usual_upcast(tree: Tree) -> str:
     """The cast to fp32 that the text uses most, else `.float()`; where it speaks of fp64, one for `raising`."""
-    return tree.once(upwards, lambda: _upwards(tree))
+    return tree.once(usual_upcast, lambda: _usual_upcast(tree))
 
 
-def _upwards(tree: Tree) -> str:
+def _usual_upcast(tree: Tree) -> str:
     found = Counter(m[0] for m in _UP.finditer(tree.text) if _resolves(m, tree.imported))
     promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
     if promote and single and (_CHECKS & tree.words or (_DOUBLES & tree.words and not found)):
@@ -226,8 +226,8 @@ def _first(function: Scope) -> cst.CSTNode | None:
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
         return None
     body = function.body.body
-    told = function.get_docstring(clean=False) is not None
-    return body[1] if told and len(body) > 1 else body[0]
+    has_docstring = function.get_docstring(clean=False) is not None
+    return body[1] if has_docstring and len(body) > 1 else body[0]
 
 
 def _fresh(document: Document, function: Scope) -> str:

@@ -42,7 +42,7 @@ _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vect
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
-    several = list(_candidates(c, document, Style(tree)))
+    several = list(_changes_of_count(c, document, Style(tree)))
     fix = trial.first(several)
     if fix is not None or not several:
         return fix
@@ -51,7 +51,8 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     return Fix(message, edits, Applicability.SAFE) if merged else None
 
 
-def _candidates(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+def _changes_of_count(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+    """Ways to make it a division by D, the likeliest first: change the count that is there, or add one."""
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
     start = document.at(c.statistic.span)
@@ -178,5 +179,5 @@ def not_one_less(span: Span, tree: Tree) -> Fix | None:
 
 def _biased(tree: Tree, word: str, changes: Changes) -> Fix | None:
     edits = tree.document.edits(changes)
-    said = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
-    return Fix(said, edits, Applicability.UNSAFE) if edits else None
+    message = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
+    return Fix(message, edits, Applicability.UNSAFE) if edits else None

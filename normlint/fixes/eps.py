@@ -112,7 +112,7 @@ def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
 
 
 def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
-    """Let the eps that is taken be the one that acts."""
+    """Replace the eps that acts with the one that the constructor or function is given; None if that can't be done."""
     document = tree.document
     target = document.at(unused, cst.Attribute)
     if target is not None:

@@ -11,7 +11,7 @@ from normlint.fixes.along import with_remarks, with_twins
 from normlint.fixes.callers import beside, read_elsewhere
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
-from normlint.fixes.work import NOW, Spent, Work, took
+from normlint.fixes.work import NOW, LimitReached, Work, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
 from normlint.text.finding import Applicability, Finding, Fix, Span
@@ -49,7 +49,7 @@ class Fixer:
         try:
             took(0)
             return None if self._tree is None else self._fix(self._tree, finding, repairs)
-        except Spent:
+        except LimitReached:
             return None
         finally:
             NOW.reset(before)
@@ -71,7 +71,7 @@ class Fixer:
         """The one fix that all repairs are agreed on, also where the same lines stand again."""
         fixes = {repair(tree) if repair else None for repair in dict.fromkeys(repairs)}
         if all(isinstance(repair, Part) for repair in repairs):
-            fixes = {together(sorted(fixes, key=repr))}
+            fixes = {combined(sorted(fixes, key=repr))}
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None
@@ -105,7 +105,7 @@ class Fixer:
         return found
 
 
-def together(fixes: Sequence[Fix | None]) -> Fix | None:
+def combined(fixes: Sequence[Fix | None]) -> Fix | None:
     """One fix of all parts; None where one is missing, they differ in what they promise, or they overlap."""
     parts = [fix for fix in fixes if fix is not None]
     if len(parts) != len(fixes) or len({fix.applicability for fix in parts}) != 1:

@@ -163,8 +163,8 @@ def _undone(document: Document, difference: cst.BaseExpression, minuend: Any, su
     own = stmt is not None and stmt.value is difference and names_of(stmt) == (getattr(minuend, "value", None),)
     changes = document.gone(stmt) if own else {difference: in_place_of(document, difference, minuend)}
     name = subtrahend.value if isinstance(subtrahend, cst.Name) else ""
-    spare = [s for s in assignments(document, scope) if names_of(s) == (name,)]
-    return changes | (document.gone(spare[0]) if len(spare) == len(loads(document, name, scope)) == 1 else {})
+    removed = [s for s in assignments(document, scope) if names_of(s) == (name,)]
+    return changes | (document.gone(removed[0]) if len(removed) == len(loads(document, name, scope)) == 1 else {})
 
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
@@ -261,7 +261,7 @@ def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
     x = squared_base(whole.square) if whole is not None else None
     if whole is None or mean is None or x is None or not all(_once(document, s) for _, _, s in whole.links):
         return
-    spare: Changes = document.gone(stmt) if stmt is not None and _once(document, stmt) else {}
+    removed: Changes = document.gone(stmt) if stmt is not None and _once(document, stmt) else {}
     for centred in _centred(document, stat, x, mean, whole.square):
         message = f"Centre first, then square: `{cst.Module([]).code_for_node(centred)}`"
         new = _resquared(whole.square, x, centred)
@@ -272,11 +272,11 @@ def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
             inside = whole.holder is found[0]
             if inside:
                 kept = in_place_of(document, node, found[0].deep_replace(whole.square, there))
-            yield message, {node: kept, **({} if inside else {whole.square: there}), **spare}
+            yield message, {node: kept, **({} if inside else {whole.square: there}), **removed}
         elif not _bound_between(document, whole.square, whole.square, node):
             gone = {line: None for _, _, s in whole.links for line in document.gone(s)}
             value = whole.inlined(document, placed(document, whole.square, new))
-            yield message, {node: instead(document, node, stripped(value)), **gone, **spare}
+            yield message, {node: instead(document, node, stripped(value)), **gone, **removed}
 
 
 def _once(document: Document, stmt: cst.Assign) -> bool:

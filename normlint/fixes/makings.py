@@ -11,7 +11,7 @@ import libcst as cst
 from normlint.fixes.calls import with_arguments
 from normlint.fixes.spelling import argument, expression
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import NOW, STEP, Spent, Work, took
+from normlint.fixes.work import NOW, STEP, LimitReached, Work, took
 from normlint.rules.callers import Called
 from normlint.rules.callers import called as read
 from normlint.text.edit import apply
@@ -42,7 +42,7 @@ def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -
         tree = Tree(with_line_feeds(text), snippet=snippet)
         fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
         return tuple(replace(one, fix=fix if fix and _helps(tree.text, path, fix) else None) for one, fix in fixes)
-    except (Spent, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
     finally:
         NOW.reset(before)

@@ -145,7 +145,7 @@ def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Cal
 
 
 def _length(tree: Tree, maker: cst.Call) -> str:
-    """What the class calls its number of features: by its name, or what it must be told."""
+    """What the class calls its number of features: a parameter with such a name, or one that has no default."""
     document = tree.document
     init, owner = document.around(maker, cst.FunctionDef), document.around(maker, cst.ClassDef)
     if init is None or owner is None:

@@ -155,10 +155,10 @@ def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
 # --- what a repair asks ----------------------------------------------------------------------------------------------
 
 
-def _fix(tree: Tree, norm: Norm, said: str, changes: Changes | None) -> Fix | None:
+def _fix(tree: Tree, norm: Norm, message: str, changes: Changes | None) -> Fix | None:
     """The changes, also where the same mean stands again: both factors of a square are centred alike."""
     edits = with_twins(tree, tree.document.edits(changes) if changes else (), {s.span for s in _stats(norm)})
-    return Fix(said, edits, Applicability.SAFE) if edits else None
+    return Fix(message, edits, Applicability.SAFE) if edits else None
 
 
 def _shown(call: Reduction, made: Changes) -> str:
@@ -166,8 +166,8 @@ def _shown(call: Reduction, made: Changes) -> str:
     if call.node not in made:
         return "`dim=-1`"
     new = [a for a in made[call.node](call.node).args if not any(a.value is old.value for old in call.node.args)]
-    said = ", ".join(cst.Module([]).code_for_node(a.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for a in new)
-    return f"`{said}`" if set(call.given) - {"input"} else f"`{call.name}({said})`"
+    arguments = ", ".join(cst.Module([]).code_for_node(a.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for a in new)
+    return f"`{arguments}`" if set(call.given) - {"input"} else f"`{call.name}({arguments})`"
 
 
 def _stats(norm: Norm) -> Iterator[Stat]:

@@ -126,14 +126,14 @@ class Style:
         """How torch's function is called in this text: `torch.sqrt`, `t.sqrt` or `sqrt`; empty where it can't be."""
         return spelled(self._tree, f"torch.{name}") or ""
 
-    def _by_method(self) -> bool:
+    def _prefers_methods(self) -> bool:
         methods = len(re.findall(r"\.r?sqrt_?\(\)", self._text))
         return methods > len(re.findall(r"(?<!math\.)(?<!np\.)\br?sqrt\(\s*[^)\s]", self._text))
 
     def around(self, node: cst.BaseExpression, name: str) -> cst.BaseExpression:
         """sqrt, rsqrt or square of the expression, as a function or a method as the text has it."""
         function = self.function(name)
-        if function and not self._by_method():
+        if function and not self._prefers_methods():
             return call_of(function, node)
         return expression(f"{{x}}.{name}()", x=tight(node))
 

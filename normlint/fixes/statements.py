@@ -36,20 +36,20 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
     """The statement is a call of print: it goes; a block that is left empty gets `pass`."""
     document = tree.document
     call = document.at(span, cst.Call)
-    told = _applicability(call) if call is not None else None
+    safety = _applicability(call) if call is not None else None
     stmt = document.parent(call) if call is not None else None
-    if told is None or not isinstance(stmt, cst.Expr) or not isinstance(call.func, cst.Name):
+    if safety is None or not isinstance(stmt, cst.Expr) or not isinstance(call.func, cst.Name):
         return None
     line = document.line(stmt)
     block = getattr(document.parent(line or stmt), "body", ())
     last = line is None or (len(line.body) == 1 and block[:1] == (line,) and all(map(_prints, block)))
     passed = {stmt: cst.Pass()} if last and not isinstance(document.parent(line or stmt), cst.Module) else None
-    return Fix("Remove the print", document.edits(passed or document.gone(stmt)), told)
+    return Fix("Remove the print", document.edits(passed or document.gone(stmt)), safety)
 
 
 def _applicability(call: cst.Call) -> Applicability | None:
     """SAFE where the arguments only look; None where they change something."""
-    told = Applicability.SAFE
+    safety = Applicability.SAFE
     waiting: list[cst.CSTNode] = list(call.args)
     while waiting:
         node = waiting.pop()
@@ -58,8 +58,8 @@ def _applicability(call: cst.Call) -> Applicability | None:
             return None
         own = isinstance(node, cst.Call) and getattr(getattr(node.func, "value", None), "value", "") in ("self", "cls")
         plain = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value not in _PURE
-        told = Applicability.UNSAFE if own or plain else told
-    return told
+        safety = Applicability.UNSAFE if own or plain else safety
+    return safety
 
 
 def _prints(line: cst.CSTNode) -> bool:
@@ -106,8 +106,8 @@ def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
         new = expression(f"{{x}} {sign} {{v}}", x=name, v=tight(stmt.value, level + 1))
         for whole in (new, *_cast_back(document, name, new)):
             made = cst.Assign([cst.AssignTarget(name)], whole, semicolon=stmt.semicolon)
-            said = document.source(name)
-            yield f"Make a new tensor: `{said} = {said} {sign} …`", {stmt: made}
+            source = document.source(name)
+            yield f"Make a new tensor: `{source} = {source} {sign} …`", {stmt: made}
 
 
 def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> list[cst.BaseExpression]:

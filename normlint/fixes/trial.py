@@ -1,6 +1,6 @@
 """Edits on trial: the text is read again as it would be, and the norm must come out as it should.
 
-A repair that has several ways to mend a norm lists them, the most natural first; the first that is right is taken.
+A repair that has several ways to fix a norm lists them, the most natural first; the first that is right is taken.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Trial:
         return Fix(tried[edits], edits, applicability) if edits else None
 
     def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:
-        """Edits that mend one of several findings of the rule, or that bring out what the finding hid."""
+        """Edits that fix one of several findings of the rule, or that bring out what the finding hid."""
         most = list(reported(self.norm)).count(self.code) - 1
         yield from (edits for edits in tried if most and self.passes(edits, left=most))
         brought = {edits: self._brought_out(edits) for edits in tried}
@@ -169,7 +169,7 @@ def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> Iterator
     after = [_norms(tree, part, edits) for part in parts]
     yield tuple(chain(*before))
     yield tuple(chain(*after))
-    yield sum((_said(now) for now in after), Counter()) - sum((_said(was) for was in before), Counter())
+    yield sum((_reported(now) for now in after), Counter()) - sum((_reported(was) for was in before), Counter())
 
 
 def _cut(tree: Tree) -> dict[int, list[_Part]]:
@@ -208,16 +208,16 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
         return False
     was, now = norm.main, fixed.main
     gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
-    told = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
-    factors = len(was.others) - (len(gains - wanted) if told else 0) == len(now.others)
-    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (told or gains == wanted)
+    gained = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
+    factors = len(was.others) - (len(gains - wanted) if gained else 0) == len(now.others)
+    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (gained or gains == wanted)
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
     centred = now.centre is None or now.centre.axes in own
-    return kept and joined and centred and (told or len(norm.computations) <= len(fixed.computations))
+    return kept and joined and centred and (gained or len(norm.computations) <= len(fixed.computations))
 
 
-def _said(found: _Norms) -> Counter[tuple[str, str]]:
+def _reported(found: _Norms) -> Counter[tuple[str, str]]:
     """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
     norms = [norm for _, norm in found]
     places = {c.joined for norm in norms if not norm.helper for c in norm.computations}

@@ -16,7 +16,7 @@ _SHARED: Final = 10  # nodes of a list that has been made before count as one
 _SMALL: Final = 40
 
 
-class Spent(Exception):  # noqa: N818  (it is how the repairs of a file end, no error)
+class LimitReached(Exception):  # noqa: N818  (it is how the repairs of a file end, no error)
     """The repairs have taken as much as they may; the findings that are left go without."""
 
 
@@ -28,10 +28,10 @@ class Work:
         self.known: dict[ast.AST, list[ast.AST]] = {}
 
     def took(self, nodes: int) -> None:
-        """Raises Spent where it is too much."""
+        """Raises LimitReached where it is too much."""
         self.file.spent += nodes
         if self.file.spent > MOST:
-            raise Spent
+            raise LimitReached
 
     def walk(self, node: ast.AST) -> list[ast.AST]:
         """The node and all below it; a long list is made once."""

@@ -35,8 +35,8 @@ def norms(module: Module) -> tuple[Norm, ...]:
     ran: set[Span] = set()
     begun = [_used(module, entry) for entry in entries(module)]
     found: list[tuple[int, Norm]] = []
-    for number, entry in enumerate(sorted(begun, key=lambda e: e.spare)):
-        if not entry.spare or _unseen(module, entry, ran):
+    for number, entry in enumerate(sorted(begun, key=lambda e: e.fallback)):
+        if not entry.fallback or _unseen(module, entry, ran):
             try:
                 found += ((number, norm) for norm in _norms_of(module, entry, ran))
             except RecursionError:  # calls in calls, and each of them nested
@@ -114,8 +114,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         keeps = keeps or keeps_data(path.attrs)
         results = path.result.items if isinstance(path.result, Tup) else ()
         wide = wide or _is_wide(path.context, results[0] if results else path.result)
-        together = ((*path.attrs.values(), *results), *(several.items for several in path.context.together))
-        undone = undone or any(map(can_be_undone, together))
+        several = ((*path.attrs.values(), *results), *(one.items for one in path.context.returned_tuples))
+        undone = undone or any(map(can_be_undone, several))
         back = back or any(undoes(flow.product.mono) for flow in path.context.flows)
         ran |= path.context.ran
         for one in _best(path.context, idle):
@@ -190,13 +190,13 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
             best[c.statistic.span, c.input] = _Found(flow, c, old.origin, made, context.decisions)
     for one in best.values():
         c = one.computation
-        told = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
+        places = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
         matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
         atoms = {f.atom for f in one.flow.product.mono.factors}
         part = any(atoms <= whole and entangled(mono) for mono, whole in vain.items())
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
-        yield replace(one, computation=replace(c, placing=told, layout_matches=matches, unread=unread, tests=tests))
+        yield replace(one, computation=replace(c, placing=places, layout_matches=matches, unread=unread, tests=tests))
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)
@@ -246,8 +246,8 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
         return found
     atom, argument = given[0].atom, _argument(given[0].atom)
     offset = atom.constant if isinstance(atom, Offset) else None
-    told = Param(argument.name if argument else "", "unknown", axis="other" if channels else "last")
-    gain = Gain(told, offset, ONCE, given[0].span)
+    parameter = Param(argument.name if argument else "", "unknown", axis="other" if channels else "last")
+    gain = Gain(parameter, offset, ONCE, given[0].span)
     others = tuple(other for other in c.others if other != atom)
     unread = c.unread if any(isinstance(other, Input) for other in others) else c.unread - {"scale"}
     return replace(found, computation=replace(c, gains=(gain,), others=others, unread=unread))
@@ -256,8 +256,8 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
 def _argument(atom: Atom) -> Input | None:
     """A tensor that came in, or 1 + it."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
-    told = inner[0].atom if len(inner) == 1 and inner[0].power == 1 else atom
-    return told if isinstance(told, Input) else None
+    base = inner[0].atom if len(inner) == 1 and inner[0].power == 1 else atom
+    return base if isinstance(base, Input) else None
 
 
 def _rank(c: Computation) -> tuple[bool, int]:
@@ -313,8 +313,8 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None
-    told = spine(kept[0])
-    return Norm(kept[0].kind, name, group[0].made.span, told, owner, kept, entry.called, sentence(kept[0]))
+    text = spine(kept[0])
+    return Norm(kept[0].kind, name, group[0].made.span, text, owner, kept, entry.called, sentence(kept[0]))
 
 
 def _moved(group: list[_Found]) -> set[Span]:

@@ -27,8 +27,8 @@ AGAINST = re.compile(
 
 def summary_intent(docstring: str) -> str:
     """The same for the first line of a docstring, which may speak of the norm of something else."""
-    told = intent(re.sub(r"\W+", "_", docstring.strip().partition("\n")[0]))
-    return "" if told == "norm" else told
+    found = intent(re.sub(r"\W+", "_", docstring.strip().partition("\n")[0]))
+    return "" if found == "norm" else found
 
 
 def intent(qualname: str) -> str:

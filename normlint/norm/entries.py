@@ -139,9 +139,9 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
         own = any(method is stmt for stmt in cls.node.body)
         if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)
-            spare = not public and method.name in called
+            fallback = not public and method.name in called
             elsewhere = not public or _recast(Machine(module, Context({})), method)
-            yield Entry(ref.qualname, method.head, ref, cls, called=elsewhere, spare=spare)
+            yield Entry(ref.qualname, method.head, ref, cls, called=elsewhere, fallback=fallback)
 
 
 def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool:

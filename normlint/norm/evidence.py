@@ -17,9 +17,9 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
     """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
-    spare = owner.unused_eps is not None or bool(owner.unused_params)
-    whole = owner.makes(c) and (spare or (owner.module and c.kind == "rms"))
-    named = owner.intent in _NORMS or whole or _features_told(c, owner)
+    unused = owner.unused_eps is not None or bool(owner.unused_params)
+    whole = owner.makes(c) and (unused or (owner.module and c.kind == "rms"))
+    named = owner.intent in _NORMS or whole or _means_features(c, owner)
     written = bool(c.gains) and all(_stands_in_text(g.param) for g in c.gains)
     signs = written and c.power != -HALF  # the inverse of a quaternion, say
     gain = (c.scaled and not signs) or _protected(c, owner)
@@ -56,8 +56,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 
 def _is_undone(c: Computation, owner: Owner) -> bool:
     """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
-    told = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
-    return owner.brought_back or (owner.keeps and not c.over_last) or (owner.undone and not told)
+    scaled = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
+    return owner.brought_back or (owner.keeps and not c.over_last) or (owner.undone and not scaled)
 
 
 def _clips(c: Computation, owner: Owner) -> bool:
@@ -122,7 +122,7 @@ def _protected(c: Computation, owner: Owner) -> bool:
     return kept and owner.module and c.kind != "l2" and -HALF != c.power < 0
 
 
-def _features_told(c: Computation, owner: Owner) -> bool:
+def _means_features(c: Computation, owner: Owner) -> bool:
     """Over everything, though the mean is that of the features, or a module divides by a length that it was given."""
     apart = c.centre is not None and c.centre.axes != ALL and (c.centred[0] or not c.is_length)
     given = owner.module and c.kind == "rms" and any(n.of_features is None and n.power == HALF for n in c.counts)
@@ -155,7 +155,7 @@ def _stands_in_text(atom: Atom) -> bool:
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
     axes = c.statistic.axes
-    named = named or _told_by_gain(c)
+    named = named or _gain_says_features(c)
     if axes == ALL or axes is None or isinstance(axes, str):
         return True
     if axes == (-1,):
@@ -172,7 +172,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
     return named or gain or c.kind == "l2"
 
 
-def _told_by_gain(c: Computation) -> bool:
+def _gain_says_features(c: Computation) -> bool:
     """An RMS norm along other axes than its learned gain of shape (D,): nobody means that, whatever its name."""
     learned = bool(c.gains) and all(g.param.role == "parameter" for g in c.gains)
     axes = c.statistic.axes if isinstance(c.statistic.axes, tuple) else ()

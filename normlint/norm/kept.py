@@ -49,6 +49,6 @@ def norms(module: Module) -> tuple[Norm, ...]:
     if key not in known.read:
         found = collect.norms(module)
         known.read[key] = found, {"unread": module.unread, "broken": module.broken}
-    found, told = known.read[key]
-    vars(module).update(told)
+    found, state = known.read[key]
+    vars(module).update(state)
     return found

@@ -91,7 +91,7 @@ class Placing:
         return f"({', '.join(self.names)})" if self.names else "(B, L, D)"
 
     @property
-    def told(self) -> str:
+    def suffix(self) -> str:
         """Of which input, where the text tells."""
         return f" of a {self.shown} tensor" if self.names else ""
 
@@ -126,7 +126,7 @@ class Computation:
     span: Span
     unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
     placing: Placing = Placing()
-    astray: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
+    stray_sum: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # in words, and how they came out
 
@@ -210,9 +210,9 @@ class Computation:
     @property
     def casts(self) -> bool:
         """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
-        told = self.protected or self.fused
+        is_norm = self.protected or self.fused
         back = (DType.INPUT, DType.FP16, DType.BF16)
-        return told and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
+        return is_norm and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""
@@ -297,8 +297,8 @@ class Norm:
     @property
     def meant(self) -> bool:
         """A name, a learned gain or the whole formula says that a norm over features was meant."""
-        told = self.owner.intent in ("rms", "layer", "norm")
-        return told or any(c.scaled or self.owner.makes(c) for c in self.computations)
+        named = self.owner.intent in ("rms", "layer", "norm")
+        return named or any(c.scaled or self.owner.makes(c) for c in self.computations)
 
     @property
     def in_test(self) -> bool:

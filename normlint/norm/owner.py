@@ -39,7 +39,7 @@ def owner_of(
     alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
     return Owner(
         name,
-        _told(entry, qualname, name, maker, block=any(map(_is_module, attrs.values()))),
+        _intent_of(entry, qualname, name, maker, block=any(map(_is_module, attrs.values()))),
         module,
         method=cls is not None,
         span=entry.span,
@@ -59,7 +59,7 @@ def owner_of(
     )
 
 
-def _told(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) -> str:
+def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) -> str:
     """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring.
 
     The docstring of a `block` of layers speaks of its parts.
@@ -75,10 +75,10 @@ def _told(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) ->
         return "l2"  # one of several norms of a class
     if own := intent(qualname) or intent(name):
         return own
-    told = [intent(n) for n in (maker, *bases)]
+    intents = [intent(n) for n in (maker, *bases)]
     if function is not None:
-        told += [summary_intent(_docstring(d)) for d in ((function,) if block else (function, *classes))]
-    return next((t for t in told if t and t != "other"), "")
+        intents += [summary_intent(_docstring(d)) for d in ((function,) if block else (function, *classes))]
+    return next((t for t in intents if t and t != "other"), "")
 
 
 def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
@@ -114,7 +114,7 @@ def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
 
 
 def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
-    """Whoever calls the function or makes the module may say which eps it is to have."""
+    """Whether eps is an argument of the function, or of the constructor of the module."""
     if entry.cls is None:
         params = entry.function.node.params if entry.function else ()
         given = {p.name for p in params if not (isinstance(p.default, s.Literal) and p.default.value is None)}

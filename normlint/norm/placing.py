@@ -15,7 +15,7 @@ MOST_AXES = 5  # of an unknown rank, that are looked at from either end
 
 
 def settled(stat: Stat, shapes: Shapes) -> Stat:
-    """The statistic with its axes counted from the end, as all that the path told of the rank has it."""
+    """The statistic with its axes counted from the end, by the rank that the whole path shows."""
     rank = shapes.rank(stat.over) if stat.over is not None else None
     if rank is None:
         return stat
@@ -29,11 +29,11 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
     if over is None or not isinstance(stat.axes, tuple):
         return Placing(single=stat.axes == ALL and _is_single(stat, shapes))
     single = stat.axes[0] if len(stat.axes) == 1 else None
-    told = [_along(shapes, over, stat.axes, gain) for gain in gains]
+    along = [_along(shapes, over, stat.axes, gain) for gain in gains]
     return Placing(
         _names(shapes, over),
         None if single is None else shapes.meets(over, single, -1),
-        None if single is None or None in told or not told else all(told),
+        None if single is None or None in along or not along else all(along),
         _over_tokens(shapes, over, stat.axes),
         centre is not None and _apart(shapes, over, stat, centre, learned=learned),
         _set_against(shapes, stat),
@@ -42,7 +42,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
 
 
 def _is_single(stat: Stat, shapes: Shapes) -> bool:
-    """Whether what is reduced may be one row: its first axis was dropped, or was asked for a length of 1."""
+    """Whether the reduced tensor may be a single row: its batch axis was indexed away, or tested for a length of 1."""
     inner = (a for f in stat.inner.factors for a in (f.atom.base.factors if isinstance(f.atom, Centred) else (f,)))
     whole = [shapes.held.get((Mono(1.0, (Factor(f.atom, ONCE),)), ())) for f in inner]
     return any(dims is not None and _is_row(dims, shapes) for dims in (stat.over, *whole))
@@ -62,13 +62,13 @@ def of_features(length: Mono, stat: Stat, shapes: Shapes) -> bool | None:
 
 def _along(shapes: Shapes, over: Dims, axes: tuple[int, ...], gain: Gain) -> bool | None:
     """Whether the gain lies along a reduced axis."""
-    lengths = [n for n in gain.param.shape or _told(shapes, gain) if not shapes.equal(n, ONE_LONG)]
+    lengths = [n for n in gain.param.shape or _documented_shape(shapes, gain) if not shapes.equal(n, ONE_LONG)]
     if len(lengths) != 1 or lengths[0] is None:
         return None
     return _on_axis(shapes, over, axes, lengths[0])
 
 
-def _told(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
+def _documented_shape(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
     """The shape of a gain that comes in, as a docstring or an annotation has it."""
     dims = shapes.held.get((Mono(1.0, (Factor(gain.param, ONCE),)), ()))
     return (shapes.lengths(dims) if dims is not None else None) or ()
@@ -93,11 +93,11 @@ def _names(shapes: Shapes, dims: Dims) -> tuple[str, ...]:
     lengths = shapes.lengths(dims)
     if lengths is None:
         return ()
-    found = tuple(_name(shapes, length) for length in lengths)
+    found = tuple(_axis_name(shapes, length) for length in lengths)
     return found if all(found) else {2: ("N", "D"), 3: ("B", "L", "D")}.get(len(found), ())
 
 
-def _name(shapes: Shapes, length: Mono | None) -> str:
+def _axis_name(shapes: Shapes, length: Mono | None) -> str:
     if length is None:
         return ""
     whole = shapes.find(length)
@@ -119,9 +119,9 @@ def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat, *, learned: boo
     if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
     if len(stat.axes) == len(centre.axes) == 1:
-        told = shapes.meets(over, stat.axes[0], centre.axes[0])
+        same_axis = shapes.meets(over, stat.axes[0], centre.axes[0])
         batch = learned and 0 in (*stat.axes, *centre.axes)  # who means the last axis doesn't call it 0 as well
-        return told is False or (batch and told is None and stat.axes != centre.axes)
+        return same_axis is False or (batch and same_axis is None and stat.axes != centre.axes)
     one, two = ({*t.axes} if isinstance(t.axes, tuple) else set() for t in (stat, settled(centre, shapes)))
     return learned and len({a < 0 for a in one | two}) == 1 and one != two
 
@@ -131,24 +131,24 @@ def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
     if shapes.least(over) < 3 or any(shapes.meets(over, a, -1) is not False for a in axes if len(axes) == 1):
         return False
     last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
-    told = shapes.are_features(last) or _FEATURES.fullmatch(_name(shapes, last)) is not None
+    features_last = shapes.are_features(last) or _FEATURES.fullmatch(_axis_name(shapes, last)) is not None
     whole = len(axes) > 1 and shapes.rank(over) == 3 and not shapes.equal(shapes.axis(over, 0), reduced[0])
     tokens = (
         not shapes.are_features(n)
         and (_reads_as_tokens(shapes, n, shapes.are_features(last)) or (whole and _is_between(shapes, n)))
         for n in reduced
     )
-    return told and bool(reduced) and all(tokens)
+    return features_last and bool(reduced) and all(tokens)
 
 
 def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bool:
-    name = _name(shapes, length)
+    name = _axis_name(shapes, length)
     return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
 
 
 def _is_between(shapes: Shapes, length: Mono | None) -> bool:
-    """Of what is neither the batch nor the features: whether the text calls it something else than parts of these."""
-    name = _name(shapes, length)
+    """Whether an axis between batch and features has a name of its own, which means neither features nor heads."""
+    name = _axis_name(shapes, length)
     return bool(name) and not _FEATURES.fullmatch(name) and not _PARTS.fullmatch(name)
 
 

@@ -211,10 +211,10 @@ def _around(
         return None  # of vectors: each feature is one of these
     outside = [f for f in mono.factors if f is not factor]
     matched = _input(degree[1], outside) if degree[0] else None
-    astray = NOWHERE
+    stray_sum = NOWHERE
     if matched is None and any(_gain(f) for f in outside):
         degree, matched = _mistaken(root, degree, outside)
-        astray = matched[1][0].span if matched and degree[0] <= 2 else NOWHERE
+        stray_sum = matched[1][0].span if matched and degree[0] <= 2 else NOWHERE
     if matched is None and degree[0] and flow.returned and factor.power != 1 and not _tensors(outside):
         matched = _alone(degree[1])
     if matched is None:
@@ -237,7 +237,7 @@ def _around(
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
-        tuple(context.notes), flow.span, _unread(root, gains, others), astray=astray,
+        tuple(context.notes), flow.span, _unread(root, gains, others), stray_sum=stray_sum,
     )  # fmt: skip
 
 
@@ -414,9 +414,9 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
     """Whether a count is the length of the reduced axes."""
     if isinstance(atom, Size | Scalar) and atom.less:
         return None
-    told = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
-    if told is not None:
-        return told
+    whole = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
+    if whole is not None:
+        return whole
     if isinstance(atom, Scalar):
         return True if atom.name in lengths or atom.name.rsplit(".", 1)[-1].lower() in SIZES else None
     assert isinstance(atom, Size)

@@ -33,10 +33,10 @@ _LEAST: Final = 3  # axes that a tensor has which tell anything
 
 def asking(found: Iterable[Norm]) -> frozenset[str]:
     """The classes of norms whose axes mean one thing or another with the rank of what comes in."""
-    return frozenset(norm.owner.name for norm in found if norm.owner.method and any(map(_hangs, norm.computations)))
+    return frozenset(norm.owner.name for norm in found if norm.owner.method and any(map(_is_open, norm.computations)))
 
 
-def _hangs(c: Computation) -> bool:
+def _is_open(c: Computation) -> bool:
     stat, placing = c.statistic, c.placing
     single = isinstance(stat.axes, tuple) and stat.axes != (-1,) and not stat.layout
     return single and stat.rank is None and placing.along_gain is not True

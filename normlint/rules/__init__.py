@@ -123,5 +123,5 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
             if p.apart or not echo:
                 dtypes = p.dtypes or rule.dtypes
                 severity = p.severity or (WARNING if p.dtypes else rule.severity)
-                found = Finding(code, rule.name, p.message, p.span, norm.qualname, dtypes=dtypes, severity=severity)
-                yield found, p.repair
+                found = Finding(code, rule.name, p.message, p.span, norm.qualname, None, (), dtypes, severity)
+                yield replace(found, evidence=p.evidence), p.repair

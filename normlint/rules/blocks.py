@@ -56,10 +56,10 @@ def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own
     asked = frozenset().union(*(seen.asks for _, seen in looked))
     uses = uses_of(text, asked) if asked else ()
     for block, first in looked:
-        told = tuple(use for use in uses if use[0] in first.asks)
-        seen = _analysed(block, snippet, whole, told) if told else first
+        here = tuple(use for use in uses if use[0] in first.asks)
+        seen = _analysed(block, snippet, whole, here) if here else first
         findings += (
-            replace(one, span=block.home(one.span), norms=tuple(len(norms) + number for number in one.norms))
+            replace(homed(one, block), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
         )
         unread |= {name: block.home(span) for name, span in seen.unread}
@@ -96,5 +96,5 @@ def _of_block(
 
 
 def _listed(norm: Norm) -> LightNorm:
-    told = (norm.kind, norm.qualname, norm.span, norm.spine, norm.helper, norm.sentence)
-    return LightNorm(*told, within=norm.owner.span)
+    details = (norm.kind, norm.qualname, norm.span, norm.spine, norm.helper, norm.sentence)
+    return LightNorm(*details, within=norm.owner.span)

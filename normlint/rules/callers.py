@@ -26,7 +26,7 @@ from normlint.norm.makes import (
     stored,
 )
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
-from normlint.text.finding import REVIEW, Applicability, Edit, Finding
+from normlint.text.finding import REVIEW, Applicability, Edit, Finding, Span
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
@@ -53,10 +53,9 @@ def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> C
     found: dict[tuple[object, str], tuple[Finding, Repair | None]] = {}
     for code, one in RULES.items():
         for p in one.check_calls(makes) if one.check_calls and wanted(code) else ():
-            found.setdefault(
-                (p.span, code),
-                (Finding(code, one.name, p.message, p.span, p.owner, severity=p.severity or one.severity), p.repair),
-            )
+            severity = p.severity or one.severity
+            finding = Finding(code, one.name, p.message, p.span, p.owner, severity=severity, evidence=p.evidence)
+            found.setdefault((p.span, code), (finding, p.repair))
     return Called(tuple(found.values()), tuple(sorted(makes.elsewhere.asked.items())))
 
 
@@ -64,10 +63,9 @@ def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> C
 def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
     """Is made without the eps that its owner has for it.
 
-    The norm takes its class's own default. Where the configuration says 1e-5 and the default is 1e-6, small
-    activations come out up to three times as large as the checkpoint's author had them, and bf16 outputs drift from
-    those of every engine that reads the configuration. `nn.RMSNorm(dim)` without eps takes `finfo(x.dtype).eps`:
-    1.2e-7 in fp32, 0.0078 in bf16.
+    Small activations come out at another size: up to three times as large with 1e-6 where the configuration says
+    1e-5. bf16 outputs drift from those of every engine that reads the configuration. `nn.RMSNorm(dim)` without eps
+    takes `finfo(x.dtype).eps`: 1.2e-7 in fp32, 0.0078 in bf16.
 
     It is reported where another norm of the same class that its owner makes, or that is made beside its owner, is given
     that eps, and the default is another number:
@@ -210,16 +208,16 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
             known = "" if math.isnan(one.value) else f" ({one.value:g})"
             beside = other.function is made.function
             by = "as it is beside" if beside else f"though `{other.qualname}` passes it to its norms"
-            yield _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}")
+            yield _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}", other.span)
 
 
 @calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
 def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
     """Is made without its configuration's eps, and has another one.
 
-    It may be meant: a model that was ported faithfully has the default where its author left it, and its configuration
-    speaks of other norms. So this is a review, which `--min-severity review` shows. Where the norms around it are given
-    the eps, it is NRM701.
+    If the configuration's eps is meant, small activations come out at another size. It may not be: a model that was
+    ported faithfully has the default where its author left it, and its configuration speaks of other norms. So this
+    is a review, which `--min-severity review` shows. Where the norms around it are given the eps, it is NRM701.
 
     ```py
     from dataclasses import dataclass
@@ -311,9 +309,9 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """
-    said = {problem.span for problem in eps_left_to_default(makes)}
+    reported = {problem.span for problem in eps_left_to_default(makes)}
     for made, eps in makes.without_eps():
-        fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in said else []
+        fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in reported else []
         if len(fitting) == 1 and not _same(fitting[0].value, eps):
             yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
     for made in makes.written():
@@ -326,11 +324,12 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
                 yield Problem(made.span, message, repair, owner=made.qualname)
 
 
-def _problem(made: Made, eps: Eps, source: str, why: str) -> Problem:
+def _problem(made: Made, eps: Eps, source: str, why: str, evidence: Span | None = None) -> Problem:
     value = f"{eps.default:g}" if eps.default is not None else "finfo(x.dtype).eps"
     took = "its default" if value == "nan" else value
     message = f"{why}: eps stays {took}"
-    return Problem(made.span, message, partial(makings.with_argument, made.span, eps.name, source), owner=made.qualname)
+    repair = partial(makings.with_argument, made.span, eps.name, source)
+    return Problem(made.span, message, repair, owner=made.qualname, evidence=evidence)
 
 
 def _ignored(function: Function, text: str) -> str:

@@ -32,8 +32,8 @@ def _last_power(c: Computation) -> Span:
 def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """Multiplies by the root mean square instead of dividing by it.
 
-    `x / torch.rsqrt(ms)` is `x * sqrt(ms)`: a token twice as large comes out four times as large, and the loss
-    diverges.
+    A token twice as large comes out four times as large, and the loss diverges: `x / torch.rsqrt(ms)` is `x *
+    sqrt(ms)`.
 
     ```py
     import torch
@@ -65,7 +65,8 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
 def wrong_root(norm: Norm) -> Iterator[Problem]:
     """Divides by the mean square without a root, or takes the root twice.
 
-    Without the root the output of a row is 1/rms: large rows come out small, small rows large.
+    The output's size still depends on the row's: one twice as large comes out half as large without a root, and 1.4
+    times as large with two.
 
     ```py
     import torch
@@ -106,7 +107,8 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
 def missing_square(norm: Norm) -> Iterator[Problem]:
     """Averages x or |x| where the mean square belongs.
 
-    The mean of x is about 0, so its root is NaN for half of all rows; the mean of |x| under a root has the wrong unit.
+    The mean of x is about 0, and its root NaN for half of all rows; with the mean of |x|, rows come out at another
+    size.
 
     ```py
     import torch
@@ -138,7 +140,7 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.computations:
         if c.degree == 1:
-            fix = None if c.astray != NOWHERE else partial(formula.square, norm, c)
+            fix = None if c.stray_sum != NOWHERE else partial(formula.square, norm, c)
             yield Problem(c.statistic.span, "averages the values, not their squares", fix)
         elif c.degree > 2:
             yield Problem(c.statistic.span, f"averages the values to the power {c.degree}, not their squares")
@@ -148,8 +150,8 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
 def missing_centre(norm: Norm) -> Iterator[Problem]:
     """Subtracts the mean on one side only.
 
-    With the variance below and x above, the output keeps its mean, however large; with the mean square below and
-    x − mean above, an offset shrinks the output.
+    The output keeps the mean of its input, however large, or shrinks where the input has an offset. The first is so
+    with the variance below and x above, the second with the mean square below and x − mean above.
 
     ```py
     import torch
@@ -183,8 +185,8 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     is left alone.
     """
     for c in norm.computations if norm.meant else ():
-        if c.astray != NOWHERE and c.degree == 2:
-            yield Problem(c.astray, "the mean is not subtracted here: the output, or its scale, is not centred")
+        if c.stray_sum != NOWHERE and c.degree == 2:
+            yield Problem(c.stray_sum, "the mean is not subtracted here: the output, or its scale, is not centred")
         elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
@@ -200,7 +202,9 @@ def _is_affine(c: Computation) -> bool:
 def misapplied_gain(norm: Norm) -> Iterator[Problem]:
     """Adds the gain, divides by it, or scales the input with it instead of what was normalised.
 
-    A gain starts at ones: the output starts one too large, shrinks where the gain grows, or is no norm at all.
+    The output starts one too large, shrinks where the gain grows, or isn't normalised at all.
+
+    Instead: Multiply what was normalised by the gain, and return that
 
     ```py
     import torch
@@ -262,8 +266,8 @@ def _starts_at_one(param: Param) -> bool:
 def detached_statistic(norm: Norm) -> Iterator[Problem]:
     """Takes the statistic out of the gradient.
 
-    The forward is right and the backward is not: without the statistic's part, the gradient keeps the component along
-    x that a norm removes, and training drifts.
+    The forward is right and the backward is not: the gradient keeps the component along x that a norm removes, and
+    training drifts.
 
     ```py
     import torch
@@ -325,7 +329,8 @@ def _detaching(c: Computation) -> Step | None:
 def gain_offset(norm: Norm) -> Iterator[Problem]:
     """Starts with another gain than 1, such as 2 or 0.
 
-    `1 + weight` wants a weight that starts at zeros; a plain weight wants ones, and no noise around 0 either.
+    Training starts with outputs that are too large, too small, zero or of random sign. `1 + weight` wants a weight
+    that starts at zeros; a plain weight wants ones, and no noise around 0 either.
 
     ```py
     import torch
@@ -403,7 +408,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
             repair = partial(gains.start_at_one, norm, tuple(wrong.values()))
-            yield Problem(g.span if g.offset else g.param.span, message, repair)
+            made = g.param.span
+            yield Problem(g.span if g.offset else made, message, repair, evidence=made if g.offset else None)
 
 
 _REFILLED = {

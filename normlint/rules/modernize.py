@@ -17,6 +17,8 @@ modern_fused = Fixes("fused")
 def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     """Takes a square root and divides by it, where `rsqrt` is one operation.
 
+    Two kernels run where one does the same, but for the last bit.
+
     ```py
     import torch
 
@@ -56,8 +58,8 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
 def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """Writes out what torch has as one fused operation.
 
-    `F.rms_norm` and `F.layer_norm` compute the same in one kernel. They follow Gemma's cast order, so a checkpoint of
-    a LLaMA-style norm may differ in the last bit of a half.
+    Each operation that is written out reads and writes the whole tensor. `F.rms_norm` and `F.layer_norm` follow
+    Gemma's cast order, so a checkpoint of a LLaMA-style norm may differ in the last bit of a half.
 
     ```py
     import torch

@@ -19,8 +19,8 @@ _BEFORE_AFFINE = 2  # arguments of a norm of torch's
 def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
     """Splits its scale and shift along the batch.
 
-    `chunk` takes axis 0 unless it is told another. With an odd batch it fails or gives parts of other sizes; with an
-    even one half of the samples scale the other half, and nothing fails where shapes broadcast.
+    An odd batch fails, or gives parts of other sizes; of an even one, half of the samples scale the other half, and
+    nothing fails where shapes broadcast. `chunk` splits axis 0 by default.
 
     ```py
     from torch import nn

@@ -33,7 +33,8 @@ def shifts(norm: Norm) -> tuple[Param, ...]:
 def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
     """Keeps the gain or the bias in a plain tensor.
 
-    It is not in `state_dict`, does not move with `.to(device)`, and no optimizer sees it.
+    A checkpoint leaves it out, the first call on a GPU fails, and training leaves it as it was made. It is not in
+    `state_dict`, does not move with `.to(device)`, and no optimizer sees it.
 
     ```py
     import torch
@@ -123,8 +124,8 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
 def mutated_input(norm: Norm) -> Iterator[Problem]:
     """Changes its input in place.
 
-    The caller's tensor, often the residual stream, is overwritten. `.float()` is no protection: for an fp32 input it
-    returns the same memory.
+    The caller goes on with the overwritten tensor, often the residual stream. `.float()` is no protection: for an
+    fp32 input it returns the same memory.
 
     ```py
     import torch
@@ -174,7 +175,7 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
 def debug_print(norm: Norm) -> Iterator[Problem]:
     """Prints in a norm's forward.
 
-    It runs for every layer and every step, forces the GPU to wait where a tensor is printed, and breaks the graph of
+    It runs for every layer and every step, makes the GPU wait where a tensor is printed, and breaks the graph of
     `torch.compile`.
 
     ```py
@@ -262,8 +263,8 @@ def unknown_torch_name(norm: Norm) -> Iterator[Problem]:
 def gain_shape(norm: Norm) -> Iterator[Problem]:
     """Has a gain of one element, or one that is never filled.
 
-    `torch.Tensor([dim])` is a tensor of one element whose value is dim; broadcasting hides it. `torch.empty` holds
-    whatever was in memory.
+    Nothing fails: broadcasting hides one gain for all features, and unfilled memory may hold any number, NaN too.
+    `torch.Tensor([dim])` is a tensor of one element whose value is dim; `torch.empty` holds whatever was in memory.
 
     ```py
     import torch
@@ -315,7 +316,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
     """
-    last = all(c.over_last for c in norm.judged)  # else its axes must be told as well
+    last = all(c.over_last for c in norm.judged)  # else its axes must be passed as well
     for gain in applied(norm) if norm.judged else ():
         param, init = gain.param, "zeros" if gain.offset else "ones"
         filled = partial(parameters.filled, param, init)
@@ -356,8 +357,10 @@ def _filled_elsewhere(norm: Norm, param: Param) -> bool:
 def pinned_gain(norm: Norm) -> Iterator[Problem]:
     """Makes its gain in half precision, or on a device that nobody chose.
 
-    Beside 1, bf16 has steps of 0.0078: an update that is smaller than half of one is lost, and the gain stays at 1 for
-    ever. A gain on `cuda:0` stays there when the rest of the model is made elsewhere, and fails where there is no GPU.
+    A gain in bf16 may stay at 1 for ever, and one on `cuda:0` fails where the model is elsewhere or there is no
+    GPU. Beside 1, bf16 has steps of 0.0078: an update that is smaller than half of one is lost.
+
+    Instead: Pass the constructor's own `device=None` and `dtype=None`, or neither
 
     ```py
     import torch
@@ -472,5 +475,5 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
         unused = norm.owner.unused_params
         for span in {param.span: None for param in unused}:
             names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
-            said = "are parameters that are" if " and " in names else "is a parameter that is"
-            yield Problem(span, f"{names} {said} never applied", partial(gains.applied, norm, unused))
+            verb = "are parameters that are" if " and " in names else "is a parameter that is"
+            yield Problem(span, f"{names} {verb} never applied", partial(gains.applied, norm, unused))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Abs, Apply, Step
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Step
 from normlint.norm.conventions import stays_wide
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
@@ -42,9 +42,9 @@ def _in_half(c: Computation) -> bool:
 def missing_upcast(norm: Norm) -> Iterator[Problem]:
     """Squares in half precision.
 
-    300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, its inverse root 0, and the layer silently
-    returns zeros; this begins at |x| = 256. `torch.var` accumulates in fp32: only the variance itself overflows,
-    from a spread of 256. In bf16 nothing overflows, but the mean of D squares keeps eight bits.
+    Nothing fails, but in fp16 a row with one feature beyond 256 comes out as zeros; in bf16 the mean keeps eight
+    bits. 300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, and its inverse root 0.
+    `torch.var` accumulates in fp32: only the variance itself overflows, from a spread of 256.
 
     ```py
     import torch
@@ -103,7 +103,8 @@ def _widened_later(c: Computation) -> bool:
 def late_upcast(norm: Norm) -> Iterator[Problem]:
     """Upcasts after the square, when the overflow has happened.
 
-    `x.pow(2).float()` casts an inf. The small end suffers too: 1e-4 squared is 0 in fp16.
+    The upcast comes too late: a row with one feature beyond 256 comes out as zeros, and 1e-4 squared is 0 in fp16.
+    `x.pow(2).float()` casts an inf.
 
     ```py
     import torch
@@ -136,8 +137,8 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
 def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     """Takes the variance as E[x²] − E[x]², which cancels.
 
-    Where the mean is large beside the spread, both terms are large and nearly equal. In fp32 the result is 4e-3 off at
-    an offset of 100 and NaN at 1e4, because the difference comes out negative.
+    In fp32 the result is 4e-3 off at an offset of 100, and NaN at 1e4, where the difference comes out
+    negative. Where the mean is large beside the spread, both terms are large and nearly equal.
 
     ```py
     import torch
@@ -161,7 +162,7 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe: the same variance, without the cancellation.
     """
     for c in norm.judged:
-        if c.statistic.spelled == "one-pass":
+        if c.statistic.spelled == VARIANCE_AS_DIFFERENCE:
             repair = partial(centring.centre_first, norm, c.statistic)
             message = "E[x²] − E[x]² cancels where the mean is large: the variance is wrong, or below 0"
             yield Problem(c.statistic.span, message, repair)
@@ -171,8 +172,9 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
 def half_precision_norm(norm: Norm) -> Iterator[Problem]:
     """Takes `norm` or `F.normalize` in half precision.
 
-    torch accumulates the length in fp32, so only one beyond 65,504 overflows: that of a row of 4096 features of size
-    1024. `std`, accumulated in fp32 too, never gets there: the spread of halves is no more than half their range.
+    A row whose length exceeds 65,504 comes out as zeros: 4096 features of size 1024 do. torch accumulates the
+    length in fp32, so nothing else overflows. `std`, accumulated in fp32 too, never gets there: the spread of
+    halves is no more than half their range.
 
     ```py
     import torch
@@ -236,8 +238,8 @@ _HALF = (DType.FP16, DType.BF16)
 def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """Returns fp32 for a half input, so that what follows runs in fp32, or fails.
 
-    Everything behind the layer then runs in fp32, at twice the memory and a fraction of the speed, or fails at the
-    next matrix product: "expected mat1 and mat2 to have the same dtype".
+    What follows runs in fp32, at twice the memory and a fraction of the speed, or fails at the next matrix product:
+    "expected mat1 and mat2 to have the same dtype".
 
     ```py
     import torch
@@ -300,7 +302,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
     wide = tuple(c for c in wide if not any(_by_choice(c, other) for other in back))
     for c in wide if owner.module else (c for c in wide if not _is_reference(c)):
-        message = f"the output stays {c.output.value} for a half input: cast it back"
+        message = f"the output stays {c.output.value} for a half input"
         yield Problem(c.span, message, partial(casts.downcast, wide))
 
 
@@ -343,8 +345,8 @@ def _widened_last(c: Computation) -> bool:
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 
-    A scale rounded to bf16 has a relative error of up to 0.4 %, the same for every feature of the token; the product
-    in fp32 would have kept it. A hard-coded half also breaks the layer for every other dtype.
+    A rounded scale puts all features of its row off, and a hard-coded half gives any other input the wrong dtype.
+    Rounded to bf16 it has a relative error of up to 0.4 %, which the product in fp32 avoids.
 
     ```py
     import torch
@@ -410,7 +412,7 @@ def _narrows(c: Computation, dtype: DType | None) -> bool:
 def offset_in_half(norm: Norm) -> Iterator[Problem]:
     """Adds 1 to its weight in the weight's own dtype.
 
-    Beside 1, bf16 has steps of 0.0078: of a weight of 0.0039 nothing is left, and others are off by as much. The weight
+    Small weights have no effect, and others are off by up to 0.0039: beside 1, bf16 has steps of 0.0078. The weight
     itself has eight bits of its own, however small it is, which the sum in fp32 keeps.
 
     ```py

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.evaluate.monomial import ALL, Mono, Stat
+from normlint.evaluate.monomial import ALL, Stat
 from normlint.norm.conventions import normalises
 from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features
-from normlint.norm.norm import Computation, Gain, Norm, is_argument, is_of_vector
+from normlint.norm.norm import Computation, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
 
@@ -19,9 +19,9 @@ repair = Fixes("reduction")
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
 
-    Without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number. All tokens of all
-    sequences in the batch then share one scale: what comes out for a token depends on its neighbours, on the padding
-    and on the batch size, in training as in inference.
+    What comes out for a token depends on its neighbours, on the padding and on the batch size. So it is in training
+    and in inference: without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number, which
+    all tokens of all sequences in the batch share.
 
     ```py
     import torch
@@ -89,8 +89,10 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     """Loses the reduced axis: the statistic broadcasts against the wrong one, which fails or mixes rows.
 
-    A statistic of shape (B, L) beside an input of shape (B, L, D) is an error where L and D differ, and where they are
-    equal each feature is silently scaled by the statistic of another token.
+    It fails where the two lengths differ; where they are equal, each feature is silently scaled by the statistic of
+    another row. A statistic of shape (B, L) stands beside an input of shape (B, L, D).
+
+    Instead: Pass `keepdim=True` to each reduction
 
     ```py
     import torch
@@ -131,16 +133,16 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 left, against = _shapes(c, stat)
                 message = f"`{stat.spelled}` drops the axis: {left} broadcasts against {against}"
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
-                said = put_back.format(stat.spelled, against) if stat.keepdim else message
-                yield Problem(stat.span, said, partial(repair.keep_axis, norm, c, stat) if lost else None)
+                shown = put_back.format(stat.spelled, against) if stat.keepdim else message
+                yield Problem(stat.span, shown, partial(repair.keep_axis, norm, c, stat) if lost else None)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
 def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     """Reduces another axis than that of the features, so that one row changes another.
 
-    A gain of shape (D,) multiplies the last axis. A statistic over another one mixes tokens or whole sequences; a
-    causal model then sees the future.
+    Tokens, positions or samples are mixed: one changes what comes out for another, and a causal model sees the
+    future. A gain of shape (D,) multiplies the last axis, and the statistic belongs to the same one.
 
     ```py
     import torch
@@ -201,7 +203,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             last = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))
             off = c.centre if c.placing.along_gain or (c.over_last and last) else c.statistic
             change = partial(repair.along_gain, norm) if last else partial(repair.other_axis, norm, c, off)
-            yield Problem(off.span, message, change)
+            other = c.statistic if off is c.centre else c.centre
+            yield Problem(off.span, message, change, evidence=other.span)
             continue
         plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
@@ -214,20 +217,14 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
-            message = f"reduces {_shown(c)}{c.placing.told}, but the gain lies along the last one"
-            yield Problem(stat.span, message, partial(repair.along_gain, norm))
+            message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
+            yield Problem(stat.span, message, partial(repair.along_gain, norm), evidence=c.gains[0].param.span)
 
 
 def _of_samples(c: Computation) -> bool:
     """Each sample as a whole: every axis but the first one of those that the gain's shape spells out, as (1, 1, D)."""
     spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
     return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
-
-
-def _ends_in_features(gain: Gain) -> bool:
-    """A gain of shape (D,), (1, D) or (heads, 1, D)."""
-    ahead = gain.param.shape[:-1] if gain.param.shape else ()
-    return gain.param.axis == "last" and gain.param.role != "unknown" and (not ahead or Mono(1.0) in ahead)
 
 
 def _beside_argument(norm: Norm) -> Iterator[Problem]:
@@ -238,7 +235,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
         axes = stat.axes if isinstance(stat.axes, tuple) else ()
         far = axes == (-2,) or (axes == (0,) and stat.keepdim and stat.rank != 1) or (-1 in axes and len(axes) > 1)
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
-            message = f"reduces {_shown(c)}{c.placing.told}, but the gain lies along the last one"
+            message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
 
 
@@ -248,8 +245,8 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if named else ():
         single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
         open_ = all(g.param.role == "unknown" and g.param.axis == "last" for g in c.gains)
-        told = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
-        if told and not c.statistic.default_dim:
+        tokens = c.placing.over_tokens and open_ and (single or c.fused or norm.owner.intent == "rms")
+        if tokens and not c.statistic.default_dim:
             message = f"reduces {_shown(c)} of a {c.placing.shown} tensor, whose features are last"
             yield Problem(c.statistic.span, message, partial(repair.along_gain, norm))
 
@@ -276,13 +273,15 @@ def _shown(c: Computation, stat: Stat | None = None) -> str:
     if not isinstance(axes, tuple):
         return f"axis {axes}"
     called = [names[at] for at in axes if -len(names) <= at < len(names)]
-    told = f" ({', '.join(called)})" if len(called) == len(axes) else ""
-    return f"{'axes' if len(axes) > 1 else 'axis'} {', '.join(map(str, axes))}{told}"
+    named = f" ({', '.join(called)})" if len(called) == len(axes) else ""
+    return f"{'axes' if len(axes) > 1 else 'axis'} {', '.join(map(str, axes))}{named}"
 
 
 @rule("NRM106", name="normalize-default-dim", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
 def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
     """Lets `F.normalize` reduce its default axis, dim 1, which are the tokens of a (B, L, D) input.
+
+    Each feature is divided by its length over the whole sequence: a token's output depends on all others.
 
     ```py
     import torch
@@ -322,7 +321,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
         last = c.placing.over_tokens if not c.gains else all(along_features(c, i) for i in range(len(c.gains)))
         last = last or (bool(c.gains) and any(n.of_features is False for n in c.counts))  # √D of another axis
         if stat.default_dim and stat.rank != 2 and last and not c.placing.along_gain:
-            message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input: pass dim=-1"
+            message = f"`F.normalize` reduces dim 1, the tokens of a {c.placing.shown} input, not the features"
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))
 
 

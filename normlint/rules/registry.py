@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -32,6 +33,7 @@ class Problem:
     severity: str = ""  # where it is another than the rule's
     apart: bool = False  # another mistake than that of the rules which this one leaves it to
     owner: str = ""  # where it is, by name, if not in a norm
+    evidence: Span | None = None  # another place that the message rests on: its line is shown as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,18 @@ class Rule:
     def summary(self) -> str:
         """The page's first line."""
         return self.doc.partition("\n")[0]
+
+    @property
+    def consequence(self) -> str:
+        """What comes of it: the first sentence below the page's first line; the first line if there is none."""
+        below = " ".join(self.doc.partition("\n\n")[2].partition("\n\n")[0].split())
+        return self.summary if not below or below.startswith("```") else re.split(r"(?<=\.) ", below)[0]
+
+    @property
+    def instead(self) -> str:
+        """What to write instead, where no fix can be made: the paragraph that begins with "Instead:", or ""."""
+        found = re.search(r"^Instead: (.*?)$\n\n", self.doc, re.MULTILINE | re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
 
     @property
     def url(self) -> str:

@@ -30,8 +30,8 @@ class Outcome:
 def differs_from_reference(outcome: Outcome) -> str:
     """Gives something else than the norm it is meant to be, as running it shows.
 
-    Only where no other rule has a finding on the norm: that one then carries the verdict. The message says for which
-    input, and what came out.
+    A model that was trained with the right norm gives other outputs. The message says for which input, and what
+    came out. It is reported only where no other rule has a finding on the norm: that one then carries the verdict.
 
     ```py
     import torch
@@ -76,8 +76,8 @@ def differs_from_reference(outcome: Outcome) -> str:
 def effective_eps(outcome: Outcome) -> str:
     """Computes with another eps than the one it was given.
 
-    Eps is measured, from the gain of rows of eight scales. A checkpoint trained with 1e-6 wants 1e-6, and rows as small
-    as the root of eps come out at another size.
+    Rows as small as the root of eps come out at another size than a checkpoint was trained with. Eps is measured,
+    from the gain of rows of eight scales.
 
     ```py
     import torch
@@ -129,8 +129,8 @@ def effective_eps(outcome: Outcome) -> str:
 def not_verified(outcome: Outcome) -> str:
     """Could not be run, so that nothing is known beyond what reading says.
 
-    The message says what was in the way: a name from a file that isn't there, an argument that can't be guessed, the
-    time limit.
+    A mistake that only running shows would not be found. The message says what was in the way: a name from a file
+    that isn't there, an argument that can't be guessed, the time limit.
 
     ```py
     import torch

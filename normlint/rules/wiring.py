@@ -21,8 +21,10 @@ _MADE_AND_CALLED = 2  # times that a name is written
 def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
     """Is applied to its own output.
 
-    What is normalised stays as it is when it is normalised again, but for the gain, which is applied twice. One of both
-    calls was meant for something else.
+    The gain is applied twice, and another norm is missing if one was meant. What is normalised stays as it is when
+    it is normalised again, but for the gain.
+
+    Instead: Call the norm that is meant, or drop one of both calls
 
     ```py
     from torch import nn
@@ -116,9 +118,11 @@ def _assigned(stmt: ast.stmt) -> str:
 def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     """Gives the residual its output, where the input should go past it.
 
-    In a pre-norm block the residual carries the input past the norm. Where the norm's output takes the input's name,
-    the residual stream is normalised at every layer: nothing fails, but a deep model trains worse. It is reported where
-    the other half of the same function keeps the input.
+    The residual stream is normalised at every layer: nothing fails, but a deep model trains worse. In a pre-norm
+    block the residual carries the input past the norm, until the norm's output takes the input's name. It is
+    reported where the other half of the same function keeps the input.
+
+    Instead: Give the norm's output a name of its own, `h = self.norm(x)`, and add to `x`
 
     ```py
     from torch import nn
@@ -258,8 +262,10 @@ def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.exp
 def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
     """Is made for all heads, and given a view of each.
 
-    A norm over the features of one head has as many gains as a head has features. One that is made for the whole width
-    fails as soon as it is called with more than one head, be it in a branch that nobody has run yet.
+    The call fails with more than one head, be it in a branch that nobody has run yet. A norm over the features of
+    one head has as many gains as a head has features.
+
+    Instead: Make it for the features of one head, or apply it before the heads are split
 
     ```py
     from torch import nn

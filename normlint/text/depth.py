@@ -1,7 +1,7 @@
 """Nesting that would overflow a native parser's stack, found without one.
 
 CPython's own limits differ from version to version (3.10 builds a chain of 100,000 attributes without a word), and a
-stack overflow in a native parser ends the process. Ordinary files are told apart by their size alone.
+stack overflow in a native parser ends the process. Ordinary files are recognised by their size alone.
 """
 
 from __future__ import annotations

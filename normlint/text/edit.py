@@ -58,15 +58,15 @@ def loses_comment(text: str, edits: Sequence[Edit]) -> bool:
     if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
         return False
     before, after = comments(text), comments(apply(text, edits))
-    return before is None or after is None or bool(_said(before) - _said(after))
+    return before is None or after is None or bool(_counted(before) - _counted(after))
 
 
-def _said(found: Iterable[tuple[str, int]]) -> Counter[str]:
+def _counted(found: Iterable[tuple[str, int]]) -> Counter[str]:
     return Counter(comment for comment, _ in found)
 
 
 def comments(text: str) -> list[tuple[str, int]] | None:
-    """Each comment with its line, counted from 1; None if the text can't be told apart into tokens."""
+    """Each comment with its line, counted from 1; None if the text can't be split into tokens."""
     import tokenize
 
     lines = iter(split_lines(text))

@@ -93,3 +93,4 @@ class Finding:
     norms: tuple[int, ...] = ()  # the unit's norms it was found in, by their number
     dtypes: tuple[str, ...] = ()  # of the input, where only some show it: fp16, bf16, fp32
     severity: str = ERROR
+    evidence: Span | None = None  # another place that the message rests on

@@ -114,8 +114,8 @@ def _parsed(text: str) -> Any:
 
 def _speaks_python(metadata: Any) -> bool:
     for key, name in (("language_info", "name"), ("kernelspec", "language")):
-        told = metadata.get(key) if isinstance(metadata, dict) else None
-        language = told.get(name) if isinstance(told, dict) else None
+        named = metadata.get(key) if isinstance(metadata, dict) else None
+        language = named.get(name) if isinstance(named, dict) else None
         if isinstance(language, str):
             return "python" in language.lower()
     return True

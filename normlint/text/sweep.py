@@ -29,7 +29,7 @@ class Curve:
 class Sweep:
     """The curves, and how far row j of the output moves when row i of the input is changed: `change[i][j]`.
 
-    A change is a share of the row's largest element, 0 for one that stays the same to the bit.
+    A change is a share of the largest element of the other rows, 0 for what stays the same to the bit.
     """
 
     curves: tuple[Curve, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from normlint.text.frozen import dataclass
@@ -18,13 +19,13 @@ INTERNAL: Final = "internal error of normlint"  # begins the reason of what is s
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that was tried: `error` in units of the dtype's eps where it is a number, `told` in words."""
+    """One check of a norm: `error` in units of the dtype's eps; `message` says what is off, or is ""."""
 
     probe: str
     dtype: str
     error: float
     limit: float
-    told: str = ""
+    message: str = ""
 
     @property
     def passed(self) -> bool:
@@ -48,3 +49,12 @@ class Verdict:
     worst: Probe | None = None
     probes: tuple[Probe, ...] = ()
     sweep: Sweep | None = None  # what a report draws, where it was asked for
+
+
+def percent(share: float) -> str:
+    """A share in words: 37 %, 0.4 %, 12 times."""
+    if not math.isfinite(share):
+        return "no finite amount"
+    if share >= 10:
+        return f"{share:.3g} times"
+    return f"{share * 100:.2g} %" if share < 0.1 else f"{share * 100:.0f} %"

@@ -30,7 +30,7 @@ from normlint.verify.assembly.instance import first_line, missing
 from normlint.verify.bench import judge
 from normlint.verify.bench.bench import LeftOutError, RaisedError
 from normlint.verify.job import Job, Meaning
-from normlint.verify.program.elsewhere import Stood, finder, root_of
+from normlint.verify.program.elsewhere import StandInProgram, finder, root_of
 from normlint.verify.program.prepare import prepare
 from normlint.verify.subject import CannotBuildError
 
@@ -68,15 +68,15 @@ Names = Callable[[Job], dict[str, Any]]
 def interpreted(job: Job) -> dict[str, Any]:
     """The name that the job's entry begins with, and what it means in the interpreted program."""
     head = job.entry.partition(".")[0]
-    return {head: Stood(job.program, finder(job.path)).value(head)}
+    return {head: StandInProgram(job.program, finder(job.path)).value(head)}
 
 
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
-    """The job's verdict; that of its spare where it has none itself. `names`: what makes the job's entry."""
+    """The job's verdict; that of its fallback where it has none itself. `names`: what makes the job's entry."""
     first = _as_claimed(job, _judged(job, device, seed, names))
-    if first.status != SKIPPED or job.spare is None or first.reason.startswith(INTERNAL):
+    if first.status != SKIPPED or job.fallback is None or first.reason.startswith(INTERNAL):
         return first
-    second = judged(job.spare, device=device, seed=seed, names=names)
+    second = judged(job.fallback, device=device, seed=seed, names=names)
     if second.status == SKIPPED or (second.status == MATCH and build.SHAPE in first.reason):
         return first  # lines that are right say nothing of a whole that takes none of the inputs
     why = second.reason or f"the whole is skipped: {first.reason}"

@@ -25,7 +25,7 @@ class Meaning:
     root mean square. `filled_later`: other code than the constructor gives the gain its first values. `halves`: a half
     may come in; otherwise callers that aren't in the text may have cast the input. `axes_read`: the text says which
     axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on paths that an argument chooses.
-    `astray`: the text says that the features lie on the reduced axis, and has its gain lie along another.
+    `gain_elsewhere`: the text says that the features lie on the reduced axis, and has its gain lie along another.
     """
 
     kind: str  # rms, layer, l2
@@ -43,7 +43,7 @@ class Meaning:
     halves: bool = True
     axes_read: bool = True
     elsewhere: tuple[tuple[int, ...] | None, ...] = ()
-    astray: bool = False
+    gain_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,13 @@ class Job:
     `program` stands on its own but for files of its package: `path` is where its imports count from, "" where it needs
     none. `entry` is the dotted name of the class or function in it, `method` the method to call on an instance
     ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
-    `axis`: the one that must be told the axis, since its default is all. `module`: the file to import and execute in
-    place of the program, in whose names `entry` then is; "" for none: the program is interpreted. `more`: on some paths
-    the definition does more than the norm. `cut`: these are lines out of a function. `folded`: which features are
-    reduced together isn't known: they were reshaped, or the axes are computed. `claims`: a name or a gain says that a
-    norm is meant; else it isn't called wrong. `needs`: why it can't be built, in words that follow "needs"; then there
-    is no program. `spare`: what to verify where this can't be built (the norm's own lines instead of its class).
+    `axis`: the parameter that must be given the axis, since its default is all axes. `module`: the file to import
+    and execute in place of the program, in whose names `entry` then is; "" for none: the program is interpreted.
+    `more`: on some paths the definition does more than the norm. `cut`: these are lines out of a function.
+    `folded`: which features are reduced together isn't known: they were reshaped, or the axes are computed.
+    `claims`: a name or a gain says that a norm is meant; else it isn't called wrong. `needs`: why it can't be
+    built, in words that follow "needs"; then there is no program. `fallback`: what to verify where this can't be built
+    (the norm's own lines instead of its class).
     `sweep`: besides the verdict, measure what a report draws.
     """
 
@@ -76,23 +77,23 @@ class Job:
     folded: bool = False
     claims: bool = True
     needs: str = ""
-    spare: Job | None = None
+    fallback: Job | None = None
     sweep: bool = False
 
     @property
     def swept(self) -> Job:
         """The same job with all that a report draws."""
-        return replace(self, sweep=True, spare=self.spare and self.spare.swept)
+        return replace(self, sweep=True, fallback=self.fallback and self.fallback.swept)
 
     def claiming(self, claims: bool, *, folded: bool) -> Job:
         """The same, of a norm that claims to be one or doesn't, and whose features are folded or aren't."""
-        spare = self.spare and self.spare.claiming(claims, folded=folded)
-        return replace(self, claims=claims, folded=folded, spare=spare)
+        fallback = self.fallback and self.fallback.claiming(claims, folded=folded)
+        return replace(self, claims=claims, folded=folded, fallback=fallback)
 
     def meaning_as(self, meant: Meaning) -> Job:
         """The same norm, held to something else; where its gain and shift are, its own text tells."""
         own = replace(meant, gain=self.meaning.gain, shift=self.meaning.shift)
-        return replace(self, meaning=own, spare=self.spare and self.spare.meaning_as(meant))
+        return replace(self, meaning=own, fallback=self.fallback and self.fallback.meaning_as(meant))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -104,13 +105,13 @@ class Job:
         meaning = dict(data["meaning"])
         meaning["axes"] = _axes(meaning["axes"])
         meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))
-        spare = data["spare"]
-        return cls(**{**data, "meaning": Meaning(**meaning), "spare": spare and cls.of_dict(spare)})
+        fallback = data["fallback"]
+        return cls(**{**data, "meaning": Meaning(**meaning), "fallback": fallback and cls.of_dict(fallback)})
 
     @property
     def key(self) -> Job:
         """Equal for jobs that must get the same verdict, whatever the norm is called."""
-        return replace(self, qualname="", spare=self.spare and self.spare.key)
+        return replace(self, qualname="", fallback=self.fallback and self.fallback.key)
 
 
 def _axes(found: list[int] | None) -> tuple[int, ...] | None:

@@ -31,7 +31,7 @@ _ZERO_ONE: Final = re.compile(r"drop|prob|^p$|rate")
 
 
 def is_eps(name: str) -> bool:
-    """A parameter that takes eps."""
+    """Whether a parameter of this name takes eps."""
     return bool(_EPS.search(name.lower()))
 
 

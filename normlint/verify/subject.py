@@ -32,7 +32,7 @@ class Made:
     eps: float | None
     module: nn.Module | None
     offset: float = 0.0
-    born: torch.dtype | None = None  # the gain's, as the constructor makes it
+    initial_dtype: torch.dtype | None = None  # the gain's, as the constructor makes it
     trained: bool = True
 
 

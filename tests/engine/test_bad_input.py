@@ -120,7 +120,7 @@ def test_a_block_the_analysis_cannot_parse_is_passed_over(monkeypatch: pytest.Mo
     assert check_bytes("a.md", page, Demand()).errors == ()
 
 
-def test_a_file_that_is_unreadable_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_unreadable_is_reported(tmp_path: Path) -> None:
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.py")
         assert check_path(str(tmp_path / "pipe.py"), Demand()).errors[0].message == "not a regular file"
@@ -195,7 +195,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("data", "message", "line"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_file_with_a_candidate_is_told_for_its(data: bytes, message: str, line: int | None) -> None:
+def test_a_file_with_a_candidate_gets_its(data: bytes, message: str, line: int | None) -> None:
     (error,) = check_bytes("a.py", data, Demand()).errors
     assert message in error.message
     assert line in (None, error.line)
@@ -221,7 +221,7 @@ def test_a_statement_without_a_norm_may_be_broken_where_nothing_is_found() -> No
 
 
 @pytest.mark.parametrize("fixes", [True, False], ids=["also with fixes", "also without"])
-def test_a_file_with_a_finding_is_told_instead_where_it_is_broken_elsewhere(fixes: bool) -> None:
+def test_a_file_with_a_finding_is_reported_instead_where_it_is_broken_elsewhere(fixes: bool) -> None:
     assert [one.code for one in check_bytes("a.py", WRONG_NORM.encode(), Demand(fixes=fixes)).findings] == ["NRM101"]
     told = Report(errors=(Failure("a.py", 9, "syntax error: invalid syntax"),))
     assert check_bytes("a.py", (WRONG_NORM + ELSEWHERE).encode(), Demand(fixes=fixes)) == told
@@ -232,7 +232,7 @@ def test_a_finding_that_is_not_asked_for_does_not_tell_that_its_file_is_broken()
     assert check_bytes("a.py", (WRONG_NORM + ELSEWHERE).encode(), demand).errors == ()
 
 
-def test_a_norm_beside_a_broken_one_is_not_told() -> None:
+def test_a_norm_beside_a_broken_one_is_not_reported() -> None:
     broken = SOUND_NORM + "def g(:\n    " + NORM
     assert check_bytes("a.py", broken.encode(), Demand()) == Report(
         errors=(Failure("a.py", 9, "syntax error: invalid syntax"),)
@@ -273,7 +273,7 @@ NEWER = {
 
 
 @pytest.mark.parametrize(("text", "since"), NEWER.values(), ids=NEWER)
-def test_syntax_newer_than_this_python_is_told_as_such(text: str, since: tuple[int, int]) -> None:
+def test_syntax_newer_than_this_python_is_reported_as_such(text: str, since: tuple[int, int]) -> None:
     if sys.version_info >= since:
         check_syntax(text)
         return

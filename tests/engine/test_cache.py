@@ -354,13 +354,13 @@ def test_settings_name_the_demand_they_make(values: dict[str, object]) -> None:
 
 def test_every_part_of_a_report_comes_back() -> None:
     edit = PlacedEdit(Place(None, 1, 2), Place(3, 4, 5), "\ud800\n")
-    fix = PlacedFix(Applicability.UNSAFE, "mend", (edit,), (Hunk(2, 3, ("a\t",), ()),), made=True)
+    fix = PlacedFix(Applicability.UNSAFE, "fix", (edit,), (Hunk(2, 3, ("a\t",), ()),), made=True)
     plain = Diagnostic("NRM1", "name", "message", "a.py", Place(1, 2, 3), Place(1, 2, 4), "norm", ("变",), 7)
-    full = replace(plain, fix=fix, summary="why", norms=(1, 2))
+    full = replace(plain, fix=fix, consequence="why", norms=(1, 2))
     norm = ListedNorm("a.py", Place(None, 1, 1), "rms", "f", "mean", number=3, unit=4)
     back = restored("a.py", stored(Report((plain, full), (norm,))))
     assert back == Report((plain, full), (norm,))
-    assert (back.findings[1].norms, back.findings[1].summary, back.norms[0].unit) == ((1, 2), "why", 4)
+    assert (back.findings[1].norms, back.findings[1].consequence, back.norms[0].unit) == ((1, 2), "why", 4)
     assert restored("a.py", stored(Report((plain,), (norm,))), norms=False) == Report((plain,), unlisted=1)
     assert restored("a.py", stored(Report(skipped=("a.py",)))) == Report(skipped=("a.py",))
 

@@ -131,7 +131,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE)
-def test_invalid_toml_is_told(data: bytes, tmp_path: Path) -> None:
+def test_invalid_toml_is_reported(data: bytes, tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_bytes(data)
     with pytest.raises(ConfigError, match="invalid TOML"):

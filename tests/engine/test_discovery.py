@@ -110,7 +110,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("name", "target", "reason"), FAILURES.values(), ids=FAILURES)
-def test_an_error_is_told_for(name: str, target: str, reason: str, make: Make, tmp_path: Path) -> None:
+def test_an_error_is_reported(name: str, target: str, reason: str, make: Make, tmp_path: Path) -> None:
     make("a/y.py")
     (tmp_path / "a" / name).symlink_to(target)
     result = found()

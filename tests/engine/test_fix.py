@@ -16,7 +16,7 @@ from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, Safety, Selection
 from normlint.text.edit import entangled
 from normlint.text.finding import Edit, Span
-from tests.fake_fixes import MENDS, SAFE, UNSAFE, Mend, use
+from tests.fake_fixes import FIXES, SAFE, UNSAFE, FakeFix, use
 
 Using = Callable[..., None]
 ALL = Demand(Selection(("ALL",)))
@@ -25,10 +25,10 @@ UNSAFELY = Demand(Selection(("ALL",)), safety=Safety(unsafe=True))
 
 @pytest.fixture
 def using(monkeypatch: pytest.MonkeyPatch) -> Using:
-    return lambda **mends: use(monkeypatch, mends or MENDS)
+    return lambda **fixes: use(monkeypatch, fixes or FIXES)
 
 
-def mended(text: str | bytes, name: str = "a.py", demand: Demand = ALL, **request: object) -> Fixed:
+def fixed(text: str | bytes, name: str = "a.py", demand: Demand = ALL, **request: object) -> Fixed:
     data = text if isinstance(text, bytes) else text.encode()
     done = fix_bytes(name, data, FixRequest(demand, **request))  # type: ignore[arg-type]
     assert isinstance(done, Fixed)
@@ -37,7 +37,7 @@ def mended(text: str | bytes, name: str = "a.py", demand: Demand = ALL, **reques
 
 
 def after(text: str | bytes, name: str = "a.py", demand: Demand = ALL, **request: object) -> bytes:
-    done = mended(text, name, demand, **request)
+    done = fixed(text, name, demand, **request)
     return done.after.encode(done.after.text)
 
 
@@ -64,7 +64,7 @@ UNCHANGED = {
 @pytest.mark.parametrize(("text", "demand"), UNCHANGED.values(), ids=UNCHANGED)
 def test_nothing_changes_where(text: str, demand: Demand, using: Using) -> None:
     using()
-    done = mended(text, demand=demand)
+    done = fixed(text, demand=demand)
     assert (done.after, done.fixed, done.changed) == (done.before, (), False)
     assert done.report == done.unfixed == check_bytes("a.py", text.encode(), demand)
 
@@ -124,27 +124,27 @@ ENDS = {
 
 @pytest.mark.parametrize(("data", "expected"), ENDS.values(), ids=ENDS)
 def test_new_lines_end_as_their_neighbours_with(data: bytes, expected: bytes, using: Using) -> None:
-    using(NRM101=Mend(r"f(?=\()", "a\nb"))
+    using(NRM101=FakeFix(r"f(?=\()", "a\nb"))
     assert after(data) == expected
 
 
 def test_an_encoding_that_does_not_give_its_bytes_back_is_not_written(using: Using) -> None:
     using()
-    done = mended(b"# coding: utf-7\nwide, '+AGE-'\n")
+    done = fixed(b"# coding: utf-7\nwide, '+AGE-'\n")
     assert not done.changed
     assert [error.message for error in done.report.errors] == ["not fixed: utf-7 would not give the same bytes back"]
     assert [finding.code for finding in done.report.findings] == ["NRM101"]
 
 
 def test_a_character_that_the_encoding_lacks_is_not_written(using: Using) -> None:
-    using(NRM101=Mend("wide", "'€'"))
-    done = mended(b"# coding: latin-1\nwide\n")
+    using(NRM101=FakeFix("wide", "'€'"))
+    done = fixed(b"# coding: latin-1\nwide\n")
     assert not done.changed
     assert [error.message for error in done.report.errors] == ["not fixed: iso-8859-1 has no '€'"]
 
 
 def test_a_fix_that_loses_a_comment_is_unsafe(using: Using) -> None:
-    using(NRM101=Mend(r"f\([^)]*\)", "g"))
+    using(NRM101=FakeFix(r"f\([^)]*\)", "g"))
     text = "f(  # why\n    x)\n"
     assert after(text) == text.encode()
     assert after(text, demand=UNSAFELY) == b"g\n"
@@ -152,15 +152,15 @@ def test_a_fix_that_loses_a_comment_is_unsafe(using: Using) -> None:
 
 
 def test_a_comment_that_moves_is_not_lost(using: Using) -> None:
-    using(NRM101=Mend(r"f  # why", "g  # why"))
+    using(NRM101=FakeFix(r"f  # why", "g  # why"))
     assert after("f  # why\n") == b"g  # why\n"
 
 
 def test_fixes_that_interlock_wait_for_the_next_round(using: Using) -> None:
-    using(NRM101=Mend("(a b)", "a"), NRM503=Mend("(b c)", "c"))
+    using(NRM101=FakeFix("(a b)", "a"), NRM503=FakeFix("(b c)", "c"))
     assert after("'a b c'\n") == b"'a c'\n"
-    using(NRM101=Mend("one two", "three"), NRM503=Mend("two|three", "3"))
-    done = mended("'one two'\n")
+    using(NRM101=FakeFix("one two", "three"), NRM503=FakeFix("two|three", "3"))
+    done = fixed("'one two'\n")
     assert done.after.text == "'3'\n"
     assert [one.code for one in done.fixed] == ["NRM101", "NRM503"]
 
@@ -172,9 +172,9 @@ def test_a_fix_waits_for_one_that_gives_a_name_that_it_writes_a_value() -> None:
     assert not entangled(line, [Edit(Span(9, 9), ".type_as(z)")])
 
 
-def test_a_fix_that_breaks_the_text_is_dropped_and_told_and_the_rest_kept(using: Using) -> None:
-    using(NRM101=Mend("wide", "wide("), NRM503=Mend("print", "log"))
-    done = mended("print(wide)\nprint(x)\n")
+def test_a_fix_that_breaks_the_text_is_dropped_and_reported_and_the_rest_kept(using: Using) -> None:
+    using(NRM101=FakeFix("wide", "wide("), NRM503=FakeFix("print", "log"))
+    done = fixed("print(wide)\nprint(x)\n")
     assert done.after.text == "log(wide)\nlog(x)\n"
     assert [(note.line, note.message) for note in done.report.notes] == [
         (1, "the fix of NRM101 is left out: its result would not be sound")
@@ -183,23 +183,23 @@ def test_a_fix_that_breaks_the_text_is_dropped_and_told_and_the_rest_kept(using:
 
 
 def test_a_fix_after_which_the_text_no_longer_compiles_is_dropped(using: Using) -> None:
-    using(NRM101=Mend("eps=1", "x=1"))
+    using(NRM101=FakeFix("eps=1", "x=1"))
     text = "def f(x, eps=1): pass\n"
     assert after(text) == text.encode()
 
 
 UNSETTLED = {
-    "a fix that leaves its finding": ({"NRM101": Mend(r"f\n(g)", "gg")}, "f\ngg\n"),
-    "fixes that undo one another": ({"NRM101": Mend("p", "q"), "NRM302": Mend("q", "p", SAFE)}, "'p'\n"),
-    "a fix that never ends": ({"NRM101": Mend("b(?=')", "ab")}, "'b'\n"),
+    "a fix that leaves its finding": ({"NRM101": FakeFix(r"f\n(g)", "gg")}, "f\ngg\n"),
+    "fixes that undo one another": ({"NRM101": FakeFix("p", "q"), "NRM302": FakeFix("q", "p", SAFE)}, "'p'\n"),
+    "a fix that never ends": ({"NRM101": FakeFix("b(?=')", "ab")}, "'b'\n"),
 }
 
 
-@pytest.mark.parametrize(("mends", "text"), UNSETTLED.values(), ids=UNSETTLED)
-def test_the_file_is_left_alone_and_told_for(mends: dict[str, Mend], text: str, using: Using) -> None:
-    using(**mends)
-    done = mended(text)
-    codes = ", ".join(mends)
+@pytest.mark.parametrize(("fixes", "text"), UNSETTLED.values(), ids=UNSETTLED)
+def test_the_file_is_left_alone_and_reported(fixes: dict[str, FakeFix], text: str, using: Using) -> None:
+    using(**fixes)
+    done = fixed(text)
+    codes = ", ".join(fixes)
     assert not done.changed
     assert [e.message for e in done.report.errors] == [
         f"not fixed: the fixes don't settle ({codes}); please report this"
@@ -208,16 +208,16 @@ def test_the_file_is_left_alone_and_told_for(mends: dict[str, Mend], text: str, 
 
 
 def test_as_many_rounds_as_are_allowed_may_be_needed(using: Using) -> None:
-    using(NRM101=Mend("a(?=b)", ""))
-    done = mended(f"'{'a' * MOST_ROUNDS}b'\n")
+    using(NRM101=FakeFix("a(?=b)", ""))
+    done = fixed(f"'{'a' * MOST_ROUNDS}b'\n")
     assert (done.after.text, len(done.fixed)) == ("'b'\n", MOST_ROUNDS)
-    assert not mended(f"'{'a' * (MOST_ROUNDS + 1)}b'\n").changed
+    assert not fixed(f"'{'a' * (MOST_ROUNDS + 1)}b'\n").changed
 
 
 def test_skipped_norms_are_left_as_they_are(using: Using) -> None:
     using()
-    assert not mended("wide\n", skipped=frozenset([(0, "N.forward")])).changed
-    assert mended("wide\n", skipped=frozenset([(0, "other")])).changed
+    assert not fixed("wide\n", skipped=frozenset([(0, "N.forward")])).changed
+    assert fixed("wide\n", skipped=frozenset([(0, "other")])).changed
 
 
 @pytest.fixture
@@ -236,20 +236,20 @@ def accepting(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str],
 def test_what_a_baseline_accepts_stays_as_it_is(using: Using, accepting) -> None:
     using()
     text = "wide\nprint(x)\ny\n"
-    done = mended(text, accepted=accepting(text, "NRM101"))
+    done = fixed(text, accepted=accepting(text, "NRM101"))
     assert (done.after.text, done.report.findings) == ("wide\ny\n", ())
 
 
 def test_what_a_baseline_accepts_stays_so_although_its_line_changes(using: Using, accepting) -> None:
     using()
     text = "wide + outside\n"
-    done = mended(text, demand=UNSAFELY, accepted=accepting(text, "NRM101"))
+    done = fixed(text, demand=UNSAFELY, accepted=accepting(text, "NRM101"))
     assert (done.after.text, done.report.findings) == ("wide + inside\n", ())
 
 
 def test_of_equal_findings_as_many_are_accepted_as_were_counted(using: Using, accepting) -> None:
     using()
-    done = mended("wide\nwide\n", accepted=accepting("wide\n", "NRM101"))
+    done = fixed("wide\nwide\n", accepted=accepting("wide\n", "NRM101"))
     assert done.after.text == "wide\nwide(-1)\n"
 
 
@@ -271,18 +271,18 @@ PAGES = {
 
 
 @pytest.mark.parametrize(("text", "expected"), PAGES.values(), ids=PAGES)
-def test_a_page_is_mended_in(text: str, expected: str, using: Using) -> None:
+def test_a_page_is_fixed_in(text: str, expected: str, using: Using) -> None:
     using()
     assert after(text, "a.md") == expected.encode()
 
 
 def test_new_lines_in_a_page_get_the_prefix_of_their_neighbours(using: Using) -> None:
-    using(NRM101=Mend(r"f(?=\()", "a\nb"))
+    using(NRM101=FakeFix(r"f(?=\()", "a\nb"))
     assert after("> - ```py\n>   f(x)\n>   ```\n", "a.md") == b"> - ```py\n>   a\n>   b(x)\n>   ```\n"
 
 
 def test_a_fix_that_would_end_its_fence_is_dropped(using: Using) -> None:
-    using(NRM101=Mend("wide", '"""\n```\n"""'))
+    using(NRM101=FakeFix("wide", '"""\n```\n"""'))
     page = "```py\nwide\n```\n"
     assert after(page, "a.md") == page.encode()
 
@@ -302,22 +302,22 @@ NOTEBOOKS = {
 
 
 @pytest.mark.parametrize(("source", "expected"), NOTEBOOKS.values(), ids=NOTEBOOKS)
-def test_a_notebook_is_mended_in(source: list[str] | str, expected: list[str] | str, using: Using) -> None:
+def test_a_notebook_is_fixed_in(source: list[str] | str, expected: list[str] | str, using: Using) -> None:
     using()
     other = ["'first'"]
     assert json.loads(after(notebook(other, source, "z"), "a.ipynb")) == json.loads(notebook(other, expected, "z"))
 
 
 def test_a_fix_that_would_change_a_magic_is_not_made(using: Using) -> None:
-    using(NRM101=Mend(r"0 *\nwide", "wider"))
-    done = mended(notebook(["%time\n", "wide"]), "a.ipynb")
+    using(NRM101=FakeFix(r"0 *\nwide", "wider"))
+    done = fixed(notebook(["%time\n", "wide"]), "a.ipynb")
     assert not done.changed
     assert [one.fix for one in done.report.findings] == [None]
 
 
 def test_edits_may_lie_in_several_cells_but_none_across_them(using: Using) -> None:
-    using(NRM101=Mend("wide", "wide(-1)"), NRM302=Mend(r"a\nb", "c", UNSAFE))
-    done = mended(notebook("wide\na", "b\nwide"), "a.ipynb", UNSAFELY)
+    using(NRM101=FakeFix("wide", "wide(-1)"), NRM302=FakeFix(r"a\nb", "c", UNSAFE))
+    done = fixed(notebook("wide\na", "b\nwide"), "a.ipynb", UNSAFELY)
     assert [code for _, code in done.after.cells] == ["wide(-1)\na", "b\nwide(-1)"]
 
 
@@ -328,8 +328,8 @@ def test_a_file_that_can_not_be_read_is_a_failure(using: Using) -> None:
 
 def test_a_broken_file_with_nothing_to_report_is_left_as_it_is(using: Using) -> None:
     using()
-    assert not mended("f(:\n").changed
-    assert mended("f(:\n").report.errors == ()
+    assert not fixed("f(:\n").changed
+    assert fixed("f(:\n").report.errors == ()
 
 
 def test_an_error_while_fixing_leaves_the_file_and_its_findings(using: Using, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +339,7 @@ def test_an_error_while_fixing_leaves_the_file_and_its_findings(using: Using, mo
         raise ZeroDivisionError("by nought")
 
     monkeypatch.setattr("normlint.engine.fix.edited", fail)
-    done = mended("wide\n")
+    done = fixed("wide\n")
     assert not done.changed
     assert done.report.errors == (Failure("a.py", None, "not fixed: internal error: ZeroDivisionError: by nought"),)
     assert [one.code for one in done.report.findings] == ["NRM101"]
@@ -359,5 +359,5 @@ def test_an_error_while_fixes_are_sought_leaves_the_findings(using: Using, monke
     told = (Failure("a.py", None, "internal error: ZeroDivisionError: by nought"),)
     linted = check_bytes("a.py", b"wide\n", ALL)
     assert ([one.code for one in linted.findings], linted.errors) == (["NRM101"], told)
-    done = mended("wide\n")
+    done = fixed("wide\n")
     assert (done.changed, [one.code for one in done.report.findings], done.report.errors) == (False, ["NRM101"], told)

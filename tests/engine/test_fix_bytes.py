@@ -100,7 +100,7 @@ PYTHON: dict[str, str] = {
 GENERIC = MODULE.replace("class RMSNorm(nn.Module)", "class RMSNorm[T](nn.Module)")
 
 
-def mended(text: str) -> str:
+def fixed(text: str) -> str:
     assert text.count(BROKEN) == 1
     return text.replace(BROKEN, MENDED)
 
@@ -110,19 +110,19 @@ def crlf(text: str) -> bytes:
 
 
 def encoded(head: str, encoding: str) -> tuple[bytes, bytes]:
-    return (head + MODULE).encode(encoding), (head + mended(MODULE)).encode(encoding)
+    return (head + MODULE).encode(encoding), (head + fixed(MODULE)).encode(encoding)
 
 
 FILES: dict[str, tuple[bytes, bytes]] = {
-    **{name: (text.encode(), mended(text).encode()) for name, text in PYTHON.items()},
-    **{f"{name}, in CR LF": (crlf(text), crlf(mended(text))) for name, text in PYTHON.items()},
-    "lines that end in CR alone": tuple(t.replace("\n", "\r").encode() for t in (MODULE, mended(MODULE))),
-    "a byte order mark": (b"\xef\xbb\xbf" + MODULE.encode(), b"\xef\xbb\xbf" + mended(MODULE).encode()),
+    **{name: (text.encode(), fixed(text).encode()) for name, text in PYTHON.items()},
+    **{f"{name}, in CR LF": (crlf(text), crlf(fixed(text))) for name, text in PYTHON.items()},
+    "lines that end in CR alone": tuple(t.replace("\n", "\r").encode() for t in (MODULE, fixed(MODULE))),
+    "a byte order mark": (b"\xef\xbb\xbf" + MODULE.encode(), b"\xef\xbb\xbf" + fixed(MODULE).encode()),
     "latin-1": encoded("# coding: latin-1\n# größer\n", "latin-1"),
     "cp1252": encoded("# vim: fileencoding=cp1252\n# 5 €\n", "cp1252"),
     "mixed line ends": (
         MODULE.replace("\n", "\r\n", 5).encode(),
-        mended(MODULE).replace("\n", "\r\n", 5).encode(),
+        fixed(MODULE).replace("\n", "\r\n", 5).encode(),
     ),
 }
 
@@ -131,7 +131,7 @@ KEPT: dict[str, bytes] = {
     "a comment that skips the file": ("# normlint: skip-file\n" + MODULE).encode(),
     "a file flake8 is not to read": ("# flake8: noqa\n" + MODULE).encode(),
     "a syntax error below": (MODULE + "def (\n").encode(),
-    "a sound norm": mended(MODULE).encode(),
+    "a sound norm": fixed(MODULE).encode(),
     "no norm": b"x = 1\r\n\r\n\tpass_ = 2",
     "nothing": b"",
     "bytes that are no text": b"\xff\xfe" + MODULE.encode(),
@@ -145,7 +145,7 @@ def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_file_that_is_not_to_be_mended_keeps_its_bytes(name: str, command, tmp_path) -> None:  # noqa: F811
+def test_a_file_that_is_not_to_be_fixed_keeps_its_bytes(name: str, command, tmp_path) -> None:  # noqa: F811
     path = tmp_path / "norm.py"
     path.write_bytes(KEPT[name])
     command("--fix", "--unsafe-fixes", "norm.py")
@@ -169,7 +169,7 @@ def test_type_parameters(command, tmp_path) -> None:  # noqa: F811
     path = tmp_path / "norm.py"
     path.write_text(GENERIC)
     command("--fix", "norm.py")
-    assert path.read_text() == mended(GENERIC)
+    assert path.read_text() == fixed(GENERIC)
 
 
 # --- notebooks and pages ---
@@ -228,7 +228,7 @@ COMMENTED = MODULE.replace("dtype = x.dtype", 'dtype = x.dtype  # größer 😀 
 @pytest.mark.parametrize("sources", [as_lines, str], ids=["lines", "one string"])
 @pytest.mark.parametrize("style", STYLES)
 def test_a_notebook_changes_in_its_source_alone(style, sources, end, command, tmp_path) -> None:  # noqa: F811
-    before, after = (json.dumps(notebook(sources(t)), **STYLES[style]) + end for t in (COMMENTED, mended(COMMENTED)))
+    before, after = (json.dumps(notebook(sources(t)), **STYLES[style]) + end for t in (COMMENTED, fixed(COMMENTED)))
     path = tmp_path / "norm.ipynb"
     path.write_bytes(before.encode())
     assert command("--fix", "norm.ipynb").status == 0
@@ -256,7 +256,7 @@ PAGES: dict[str, str] = {
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CR LF"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_changes_in_its_block_alone(page: str, newline: str, command, tmp_path) -> None:  # noqa: F811
-    before, after = (PAGES[page].format(t).replace("\n", newline).encode() for t in (MODULE, mended(MODULE)))
+    before, after = (PAGES[page].format(t).replace("\n", newline).encode() for t in (MODULE, fixed(MODULE)))
     path = tmp_path / "norm.md"
     path.write_bytes(before)
     assert command("--fix", "norm.md").status == 0
@@ -279,4 +279,4 @@ def test_a_block_in_a_list_or_quotation_keeps_its_indent(place: str, command, tm
     path = tmp_path / "norm.md"
     path.write_text(text, "utf-8")
     assert command("--fix", "norm.md").status == 0
-    assert path.read_text("utf-8") == mended(text)
+    assert path.read_text("utf-8") == fixed(text)

@@ -24,7 +24,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize(("files", "most"), CONFIGS.values(), ids=CONFIGS)
-def test_the_length_is_told_by(files: dict[str, str], most: int | None, tmp_path: Path) -> None:
+def test_the_length_is_configured_by(files: dict[str, str], most: int | None, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)
     for name, text in files.items():

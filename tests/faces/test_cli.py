@@ -186,7 +186,7 @@ def test_a_habit_of_ruff(arguments: list[str], status: int, said: str, bad: Run)
     assert {"-q": ran.out == said, "-s": ran.out + ran.err == ""}.get(arguments[0], True)
 
 
-def test_a_folder_named_as_a_subcommand_is_told_apart(bad: Run) -> None:
+def test_a_folder_named_as_a_subcommand_is_distinguished(bad: Run) -> None:
     Path("config").mkdir()
     assert bad("config").err == f"normlint: config is the subcommand; .{os.sep}config names the path\n"
 

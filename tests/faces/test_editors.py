@@ -70,7 +70,7 @@ def session(place: Path, *command: str) -> dict[str, Any]:
 def holds(said: dict[str, Any], place: Path) -> None:
     """What both editors show."""
     assert said["problems"] == ["NRM101 `mean` without a dim: all B·L·D elements share one scale"]
-    assert "Reduces over every axis instead of the features alone." in said["hover"]
+    assert "What comes out for a token depends on its neighbours" in said["hover"]
     assert "NRM101: Reduce over the last axis: `mean(-1, keepdim=True)`" in said["actions"]
     assert said["left"] == 0
     assert (place / "rmsnorm.py").read_text() == FIXED

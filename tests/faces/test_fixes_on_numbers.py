@@ -15,7 +15,7 @@ from normlint.engine.selection import Demand, Safety, Selection
 from normlint.faces.fixing import _worse, kept_on_numbers
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.job import Job, Meaning
-from tests.fake_fixes import MENDS, Mend, use
+from tests.fake_fixes import FIXES, FakeFix, use
 
 KEPT = {
     (WRONG, MATCH),
@@ -38,7 +38,7 @@ def test_a_fix_is_kept_or_put_back_when_a_norm_goes_from(before: str, after: str
 
 
 class FakeBench:
-    """Says of each text what it was told to."""
+    """Says of each text what it is set to."""
 
     def __init__(self, verdicts: Mapping[str, Verdict]) -> None:
         self.by_text = verdicts
@@ -64,13 +64,13 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
     def run(
         text: str,
         verdicts: Mapping[str, Verdict],
-        mends: Mapping[str, Mend] = MENDS,
+        fixes: Mapping[str, FakeFix] = FIXES,
         name: str = "a.py",
         *,
         all_run: bool = False,
         unsafe: bool = False,
     ) -> Fixed:
-        use(monkeypatch, mends)
+        use(monkeypatch, fixes)
         request = FixRequest(replace(DEMAND, safety=Safety(unsafe=unsafe)))
         done = fix_bytes(name, text.encode(), request)
         (result,) = kept_on_numbers([done], {name: request}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
@@ -80,19 +80,19 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
     return run
 
 
-def told(result: Fixed) -> list[str]:
+def notes(result: Fixed) -> list[str]:
     return [note.message for note in result.report.notes]
 
 
 def test_what_matches_is_kept(prove) -> None:
     result = prove("wide\n", {"wide\n": Verdict(WRONG), "wide(-1)\n": Verdict(MATCH)})
-    assert (result.after.text, told(result)) == ("wide(-1)\n", [])
+    assert (result.after.text, notes(result)) == ("wide(-1)\n", [])
 
 
-def test_what_stays_wrong_as_it_was_is_kept_and_told(prove) -> None:
+def test_what_stays_wrong_as_it_was_is_kept_and_reported(prove) -> None:
     result = prove("wide\n", {"wide\n": Verdict(WRONG), "wide(-1)\n": Verdict(WRONG, "off by 3 %", "cpu")})
     assert result.after.text == "wide(-1)\n"
-    assert told(result) == ["N.forward: NRM101 fixed, but the norm is still wrong on cpu: off by 3 %"]
+    assert notes(result) == ["N.forward: NRM101 fixed, but the norm is still wrong on cpu: off by 3 %"]
 
 
 def test_what_fails_where_it_was_right_is_put_back_with_the_probe(prove) -> None:
@@ -100,22 +100,22 @@ def test_what_fails_where_it_was_right_is_put_back_with_the_probe(prove) -> None
     before, after = Verdict(WRONG, probes=(passed,)), Verdict(WRONG, "off", "cpu", probes=(failed,))
     result = prove("wide\n", {"wide\n": before, "wide(-1)\n": after})
     assert result.after.text == "wide\n"
-    said = "N.forward: the fix of NRM101 is put back: with it, the norm is wrong on cpu, now also at zeros in fp16"
-    assert told(result) == [said]
+    message = "N.forward: the fix of NRM101 is put back: with it, the norm is wrong on cpu, now also at zeros in fp16"
+    assert notes(result) == [message]
 
 
 def test_what_was_right_is_put_back_with_the_reason(prove) -> None:
     result = prove("wide\n", {"wide\n": Verdict(MATCH), "wide(-1)\n": Verdict(WRONG, "off by 3 %", "cpu")})
     assert (result.after.text, result.fixed) == ("wide\n", ())
-    said = "N.forward: the fix of NRM101 is put back: with it, the norm is wrong on cpu: off by 3 %"
-    assert told(result) == [said]
+    message = "N.forward: the fix of NRM101 is put back: with it, the norm is wrong on cpu: off by 3 %"
+    assert notes(result) == [message]
     assert [(one.code, one.fix and one.fix.made) for one in result.report.findings] == [("NRM101", False)]
 
 
 def test_what_can_not_be_run_before_or_after_is_kept_with_a_note(prove) -> None:
     result = prove("wide\n", {"wide\n": Verdict(SKIPPED, "a"), "wide(-1)\n": Verdict(SKIPPED, "needs b")})
     assert result.after.text == "wide(-1)\n"
-    assert told(result) == ["N.forward: NRM101 fixed, but not proved: needs b"]
+    assert notes(result) == ["N.forward: NRM101 fixed, but not proved: needs b"]
 
 
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe fixes alone", "unsafe ones too"])
@@ -123,7 +123,7 @@ def test_a_plain_fix_of_what_cannot_be_run_counts_as_unsafe(prove, unsafe: bool)
     skipped = Verdict(SKIPPED, "needs a config")
     result = prove("wide\n", {"wide\n": skipped, "wide(-1)\n": skipped}, all_run=True, unsafe=unsafe)
     assert result.after.text == ("wide(-1)\n" if unsafe else "wide\n")
-    assert [("--unsafe-fixes" in message, "needs a config" in message) for message in told(result)] == [
+    assert [("--unsafe-fixes" in message, "needs a config" in message) for message in notes(result)] == [
         (not unsafe, True)
     ]
 
@@ -145,7 +145,7 @@ def test_only_the_norm_that_does_not_gain_is_put_back(prove) -> None:
 
 
 def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, MENDS)
+    use(monkeypatch, FIXES)
     request = FixRequest(DEMAND)
     results = [fix_bytes(name, text, request) for name, text in (("a.py", b"x\n"), ("b.py", b"wide :(\n"))]
     assert [type(one) for one in results] == [Fixed, Failure]
@@ -169,7 +169,7 @@ class RMSNorm(nn.Module):
 """
 REAL = {
     "a norm that becomes right is kept": (NORM.format(print="", dims="", more=""), True, ""),
-    "a norm that stays wrong is told": (
+    "a norm that stays wrong is noted": (
         NORM.format(print="print(x)\n        ", dims="-1, ", more=" * self.weight"),
         True,
         "RMSNorm.forward: NRM503 fixed, but the norm is still wrong on cpu: fp32 input: output is off by up to",
@@ -182,15 +182,15 @@ REAL = {
 }
 
 
-@pytest.mark.parametrize(("norm", "kept", "said"), REAL.values(), ids=REAL)
-def test_with_torch(norm: str, kept: bool, said: str, command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("norm", "kept", "message"), REAL.values(), ids=REAL)
+def test_with_torch(norm: str, kept: bool, message: str, command, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     Path("a.py").write_text(HEAD + norm)
     ran = command("--fix", "--verify", "--unsafe-fixes", "--extend-select", "NRM602", "--device", "cpu")
     assert (Path("a.py").read_text() != HEAD + norm) == kept
-    assert said in ran.err
-    assert bool(said) == bool(ran.err)
-    assert ran.status == (1 if said else 0), ran.out
+    assert message in ran.err
+    assert bool(message) == bool(ran.err)
+    assert ran.status == (1 if message else 0), ran.out
 
 
 LEARNED = (
@@ -221,7 +221,7 @@ def test_a_safe_fix_of_a_norm_that_cannot_be_run(more: tuple[str, ...], kept: bo
     assert ("this one is learned" in ran.err) == (more != ("--no-verify",))
 
 
-def test_each_norm_behind_one_helper_is_told_with_its_codes() -> None:
+def test_each_norm_behind_one_helper_is_reported_with_its_codes() -> None:
     text = """import torch
 
 

@@ -44,8 +44,8 @@ TEXTS = {
 def plugin_places(text: str) -> list[tuple[int, int, str]]:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
-    told = Plugin(ast.parse("".join(lines)), "a.py", lines).run()
-    return [(line, column + 1, said.partition(" ")[0]) for line, column, said, _ in told]
+    found = Plugin(ast.parse("".join(lines)), "a.py", lines).run()
+    return [(line, column + 1, message.partition(" ")[0]) for line, column, message, _ in found]
 
 
 @pytest.mark.usefixtures("faked")
@@ -81,7 +81,7 @@ def test_rules_are_chosen_by_flake8_s_options() -> None:
 
 
 @pytest.mark.usefixtures("faked")
-def test_a_wrong_code_is_told_in_flake8_s_way() -> None:
+def test_a_wrong_code_is_reported_in_flake8_s_way() -> None:
     from flake8.exceptions import ExecutionError
 
     with pytest.raises(ExecutionError, match="unknown rule 'XYZ' in --normlint-select"):
@@ -410,13 +410,13 @@ def test_what_only_interpreting_shows_is_reported_where_it_is_asked_for(jobs: st
         (tmp_path / f"{name}.py").write_text(TWICE, encoding="utf-8")
     command = [sys.executable, "-m", "flake8", "--isolated", "--select=NRM", f"--jobs={jobs}"]
 
-    def told(*more: str) -> str:
+    def flake8(*more: str) -> str:
         return subprocess.run(
             [*command, *more], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         ).stdout
 
-    assert told() == ""
-    lines = told("--normlint-verify").splitlines()
+    assert flake8() == ""
+    lines = flake8("--normlint-verify").splitlines()
     assert [line.split(": ")[1].split()[0] for line in lines] == ["NRM901", "NRM901"]
     assert {line.split(":")[0] for line in lines} == {"./a.py", "./b.py"}
 
@@ -434,7 +434,7 @@ UNABLE = {
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("before", "why"), UNABLE.values(), ids=UNABLE)
-def test_norms_are_only_read_and_that_is_told_once_where(before: str, why: str, jobs: str, tmp_path: Path) -> None:
+def test_norms_are_only_read_and_that_is_reported_once_where(before: str, why: str, jobs: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="norms are interpreted with torch")
     for name in "abc":
         (tmp_path / f"{name}.py").write_text(SEED, encoding="utf-8")

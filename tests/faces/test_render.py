@@ -50,8 +50,8 @@ a.py:4:9: NRM101 all B·L·D elements share one scale
   |         ^^^^^^^^ NRM101
 5 | d = 4
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -64,8 +64,8 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
 1 | 变量 = x.mean()
   |        ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -78,8 +78,8 @@ a.py:1:6: NRM101 all B·L·D elements share one scale
 1 | e\u0301 = x.mean()
   |     ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -93,8 +93,8 @@ a.py:2:6: NRM101 all B·L·D elements share one scale
 2 |     y =    x.mean()
   |            ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -107,8 +107,8 @@ a.py:1:11: NRM101 all B·L·D elements share one scale
 1 | '␛[31m�'; x.mean()
   |           ^^^^^^^^ NRM101
   |
-  = global-reduction (error): Reduces over everything.
-  = help: no fix is offered here: `normlint rule NRM101` shows wrong and right
+  = global-reduction (error): One row changes another.
+  = help: no fix is made here (`normlint rule NRM101` shows wrong and right)
 
 Found 1 error.
 """,
@@ -121,14 +121,15 @@ a.py:1:7: NRM302 eps joins after the root
 1 | y = x.sqrt() + eps
   |       ^^^^^^^^^^^^ NRM302
   |
-  = eps-outside-sqrt (error): Reduces over everything.
+  = eps-outside-sqrt (error): One row changes another.
   = help: Put eps under the root (unsafe: with --unsafe-fixes)
   |
 1 - y = x.sqrt() + eps
   + y = x.sqrt()
   |
 
-Found 1 error. 1 can be fixed with --fix --unsafe-fixes.
+Found 1 error.
+No safe fixes (1 with --fix --unsafe-fixes: outputs of a trained model may change).
 """,
     ),
 }
@@ -171,8 +172,13 @@ def test_a_very_long_line_is_cut_to_what_surrounds_the_finding() -> None:
 
 
 def test_findings_are_parted_by_a_blank_line() -> None:
-    assert full(BAD + BAD).count("wrong and right\n\n") == 2
+    assert full(BAD + BAD).count("wrong and right)\n\n") == 2
     assert full(BAD + BAD).endswith("Found 2 errors.\n")
+
+
+def test_where_only_callers_are_reported_no_norms_are_counted() -> None:
+    shown = render(Report((spanning(1, 1, "x"),)), "concise", Display(paths=("a.py",)))
+    assert shown.splitlines()[1:] == ["Checked uses of norms in 1 file.", "Found 1 error."]
 
 
 def everything() -> Report:
@@ -205,8 +211,8 @@ a.py:1:7: NRM302 [*] eps joins after the root
 1 | y = x.sqrt() + eps
   |       ^^^^^^^^^^^^ NRM302
   |
-  = eps-outside-sqrt (error): Reduces over everything.
-  = verify: wrong: why
+  = eps-outside-sqrt (error): One row changes another.
+  = verify (whole norm): wrong: why
   = help: Import it (unsafe)
   |
 0   import os
@@ -271,8 +277,8 @@ def test_json_is_as_promised() -> None:
     }
     edit = {"line": 2, "column": 7, "end_line": 2, "end_column": 19, "content": "sqrt()"}
     assert second["fix"] == {"applicability": "unsafe", "message": "Put eps under the root", "edits": [edit]}
-    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1, "told": "zeros come out"}
-    lost = {**probe, "error": None, "told": ""}
+    probe = {"probe": "zeros", "dtype": "float16", "error": 1.0, "limit": 0.1, "message": "zeros come out"}
+    lost = {**probe, "error": None, "message": ""}
     verdict = {"status": "wrong", "reason": "far off", "device": "cpu", "effective_eps": 1e-5, "given_eps": None}
     assert third["verdict"] == {**verdict, "eps_form": "added", "worst": probe, "probes": [probe, lost]}
     assert (third["cell"], third["url"]) == (2, "")
@@ -422,7 +428,7 @@ CLOSING = (
 
 def test_full_says_the_verdict_below_the_reason() -> None:
     shown = render(run_report(), "full", Display())
-    assert "= n (error): Reduces over everything.\n  = verify: wrong on cpu: zeros at ×1e4\n" in shown
+    assert "= n (error)\n  = verify (whole norm): wrong on cpu: zeros at ×1e4\n" in shown
     assert shown.count("zeros at ×1e4") == 2
     assert shown.endswith(f"\n\na.py:3:1: verify: skipped: needs apex␛ (N3.forward)\n\nFound 2 errors.\n{CLOSING}")
 
@@ -446,7 +452,7 @@ def test_listed_norms_have_their_verdict_and_eps() -> None:
 
 
 @pytest.mark.parametrize("output_format", ["github", "gitlab", "junit", "sarif"])
-def test_services_are_told_the_verdict_once(output_format: str) -> None:
+def test_services_get_the_verdict_once(output_format: str) -> None:
     shown = render(run_report(), output_format, Display()).replace("\\u00d7", "×")
     assert "one scale (verify: wrong on cpu: zeros at ×1e4)" in shown
     assert "zeros at ×1e4 (verify" not in shown

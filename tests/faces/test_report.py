@@ -69,7 +69,7 @@ class Page(HTMLParser):
 
     text: str
     tags: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    said: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -90,13 +90,13 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         for tag in set(self.open):
-            self.said.setdefault(tag, []).append(data)
+            self.texts.setdefault(tag, []).append(data)
 
     def all(self, tag: str) -> list[dict[str, str]]:
         return [attributes for name, attributes in self.tags if name == tag]
 
-    def told(self, tag: str) -> str:
-        return "".join(self.said.get(tag, []))
+    def text_in(self, tag: str) -> str:
+        return "".join(self.texts.get(tag, []))
 
 
 def page_of(file: Path) -> Page:
@@ -120,14 +120,14 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 def test_a_file_without_norms_gives_a_page_that_says_so(tmp_path: Path) -> None:
     page = reported(tmp_path, NO_NORM, "a.py")
-    assert "0 norms in 1 file, nothing found." in page.told("p")
+    assert "0 norms in 1 file, nothing found." in page.text_in("p")
     assert not page.all("article")
     assert not page.all("form")
 
 
 def test_names_and_code_are_text(read: Page) -> None:
-    assert HOSTILE_NAME in read.told("h2")
-    assert '<script>alert("pwned")</script>' in read.told("pre")
+    assert HOSTILE_NAME in read.text_in("h2")
+    assert '<script>alert("pwned")</script>' in read.text_in("pre")
     assert len(read.all("script")) == 1
     assert not read.all("img")
 
@@ -146,15 +146,15 @@ def test_headings_go_down_by_one(read: Page) -> None:
 
 def test_each_norm_has_its_spine_and_its_findings_with_links(read: Page) -> None:
     assert [one["data-rules"] for one in read.all("article")] == ["NRM101", "NRM201", "", ""]
-    assert read.told("code").count("mean[-1] keepdim | eps → rsqrt") == 3
+    assert read.text_in("code").count("mean[-1] keepdim | eps → rsqrt") == 3
     links = {one["href"] for one in read.all("a")}
     assert links == {f"https://normlint.readthedocs.io/rules/{name}" for name in ("global-reduction", "missing-upcast")}
 
 
 def test_spans_are_marked_and_fixes_shown(read: Page) -> None:
-    assert read.told("mark") == "h.pow(2).mean()" + "h.pow(2)"
-    assert "mean(-1, keepdim=True)" in read.told("ins")
-    assert "h.pow(2).mean()" in read.told("del")
+    assert read.text_in("mark") == "h.pow(2).mean()" + "h.pow(2)"
+    assert "mean(-1, keepdim=True)" in read.text_in("ins")
+    assert "h.pow(2).mean()" in read.text_in("del")
 
 
 def test_norms_without_findings_are_closed_and_so_are_sources_that_a_patch_shows(read: Page) -> None:
@@ -165,17 +165,17 @@ def test_norms_without_findings_are_closed_and_so_are_sources_that_a_patch_shows
 def test_the_source_is_open_where_no_patch_shows_what_is_wrong(tmp_path: Path) -> None:
     page = reported(tmp_path, HEAD + SOUND.replace("torch.ones(dim)", "torch.randn(dim)"), "a.py")
     assert [one["data-rules"] for one in page.all("article")] == ["NRM406"]
-    assert page.told("ins") == ""
+    assert page.text_in("ins") == ""
     assert ["open" in one for one in page.all("details")] == [True, True]
 
 
 def test_what_a_norm_computes_stands_beside_what_it_computes_once_it_is_repaired(read: Page) -> None:
-    said = [one for one in read.said["dd"] if one.startswith("RMSNorm")]
-    assert said[:2] == [
+    sentences = [one for one in read.texts["dd"] if one.startswith("RMSNorm")]
+    assert sentences[:2] == [
         "RMSNorm over ALL axes (expected: the last), eps 1e-06 under the root, fp32 statistics, gain ",
         "RMSNorm over the last axis, eps 1e-06 under the root, fp32 statistics, gain ",
     ]
-    assert read.said["dt"] == ["Computes", "Repaired"] * 2 + ["Computes"] * 2
+    assert read.texts["dt"] == ["Computes", "Repaired"] * 2 + ["Computes"] * 2
 
 
 FOLDERS = {
@@ -199,18 +199,18 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_worst_file_comes_first_and_the_worst_norm_in_it(several: Path) -> None:
     page = page_of(several / "r.html")
-    assert page.said["h2"] == ["Summary", "layers/d.py", "models/deep/c.py", "models/b.py", "a.py"]
+    assert page.texts["h2"] == ["Summary", "layers/d.py", "models/deep/c.py", "models/b.py", "a.py"]
     assert [one["data-severities"] for one in page.all("article")] == ["error", "warning", "error", "warning", "", ""]
 
 
 def test_findings_are_counted_by_rule_and_severity(several: Path) -> None:
     page = page_of(several / "r.html")
     assert re.findall(r'class="count">([^<]+)<', page.text) == ["2 errors", "2 warnings"]
-    assert "2 errors and 2 warnings" in page.told("span")
+    assert "2 errors and 2 warnings" in page.text_in("span")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "error"),
     [
         (["--fix"], "--report and --fix cannot be combined"),
         (["--diff"], "--report and --diff cannot be combined"),
@@ -220,9 +220,11 @@ def test_findings_are_counted_by_rule_and_severity(several: Path) -> None:
     ],
     ids=lambda one: one[0] if isinstance(one, list) else "",
 )
-def test_a_report_goes_with_nothing_that_changes_what_it_shows(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_a_report_goes_with_nothing_that_changes_what_it_shows(
+    arguments: list[str], error: str, tmp_path: Path
+) -> None:
     ran = run(*arguments, "--report", "r.html", cwd=tmp_path)
-    assert (ran.returncode, told in ran.stderr) == (2, True)
+    assert (ran.returncode, error in ran.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,7 +235,7 @@ def test_the_command_says_and_exits_as_it_does_without(tmp_path: Path) -> None:
     assert plain.returncode == 1
 
 
-def test_a_file_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     ran = run("--report", "no/r.html", cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (2, "normlint: --report no/r.html: No such file or directory\n")
 
@@ -250,7 +252,7 @@ def test_only_pictures_need_matplotlib(tmp_path: Path) -> None:
     assert (tmp_path / "r.html").exists()
 
 
-def test_missing_matplotlib_is_told_with_the_command_that_brings_it(tmp_path: Path) -> None:
+def test_missing_matplotlib_is_reported_with_the_command_that_brings_it(tmp_path: Path) -> None:
     ran = without_matplotlib(tmp_path, "--verify", "--report", "r.html")
     assert ran.returncode == 2
     assert "python -m pip install 'normlint[report]'" in ran.stderr
@@ -278,8 +280,8 @@ NOTEBOOK = {
 )
 def test_code_is_shown_from(name: str, text: str, tmp_path: Path) -> None:
     page = reported(tmp_path, text, name)
-    assert "class GlobalRMSNorm(nn.Module):" in page.told("pre")
-    assert page.told("mark") == "h.pow(2).mean()"
+    assert "class GlobalRMSNorm(nn.Module):" in page.text_in("pre")
+    assert page.text_in("mark") == "h.pow(2).mean()"
 
 
 # --- with what was measured ------------------------------------------------------------------------------------------
@@ -290,8 +292,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a report with pictures."""
     directory = tmp_path_factory.mktemp("ran")
     (directory / "norms.py").write_text(EVERY, encoding="utf-8")
-    told = run("norms.py", "--verify", "--device", "cpu", "--report", "r.html", cwd=directory)
-    assert (told.returncode, told.stderr) == (1, "")
+    ran = run("norms.py", "--verify", "--device", "cpu", "--report", "r.html", cwd=directory)
+    assert (ran.returncode, ran.stderr) == (1, "")
     return directory
 
 
@@ -308,7 +310,7 @@ def measured(ran: Path) -> list[Any]:
 
     report = check_path(str(ran / "norms.py"), drawing(Demand()))
     jobs = [norm.pending.job for norm in report.norms if norm.pending]
-    plain = [replace(job, sweep=False, spare=job.spare and replace(job.spare, sweep=False)) for job in jobs]
+    plain = [replace(job, sweep=False, fallback=job.fallback and replace(job.fallback, sweep=False)) for job in jobs]
     with Verifier("cpu") as verifier:
         found = dict(verifier.verdicts([*jobs, *plain]))
     return [(found[at], found[at + len(jobs)]) for at in range(len(jobs))]
@@ -326,7 +328,7 @@ def test_the_page_loads_nothing_and_runs_its_own_script_alone(drawn: Page) -> No
     assert loads == []
     assert not re.search(r"url\((?!#)|@import|@font-face", drawn.text)
     (policy,) = (one["content"] for one in drawn.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
-    digest = base64.b64encode(hashlib.sha256(drawn.told("script").encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(drawn.text_in("script").encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
 
@@ -339,14 +341,14 @@ def test_what_is_drawn_changes_no_verdict_and_is_measured_only_where_it_is_asked
 
 
 @needs_pictures
-def test_each_picture_says_what_it_shows_and_the_repaired_norm_is_in_it(drawn: Page) -> None:
-    told = [one["aria-label"] for one in drawn.all("svg")]
+def test_each_picture_says_what_it_shows_and_the_repaired_norm_is_in_it(drawn: Page, measured: list[Any]) -> None:
+    seen = [one["aria-label"] for one in drawn.all("svg")]
     assert all(one["role"] == "img" for one in drawn.all("svg"))
     # two norms have fixes: each has three curves' pictures and two maps, the others three and one
-    assert ["repaired" in one for one in told] == [True] * 3 + [False, True] + [True] * 3 + [False, True] + [False] * 8
-    assert sum("no finite output" in one for one in told) == 3
-    assert told[3].startswith("as it is: moves 56 of 56 others, up to ")
-    assert told[4] == "repaired: moves each row alone"
+    assert ["repaired" in one for one in seen] == [True] * 3 + [False, True] + [True] * 3 + [False, True] + [False] * 8
+    assert sum("no finite output" in one for one in seen) == 3
+    assert seen[3] == f"as it is: changing row 1{measured[0][0].reason.removeprefix('changing one token')}"
+    assert seen[4] == "repaired: changing a row changes no other"
 
 
 COLUMNS = re.compile(r'<th scope="col">(\w+)<br>([^<]+)</th>')
@@ -372,7 +374,7 @@ def test_the_numbers_are_those_that_the_worker_measured(drawn: Page, measured: l
             if whose in WHOSE:
                 assert values == [error for _, error in verdict.sweep.curve(WHOSE[whose], dtype).points]
     assert sum(math.isinf(value) for values in shown[2].values() for value in values) > 0
-    for table in shown[:2]:  # mended, they compute what the sound one does
+    for table in shown[:2]:  # fixed, they compute what the sound one does
         assert all(table[dtype, "repaired"] == shown[3][dtype, "as it is"] for dtype in ("fp32", "fp16", "bf16"))
     assert all(math.isfinite(value) for values in shown[3].values() for value in values)
 
@@ -394,7 +396,7 @@ def test_curves_stand_where_the_numbers_say(dtype: str, drawn: Page) -> None:
     anchor = path_of(svg[0], "torch")[0][1], math.log10(table[dtype, "torch&#x27;s own"][0])
     line = path_of(svg[0], "limit")[0][1], math.log10(limit)
     slope = (anchor[1] - line[1]) / (anchor[0] - line[0])
-    for name, whose in (("norm", "as it is"), ("mended", "repaired"), ("torch", "torch&#x27;s own")):
+    for name, whose in (("norm", "as it is"), ("fixed", "repaired"), ("torch", "torch&#x27;s own")):
         points = path_of(svg[0], name)
         values = table[dtype, whose]
         assert len(points) == len(values) == 17
@@ -449,7 +451,7 @@ frame.addEventListener("load", () => {{
       (name) => [name, colour(d.querySelector("main " + name) || d.querySelector(name), "color")])),
     code: [...new Set([...d.querySelectorAll("pre.code span, pre.code code")].map((one) => colour(one, "color")))],
     svg: [...new Set([...d.querySelectorAll("svg text")].map((one) => colour(one, "fill")))],
-    lines: ["norm", "mended", "torch", "limit"].map(
+    lines: ["norm", "fixed", "torch", "limit"].map(
       (name) => colour(d.querySelector(`svg g[id$='-${{name}}'] path`), "stroke")),
     size: Math.min(...[...d.querySelectorAll("svg text")].map((one) => one.getBoundingClientRect().height)),
     before: shown(), form: d.getElementById("filter").hidden,
@@ -502,12 +504,12 @@ CHOOSING = """<!doctype html><meta charset="utf-8"><iframe id="f" width="1280" h
 <pre id="out"></pre><script>
 document.getElementById("f").addEventListener("load", () => {{
   const d = document.getElementById("f").contentDocument, w = d.defaultView, form = d.getElementById("filter");
-  const told = (at) => at.closest(".file").querySelector("h2").textContent + " " + at.dataset.rules;
+  const place = (at) => at.closest(".file").querySelector("h2").textContent + " " + at.dataset.rules;
   const seen = {chosen}.map((chosen) => {{
     for (const one of form.querySelectorAll("select")) one.value = chosen[one.name] || "";
     form.dispatchEvent(new w.Event("change"));
     const files = [...d.querySelectorAll(".file")].filter((one) => one.offsetParent).length;
-    return [[...d.querySelectorAll("article.norm")].filter((one) => one.offsetParent).map(told), files];
+    return [[...d.querySelectorAll("article.norm")].filter((one) => one.offsetParent).map(place), files];
   }});
   const folders = [...form.elements.folder.options].map((one) => one.value);
   document.getElementById("out").textContent = JSON.stringify({{ seen, folders }});
@@ -535,11 +537,11 @@ def test_the_filters_choose_by_folder_rule_and_severity(several: Path, tmp_path:
     found = re.search(r'<pre id="out">(.*?)</pre>', dom, re.DOTALL)
     assert found
     assert console == []
-    told = json.loads(found[1])
-    assert told["folders"] == ["", "layers", "models", "models/deep"]
-    shown = {name: norms for name, (norms, _) in zip(CHOSEN, told["seen"], strict=True)}
+    page = json.loads(found[1])
+    assert page["folders"] == ["", "layers", "models", "models/deep"]
+    shown = {name: norms for name, (norms, _) in zip(CHOSEN, page["seen"], strict=True)}
     assert shown == {name: wanted for name, (_, wanted) in CHOSEN.items()}
-    assert [files for _, files in told["seen"]] == [len({one.split()[0] for one in norms}) for norms in shown.values()]
+    assert [files for _, files in page["seen"]] == [len({one.split()[0] for one in norms}) for norms in shown.values()]
 
 
 def luminance(colour: str) -> float:

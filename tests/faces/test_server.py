@@ -197,8 +197,8 @@ FIXES: dict[str, tuple[str, str, str, bool | None]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "where", "mended", "preferred"), FIXES.values(), ids=FIXES)
-async def test_quick(text: str, where: str, mended: str, preferred: bool | None, ed: Editor) -> None:
+@pytest.mark.parametrize(("text", "where", "fixed", "preferred"), FIXES.values(), ids=FIXES)
+async def test_quick(text: str, where: str, fixed: str, preferred: bool | None, ed: Editor) -> None:
     uri = ed.open(text)
     fix, disable, *_ = await ed.actions(uri, ed.at(uri, where), "quickfix")
     assert fix.is_preferred is preferred
@@ -209,7 +209,7 @@ async def test_quick(text: str, where: str, mended: str, preferred: bool | None,
     assert fix.edit
     ed.apply(fix.edit)
     assert await ed.codes(uri, []) == []
-    assert ed.texts[uri].source == (mended or ed.texts[uri].source)
+    assert ed.texts[uri].source == (fixed or ed.texts[uri].source)
 
 
 async def test_a_finding_is_silenced_in_its_line_alone(ed: Editor) -> None:
@@ -265,7 +265,7 @@ async def test_the_command_makes_all_fixes_in_one_versioned_edit() -> None:
 HOVERS: dict[str, tuple[str, list[str], list[str]]] = {
     "an import": ("import torch", [], ["RMSNorm", "NRM"]),
     "another method": ("__init__", [], ["RMSNorm.forward"]),
-    "a finding": (CALL, ["global-reduction (NRM101)", RULES["NRM101"].summary, RULES["NRM101"].url, "mean[*]"], []),
+    "a finding": (CALL, ["global-reduction (NRM101)", RULES["NRM101"].consequence, RULES["NRM101"].url, "mean[*]"], []),
     "the class": ("RMSNorm(nn", ["RMSNorm.forward", "mean[*] | eps"], ["OtherNorm", "NRM101"]),
     "the other class": ("OtherNorm(nn", ["OtherNorm.forward", "mean[-1] keepdim"], ["RMSNorm.forward"]),
     "the method": ("forward(self", ["RMSNorm.forward"], ["OtherNorm", "NRM101"]),
@@ -318,7 +318,7 @@ async def test_a_bug_in_the_analysis_costs_that_document_alone() -> None:
     async with editor(server=(sys.executable, "-c", FAILING)) as own:
         bad, good = own.open(BROKEN + "# BOOM\n"), own.open(BROKEN)
         assert await own.codes(good, ["NRM101"])
-        await own.told("internal error: RuntimeError: boom")
+        await own.message("internal error: RuntimeError: boom")
         assert await own.codes(bad, []) == []
         own.type(bad, "# BOOM", "# calm")
         assert await own.codes(bad, ["NRM101"])

@@ -57,16 +57,16 @@ SETTINGS: dict[str, tuple[str, Any, Any, list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("project", "start", "asked", "codes", "told"), SETTINGS.values(), ids=SETTINGS)
-async def test_settings(project: str, start: Any, asked: Any, codes: list[str], told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("project", "start", "asked", "codes", "message"), SETTINGS.values(), ids=SETTINGS)
+async def test_settings(project: str, start: Any, asked: Any, codes: list[str], message: str, tmp_path: Path) -> None:
     configured(tmp_path, project)
     async with editor(tmp_path, options=start, settings={"": asked} if asked else None) as own:
         uri = own.open(BOTH, tmp_path / "inner" / "a.py")
         assert await own.codes(uri, codes) == codes
-        if told:
-            await own.told(told)
+        if message:
+            await own.message(message)
             assert await own.settled(uri) == codes
-        assert len(own.messages) == bool(told)
+        assert len(own.messages) == bool(message)
 
 
 async def test_the_page_has_every_setting() -> None:
@@ -262,10 +262,10 @@ async def test_without_torch_it_says_what_to_install() -> None:
     async with editor(server=(sys.executable, "-c", NO_TORCH)) as own:
         uri = own.open(BROKEN)
         assert (await own.command("normlint.verify", uri, 0))["status"] is None
-        await own.told("pip install 'normlint[lsp,verify]'")
+        await own.message("pip install 'normlint[lsp,verify]'")
         assert await own.codes(uri, ["NRM101"])
         assert await own.command("normlint.verify", own.open("x = 1\n"), {"line": 0}) is None
-        await own.told("there is no norm here")
+        await own.message("there is no norm here")
 
 
 def configured(folder: Path, text: str) -> None:

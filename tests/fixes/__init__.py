@@ -1,5 +1,5 @@
-"""The proof of the repairs: every defect of the grid, and every pair of them, mended and run.
+"""The proof of the repairs: every defect of the grid, and every pair of them, fixed and run.
 
-`mend` makes fixes in rounds, `judge` says what is wrong with what came of it, `pairs` puts two defects into one norm,
+`fixing` makes fixes in rounds, `judge` says what is wrong with what came of it, `pairs` puts two defects into one norm,
 `dress` changes a text's look without its meaning, `grid` runs it all and writes docs/fixes.md.
 """

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from normlint.text.finding import Applicability
-from tests.fixes.mend import mend, only
+from tests.fixes.fixing import fix_text, only
 
 CODES = tuple(f"NRM10{n}" for n in range(1, 7))
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A text and the replacements that mend it; none where it must stay."""
+    """A text and the replacements that fix it; none where it must stay."""
 
     says: str
     code: str
@@ -42,9 +42,9 @@ def module(*body: str, name: str = "RMSNorm", init: str = "", gain: str = "self.
     )
 
 
-def is_mended(case: Case) -> None:
+def is_fixed(case: Case) -> None:
     """Exactly the replacements are made, and nothing is left."""
-    done = mend(case.text, only(*CODES))
+    done = fix_text(case.text, only(*CODES))
     assert done.text == case.after
     assert case.code in {made.code for made in done.made}
     assert done.left == ()
@@ -55,6 +55,6 @@ def is_mended(case: Case) -> None:
 
 def stays(case: Case) -> None:
     """The finding is there, and no edit is made."""
-    done = mend(case.text, only(*CODES))
+    done = fix_text(case.text, only(*CODES))
     assert case.code in {left.code for left in done.left}
     assert done.text == case.text

@@ -1,4 +1,4 @@
-"""What casts are mended from and to: the code that stays first."""
+"""What casts are fixed from and to: the code that stays first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INIT: Final = """    def __init__(self, dim, eps=1e-6):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The text before and after; the same where nothing is mended."""
+    """The text before and after; the same where nothing is fixed."""
 
     says: str
     code: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from normlint.fixes import analyse
 from normlint.text.finding import Applicability
-from tests.fixes.mend import mend, only
+from tests.fixes.fixing import fix_text, only
 
 IMPORTS = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"
 
@@ -53,9 +53,9 @@ def stays(case: Case) -> None:
     assert all(f.fix is None or f.fix.applicability is Applicability.DISPLAY for f in found)
 
 
-def is_mended(case: Case) -> None:
+def is_fixed(case: Case) -> None:
     """The changes are made, all by one fix, and nothing is left to do."""
-    mended = mend(case.before, only(case.code))
-    assert mended.text == case.after
-    assert [made.code for made in mended.made] == [case.code]
-    assert not mended.left
+    fixed = fix_text(case.before, only(case.code))
+    assert fixed.text == case.after
+    assert [made.code for made in fixed.made] == [case.code]
+    assert not fixed.left

@@ -22,7 +22,7 @@ from tests.fixes.optional import optional_cases
 from tests.fixes.pairs import all_pairs
 from tests.grid.cases import Case, defect_cases
 
-FIGURES: Final = ("cases", "offered", "mended", "right", "match")
+FIGURES: Final = ("cases", "offered", "fixed", "right", "match")
 BATCH: Final = 200
 
 
@@ -30,14 +30,14 @@ BATCH: Final = 200
 class Row:
     """What became of the cases of one defect.
 
-    offered: a fix was made; mended: and no finding is left; right: and no probe fails; match: the verifier says so, and
+    offered: a fix was made; fixed: and no finding is left; right: and no probe fails; match: the verifier says so, and
     said otherwise before.
     """
 
     codes: tuple[str, ...]
     cases: int = 0
     offered: int = 0
-    mended: int = 0
+    fixed: int = 0
     right: int = 0
     match: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ def _add(rows: dict[str, Row], several: Sequence[Tried], verifier: Verifier | No
         failed = probed(one) if one.offered else []
         row.cases += 1
         row.offered += one.offered
-        row.mended += one.fixed
+        row.fixed += one.fixed
         row.right += one.fixed and not failed
         row.match += bool(answer) and one.fixed and not told
         reasons = [*unread(one), *([f"probes: {', '.join(failed)}"] if failed else []), *([told] if told else [])]
@@ -85,7 +85,7 @@ def _add(rows: dict[str, Row], several: Sequence[Tried], verifier: Verifier | No
 
 def shown(one: Tried, reasons: Sequence[str]) -> str:
     """A case that goes wrong, for people."""
-    before, after = one.case.text.splitlines(), one.mended.text.splitlines()
+    before, after = one.case.text.splitlines(), one.result.text.splitlines()
     diff = "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=30))[3:]) or one.case.text
     return "\n".join([one.case.id, *(f"  ! {reason}" for reason in reasons), diff])
 

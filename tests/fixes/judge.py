@@ -16,7 +16,7 @@ from normlint.text.verdict import MATCH, PRECISION, Verdict
 from normlint.verify.guard.run import Verifier
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare
-from tests.fixes.mend import Chooses, Mended, by_default, mend
+from tests.fixes.fixing import Chooses, FixedText, by_default, fix_text
 from tests.grid.cases import Case, extras
 from tests.grid.recipe import Recipe
 
@@ -29,17 +29,17 @@ class Tried:
     """A case and what its fixes made of it."""
 
     case: Case
-    mended: Mended
+    result: FixedText
 
     @property
     def fixed(self) -> bool:
         """At least one fix was made, and no finding is left."""
-        return bool(self.mended.made) and not self.mended.left
+        return bool(self.result.made) and not self.result.left
 
     @property
     def offered(self) -> bool:
         """A fix was made."""
-        return bool(self.mended.made)
+        return bool(self.result.made)
 
 
 def chosen(case: Case) -> Chooses:
@@ -49,16 +49,16 @@ def chosen(case: Case) -> Chooses:
 
 def tried(case: Case) -> Tried:
     """Mend the case."""
-    return Tried(case, mend(case.text, chosen(case)))
+    return Tried(case, fix_text(case.text, chosen(case)))
 
 
 def unread(one: Tried) -> Iterator[str]:
     """What is wrong as far as reading tells."""
-    if not one.mended.settled:
+    if not one.result.settled:
         yield "does not settle"
-    for left in one.mended.left:
+    for left in one.result.left:
         yield f"{'not fixed' if left.code in one.case.codes else 'a new finding'}: {left.code}, {left.message}"
-    yield from dict.fromkeys(made.claims for made in one.mended.made if made.claims)
+    yield from dict.fromkeys(made.claims for made in one.result.made if made.claims)
     if lost := lines_lost(one):
         yield f"lines changed that nobody edited: {lost}"
 
@@ -66,28 +66,28 @@ def unread(one: Tried) -> Iterator[str]:
 def lines_lost(one: Tried) -> list[str]:
     """Lines that are gone, though no edit touches them."""
     touched: set[str] = set()
-    for made in one.mended.made:
+    for made in one.result.made:
         for edit in made.fix.edits:
             start = made.before.rfind("\n", 0, edit.span.start) + 1
             end = made.before.find("\n", edit.span.end)
             touched.update(made.before[start : end if end >= 0 else None].split("\n"))
-    after = one.mended.text.split("\n")
+    after = one.result.text.split("\n")
     return [line for line in one.case.text.split("\n") if line not in after and line not in touched]
 
 
 def probed(one: Tried) -> list[str]:
-    """The probes that the mended case fails, against the best of the references its eps allows."""
+    """The probes that the fixed case fails, against the best of the references its eps allows."""
     from tests.grid.confirm import failures
     from tests.grid.reference import reference
 
     try:
-        compile(one.mended.text, "case", "exec")
+        compile(one.result.text, "case", "exec")
     except SyntaxError as error:
         return [f"does not compile: {error}"]
-    case = replace(one.case, text=one.mended.text, recipe=_upcast(one.case))
+    case = replace(one.case, text=one.result.text, recipe=_upcast(one.case))
     meant = reference(case.recipe)
     best: list[str] | None = None
-    for eps, form in {(meant.eps, meant.form): None} | dict.fromkeys(_forms(one.mended.analysis)):
+    for eps, form in {(meant.eps, meant.form): None} | dict.fromkeys(_forms(one.result.analysis)):
         found = failures(case, meant=replace(meant, eps=eps, form=form))
         best = found if best is None or len(found) < len(best) else best
         if not best:
@@ -96,7 +96,7 @@ def probed(one: Tried) -> list[str]:
 
 
 def _upcast(case: Case) -> Recipe:
-    """The recipe as far as halves go: with NRM206 mended they are to come out right."""
+    """The recipe as far as halves go: with NRM206 fixed they are to come out right."""
     return replace(case.recipe, cast_at="a fresh name") if "NRM206" in case.codes else case.recipe
 
 
@@ -128,7 +128,7 @@ def job(text: str, analysis: Analysis | None = None) -> Job | None:
 
 def verdicts(verifier: Verifier, several: Sequence[Tried]) -> list[tuple[Verdict | None, Verdict | None]]:
     """Before and after."""
-    jobs = [(job(one.case.text), job(one.mended.text)) for one in several]
+    jobs = [(job(one.case.text), job(one.result.text)) for one in several]
     flat = [one for pair in jobs for one in pair if one is not None]
     answers = dict(verifier.verdicts(flat))
     numbers = iter(range(len(flat)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from normlint.fixes import analyse
 from normlint.text.finding import Applicability
-from tests.fixes.mend import mend, only
+from tests.fixes.fixing import fix_text, only
 
 SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
-Mended = tuple[tuple[str, Applicability], str, tuple[tuple[str, str], ...]]
+FixedText = tuple[tuple[str, Applicability], str, tuple[tuple[str, str], ...]]
 NORM = "h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)"
 RETURN = "return h.type_as(x) * self.weight"
 HEAD = """import torch
@@ -44,18 +44,18 @@ SCALED = "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)"
 def stays(code: str, text: str) -> None:
     """The finding is there, and no edit is made."""
     assert code in {finding.code for finding in analyse(text).findings}
-    assert mend(text, only(code)).text == text
+    assert fix_text(text, only(code)).text == text
 
 
-def is_mended(case: Mended) -> None:
+def is_fixed(case: FixedText) -> None:
     """Exactly these replacements are made, nothing is left, and a fix says how far it may be trusted."""
     (code, applicability), text, changes = case
     meant = text
     for before, after in changes:
         assert meant.count(before) == 1
         meant = meant.replace(before, after)
-    mended = mend(text, only(code))
-    assert mended.text == meant
-    assert mended.left == ()
-    assert mended.settled
-    assert {one.fix.applicability for one in mended.made} == {applicability}
+    fixed = fix_text(text, only(code))
+    assert fixed.text == meant
+    assert fixed.left == ()
+    assert fixed.settled
+    assert {one.fix.applicability for one in fixed.made} == {applicability}

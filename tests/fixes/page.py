@@ -19,17 +19,17 @@ HEAD: Final = """\
 # The fixes, measured
 
 Written by `python -m tests.fixes.grid --write`; `tests/test_fix_grid.py` does a few of each. The cases are those of
-`tests/grid`: norms with one mistake, in every spelling we know. Each is mended as `--fix --unsafe-fixes` does.
+`tests/grid`: norms with one mistake, in every spelling we know. Each is fixed as `--fix --unsafe-fixes` does.
 
-- *offered:* a fix was made. *mended:* no finding is left, of this rule or another, and a second run changes nothing.
-- *right:* the mended norm agrees with an fp64 reference on every probe, and with its gradients; it leaves its input
+- *offered:* a fix was made. *fixed:* no finding is left, of this rule or another, and a second run changes nothing.
+- *right:* the fixed norm agrees with an fp64 reference on every probe, and with its gradients; it leaves its input
   alone, saves its parameters and uses the eps that it is passed.
 - *match:* `normlint --verify` calls it a match, and did not before.
 """
 OPTIONAL: Final = """
 ## Rules that are off by default
 
-Sound norms of the grid, mended with the rule switched on.
+Sound norms of the grid, fixed with the rule switched on.
 """
 PAIRS: Final = """
 ## Two mistakes at once
@@ -40,7 +40,7 @@ BACK: Final = """
 ## Norms of four packages
 
 `fixtures/ecosystem/restore.py` takes the hand-written norms of transformers, timm, diffusers and x-transformers, breaks
-each in one way wherever that is possible, and mends it: does the author's own text come back? *same program:* it
+each in one way wherever that is possible, and repairs it: does the author's own text come back? *same program:* it
 differs in its looks alone. *another, match:* another spelling, which `--verify` calls a match.
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 from normlint.text.finding import Applicability
 from tests.fixes.cast_cases import FIXED, MENDED, SOUND, UNCLEAR, Case, layer
-from tests.fixes.mend import mend, only
+from tests.fixes.fixing import fix_text, only
 
 
 def says(case: Case) -> str:
@@ -15,44 +15,44 @@ def says(case: Case) -> str:
 
 @pytest.mark.parametrize("case", SOUND, ids=says)
 def test_what_is_right_stays(case: Case) -> None:
-    assert mend(case.before, only(case.code)).left == ()
-    assert mend(case.before, only(case.code)).text == case.before
+    assert fix_text(case.before, only(case.code)).left == ()
+    assert fix_text(case.before, only(case.code)).text == case.before
 
 
 @pytest.mark.parametrize("case", UNCLEAR, ids=says)
 def test_what_is_found_but_unclear_stays(case: Case) -> None:
-    assert {(f.code, f.fix) for f in mend(case.before, only(case.code)).left} == {(case.code, None)}
-    assert mend(case.before, only(case.code)).text == case.before
+    assert {(f.code, f.fix) for f in fix_text(case.before, only(case.code)).left} == {(case.code, None)}
+    assert fix_text(case.before, only(case.code)).text == case.before
 
 
 @pytest.mark.parametrize("case", [*MENDED, *FIXED], ids=says)
 def test_the_shortest_edit_in_the_words_of_the_text(case: Case) -> None:
-    mended = mend(case.before, only(case.code))
-    assert mended.text == case.after
-    assert mended.left == ()
+    fixed = fix_text(case.before, only(case.code))
+    assert fixed.text == case.after
+    assert fixed.left == ()
 
 
 @pytest.mark.parametrize("case", MENDED, ids=says)
 def test_the_same_norm_in_more_digits_is_safe(case: Case) -> None:
-    made = mend(case.before, only(case.code)).made
+    made = fix_text(case.before, only(case.code)).made
     assert {one.fix.applicability for one in made} == {Applicability.SAFE}
 
 
 @pytest.mark.parametrize("case", FIXED, ids=says)
 def test_a_dtype_that_a_caller_may_count_on_is_unsafe_to_change(case: Case) -> None:
-    made = mend(case.before, only(case.code)).made
+    made = fix_text(case.before, only(case.code)).made
     assert {one.fix.applicability for one in made} == {Applicability.UNSAFE}
 
 
 @pytest.mark.parametrize("case", [*MENDED, *FIXED], ids=says)
 def test_no_rule_says_more_than_before(case: Case) -> None:
-    before, after = mend(case.before, lambda _: False), mend(case.after, lambda _: False)
+    before, after = fix_text(case.before, lambda _: False), fix_text(case.after, lambda _: False)
     assert {f.code for f in after.analysis.findings} <= {f.code for f in before.analysis.findings}
 
 
 def test_one_pass_is_centred_before_it_is_cast() -> None:
     lines = ["mean = x.mean(-1, keepdim=True)", "var = x.pow(2).float().mean(-1, keepdim=True) - mean.pow(2)"]
     lines.append("return ((x - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight")
-    mended = mend(layer(*lines), only("NRM202", "NRM204"))
-    assert [one.code for one in mended.made] == ["NRM204", "NRM202"]
-    assert "mean = x.float().mean(-1, keepdim=True)\n        var = (x - mean).pow(2).mean(-1" in mended.text
+    fixed = fix_text(layer(*lines), only("NRM202", "NRM204"))
+    assert [one.code for one in fixed.made] == ["NRM204", "NRM202"]
+    assert "mean = x.float().mean(-1, keepdim=True)\n        var = (x - mean).pow(2).mean(-1" in fixed.text

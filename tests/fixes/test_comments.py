@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.mend import mend
+from tests.fixes.fixing import fix_text
 
 MS = "h.pow(2).mean(-1, keepdim=True)"
 KEPT = {
@@ -40,6 +40,6 @@ def norm(body: str) -> str:
 
 @pytest.mark.parametrize(("before", "after"), KEPT.values(), ids=KEPT)
 def test_comments(before: str, after: str) -> None:
-    made = mend(norm(before), lambda code: code != "NRM602")
+    made = fix_text(norm(before), lambda code: code != "NRM602")
     assert made.made
     assert made.text == norm(after)

@@ -6,7 +6,7 @@ import pytest
 
 from normlint.fixes import analyse
 from normlint.text.finding import Applicability
-from tests.fixes.eps_cases import Case, function, is_mended, module, stays
+from tests.fixes.eps_cases import Case, function, is_fixed, module, stays
 
 NO_ROOT = "return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x)"
 H = "h = x.float()"
@@ -191,7 +191,7 @@ def test_no_edit_is_certain(case: Case) -> None:
 
 @pytest.mark.parametrize("case", MENDED, ids=lambda c: c.says)
 def test_the_fix_makes_these_changes_and_no_others(case: Case) -> None:
-    is_mended(case)
+    is_fixed(case)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from normlint.fixes import analyse
 from normlint.text.finding import Applicability
-from tests.fixes.eps_cases import Case, function, is_mended, module, stays
+from tests.fixes.eps_cases import Case, function, is_fixed, module, stays
 
 H = "h = x.float()"
 MS = "h.pow(2).mean(-1, keepdim=True)"
@@ -261,12 +261,12 @@ def test_no_edit_is_certain(case: Case) -> None:
 
 @pytest.mark.parametrize("case", MOVED, ids=lambda c: c.says)
 def test_eps_moves_under_the_root(case: Case) -> None:
-    is_mended(case)
+    is_fixed(case)
 
 
 @pytest.mark.parametrize("case", USED, ids=lambda c: c.says)
 def test_the_eps_that_is_taken_is_used(case: Case) -> None:
-    is_mended(case)
+    is_fixed(case)
 
 
 @pytest.mark.parametrize(("case", "trusted"), [(MOVED[0], Applicability.UNSAFE), (USED[0], Applicability.SAFE)])

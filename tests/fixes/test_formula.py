@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 
 from normlint.text.finding import Applicability
+from tests.fixes.fixing import FixedText, fix_text, only
 from tests.fixes.formula_cases import AFTER_ONE_ANOTHER, CASES, FIRST_VALUES, UNCHANGED, norm
-from tests.fixes.mend import Mended, mend, only
 
 FORMULA = tuple(f"NRM40{n}" for n in range(1, 7))
 
 
-def mended(text: str) -> Mended:
-    return mend(text, only(*FORMULA))
+def fixed(text: str) -> FixedText:
+    return fix_text(text, only(*FORMULA))
 
 
 @pytest.mark.parametrize("text", UNCHANGED.values(), ids=UNCHANGED)
-def test_what_cannot_be_mended_with_certainty_is_left_alone(text: str) -> None:
-    done = mended(text)
+def test_what_cannot_be_fixed_with_certainty_is_left_alone(text: str) -> None:
+    done = fixed(text)
     assert done.text == text
     assert done.left
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_formula_is_mended_as_its_author_would_have_written_it(name: str) -> None:
+def test_a_formula_is_fixed_as_its_author_would_have_written_it(name: str) -> None:
     head, _, after = CASES[name].partition("        ---\n")
     before = head
     top = before[: before.index("        h = x.float()\n") + len("        h = x.float()\n")]
-    done = mended(before)
+    done = fixed(before)
     assert done.text == top + after
     assert {made.code for made in done.made} == {name[:6]}
     assert done.left == ()
@@ -37,24 +37,24 @@ def test_a_formula_is_mended_as_its_author_would_have_written_it(name: str) -> N
 
 @pytest.mark.parametrize(("before", "after"), FIRST_VALUES.values(), ids=FIRST_VALUES)
 def test_a_gain_starts_at_one_by_its_first_value(before: str, after: str) -> None:
-    assert mended(before).text == after
+    assert fixed(before).text == after
 
 
 @pytest.mark.parametrize(("before", "after"), AFTER_ONE_ANOTHER.values(), ids=AFTER_ONE_ANOTHER)
-def test_two_defects_are_mended_one_after_the_other(before: str, after: str) -> None:
-    assert mend(norm(before, "LayerNorm")).text == norm(after, "LayerNorm")
+def test_two_defects_are_fixed_one_after_the_other(before: str, after: str) -> None:
+    assert fix_text(norm(before, "LayerNorm")).text == norm(after, "LayerNorm")
 
 
 def test_line_ends_stay_what_they_are() -> None:
     text = CASES["NRM405 a block without gradients moves out"].partition("        ---\n")[0]
     windows = text.replace("\n", "\r\n")
-    assert mended(windows).text == mended(text).text.replace("\n", "\r\n")
+    assert fixed(windows).text == fixed(text).text.replace("\n", "\r\n")
 
 
 def test_a_factor_that_is_divided_by_as_well_multiplies_afterwards() -> None:
     head = "import torch\n\n\ndef rms_norm(x, scale, eps=1e-6):\n    h = x.float()\n"
     inverse = "scale.float() * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)"
-    done = mended(f"{head}    return (h / ({inverse})).type_as(x)\n")
+    done = fixed(f"{head}    return (h / ({inverse})).type_as(x)\n")
     assert done.text == f"{head}    return (h * ({inverse})).type_as(x)\n"
 
 
@@ -65,12 +65,12 @@ def test_a_helper_that_another_norm_uses_rightly_stays_what_it_is() -> None:
         "        return (h / self.root(h)).type_as(x) * self.weight\n\n"
     )
     text = norm("return (h * self.root(h)).type_as(x) * self.weight", more=more)
-    assert mended(text).text == norm("return (h / self.root(h)).type_as(x) * self.weight", more=more)
+    assert fixed(text).text == norm("return (h / self.root(h)).type_as(x) * self.weight", more=more)
 
 
 def test_an_l1_norm_becomes_an_l2_norm_and_its_count_a_root() -> None:
     before = norm("return (h / (h.norm(p=1, dim=-1, keepdim=True) / h.shape[-1] + self.eps)).type_as(x) * self.weight")
-    done = mend(before)
+    done = fix_text(before)
     assert done.text == before.replace("p=1", "p=2").replace("h.shape[-1]", "h.shape[-1] ** 0.5")
     assert [made.code for made in done.made] == ["NRM403", "NRM104"]
     assert done.left == ()
@@ -92,11 +92,11 @@ HANDED_ON = {
 
 @pytest.mark.parametrize(("lines", "returned"), HANDED_ON.values(), ids=HANDED_ON)
 def test_a_fix_of_a_value_that_is_handed_on_is_unsafe(lines: str, returned: str) -> None:
-    done = mended(norm(f"{lines}\nreturn {returned}"))
+    done = fixed(norm(f"{lines}\nreturn {returned}"))
     assert {made.fix.applicability for made in done.made} == {Applicability.UNSAFE}
     assert all("handed on" in made.fix.message for made in done.made)
 
 
 def test_a_name_that_the_norm_gives_its_result_is_not_handed_on() -> None:
-    done = mended(norm(f"{MEAN}\nh = {SCALED}\nh = torch.tanh(h)\nreturn h"))
+    done = fixed(norm(f"{MEAN}\nh = {SCALED}\nh = torch.tanh(h)\nreturn h"))
     assert {made.fix.applicability for made in done.made} == {Applicability.SAFE}

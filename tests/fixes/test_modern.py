@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.module_cases import HEAD, NORM, RETURN, SAFE, UNSAFE, Mended, forward, function, is_mended, made, stays
+from tests.fixes.module_cases import (
+    HEAD,
+    NORM,
+    RETURN,
+    SAFE,
+    UNSAFE,
+    FixedText,
+    forward,
+    function,
+    is_fixed,
+    made,
+    stays,
+)
 
 MS = "h.pow(2).mean(-1, keepdim=True) + eps"
 
@@ -183,10 +195,10 @@ MENDED = {
 
 
 @pytest.mark.parametrize(("code", "text"), STAYS.values(), ids=STAYS)
-def test_what_cannot_be_mended_with_certainty_is_reported_and_stays(code: str, text: str) -> None:
+def test_what_cannot_be_fixed_with_certainty_is_reported_and_stays(code: str, text: str) -> None:
     stays(code, text)
 
 
 @pytest.mark.parametrize("case", MENDED.values(), ids=MENDED)
-def test_what_is_mended_reads_as_its_author_would_have_written_it(case: Mended) -> None:
-    is_mended(case)
+def test_what_is_fixed_reads_as_its_author_would_have_written_it(case: FixedText) -> None:
+    is_fixed(case)

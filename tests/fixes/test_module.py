@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.rules import analyse
-from tests.fixes.module_cases import NORM, RETURN, SAFE, SCALED, UNSAFE, Mended, forward, function, is_mended, stays
+from tests.fixes.module_cases import NORM, RETURN, SAFE, SCALED, UNSAFE, FixedText, forward, function, is_fixed, stays
 
 STAYS = {
     "a caller that drops the result": (
@@ -132,10 +132,10 @@ def test_what_says_that_it_works_in_place_is_not_reported(name: str, more: str) 
 
 
 @pytest.mark.parametrize(("code", "text"), STAYS.values(), ids=STAYS)
-def test_what_cannot_be_mended_with_certainty_is_reported_and_stays(code: str, text: str) -> None:
+def test_what_cannot_be_fixed_with_certainty_is_reported_and_stays(code: str, text: str) -> None:
     stays(code, text)
 
 
 @pytest.mark.parametrize("case", MENDED.values(), ids=MENDED)
-def test_what_is_mended_reads_as_its_author_would_have_written_it(case: Mended) -> None:
-    is_mended(case)
+def test_what_is_fixed_reads_as_its_author_would_have_written_it(case: FixedText) -> None:
+    is_fixed(case)

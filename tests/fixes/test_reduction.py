@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.axes_cases import Case, is_mended, module, stays
+from tests.fixes.axes_cases import Case, is_fixed, module, stays
 
 Y = "y = h * torch.rsqrt(ms + self.eps)"
 
@@ -358,10 +358,10 @@ AGAIN = [
 
 
 @pytest.mark.parametrize("case", STAYS, ids=lambda case: case.says)
-def test_what_cannot_be_mended_with_certainty_is_left_alone(case: Case) -> None:
+def test_what_cannot_be_fixed_with_certainty_is_left_alone(case: Case) -> None:
     stays(case)
 
 
 @pytest.mark.parametrize("case", [*EVERYTHING, *KEEPDIM, *WRONG, *EACH, *AGAIN], ids=lambda case: case.says)
-def test_a_reduction_is_mended_in_the_spelling_of_the_file(case: Case) -> None:
-    is_mended(case)
+def test_a_reduction_is_fixed_in_the_spelling_of_the_file(case: Case) -> None:
+    is_fixed(case)

@@ -39,7 +39,7 @@ with {seeds} seeds: [the sound ones](verification-sound.md), [the broken ones](v
 UNSEEN: Final = """\
 ## Code that nobody here chose
 
-On 100 repositories that nobody had read, and then, with what had been mended, on 108 others (`unseen.md` has the
+On 100 repositories that nobody had read, and then, with what had been fixed, on 108 others (`unseen.md` has the
 whole story):
 
 | | first 100 | other 108 |
@@ -137,7 +137,7 @@ def pages(found: Sequence[dict[str, Verdict]]) -> Iterator[tuple[str, str]]:
         lines = [
             f"# Each {name} norm",
             "",
-            f"The {name} norms of the [held set](verification.md), which tells what the margin is.",
+            f"The {name} norms of the [held set](verification.md), which says what the margin is.",
         ]
         lines += ["", "| norm | expected | verdict | worst probe | margin | why |", "|---|---|---|---|---|---|"]
         lines += [row(held, [verdicts[held.name] for verdicts in found]) for held in norms]

@@ -193,7 +193,7 @@ def test_a_copy_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read) == 1
 
 
-def test_a_norm_that_is_no_python_is_told() -> None:
+def test_a_norm_that_is_no_python_is_named() -> None:
     with pytest.raises(SyntaxError):
         analyse_blocks(f"{HEAD}def rms_norm(x):\n    return {RMS} +\n")
 

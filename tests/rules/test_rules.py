@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from normlint.engine.linter import check_bytes
+from normlint.engine.selection import Demand
 from normlint.fixes import analyse
 from normlint.fixes.makings import fixed
 from normlint.rules.callers import called
@@ -124,6 +126,49 @@ def test_a_rule_has_a_code_of_its_own_and_a_name_that_completes_allow(rule: Rule
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
     assert not rule.name.startswith(("no-", "avoid-", "use-"))
     assert set(rule.unless) <= set(RULES)
+
+
+def content(line: str) -> set[str]:
+    """The words of more than three letters, without markup."""
+    return {word for word in re.findall(r"\w+", line.lower()) if len(word) > 3}
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
+def test_a_page_goes_on_with_the_consequence_in_one_sentence(rule: Rule) -> None:
+    assert rule.consequence != rule.summary
+    assert rule.consequence.endswith((".", '."'))
+    assert len(rule.consequence) <= 170
+
+
+@pytest.mark.parametrize("example", list(examples(READ)), ids=named)
+def test_the_consequence_repeats_neither_the_headline_nor_the_help(example: Example) -> None:
+    consequence = content(example.rule.consequence)
+    for finding in of_rule(example.text, example.rule):
+        for line in map(content, (finding.message, finding.fix.message if finding.fix else example.rule.instead)):
+            assert len(consequence & line) <= max(1, 0.5 * len(line))
+
+
+RESTS_ON = {
+    "a reduction over another axis than the gain's, on the gain": (
+        "NRM103",
+        "self.weight = nn.Parameter(torch.ones(dim))",
+    ),
+    "an eps that is left out, on the norm that is given it": (
+        "NRM701",
+        "self.norm = RMSNorm(config.dim, eps=config.norm_eps)",
+    ),
+    "a gain that starts at 2, on the weight of ones": ("NRM406", "self.weight = nn.Parameter(torch.ones(dim))"),
+    "a sum that is never divided, on no other line": ("NRM104", ""),
+}
+
+
+@pytest.mark.parametrize(("code", "line"), RESTS_ON.values(), ids=RESTS_ON)
+def test_a_finding_names_the_line_that_it_rests_on(code: str, line: str) -> None:
+    text = next(examples([RULES[code]])).text
+    (found,) = check_bytes("a.py", text.encode(), Demand()).findings
+    lines = text.splitlines()
+    assert found.evidence in {f"see line {n}: {one.strip()}" if line else "" for n, one in enumerate(lines, 1)}
+    assert found.evidence.endswith(line)
 
 
 @pytest.mark.parametrize("example", list(examples(RUN)), ids=named)

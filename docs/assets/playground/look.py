@@ -1,4 +1,4 @@
-"""What the playground runs in the browser: a text in, what is said about it out."""
+"""What the playground runs in the browser: a text in, its findings and norms out."""
 
 import json
 from difflib import unified_diff
@@ -17,10 +17,10 @@ def look(source: str) -> str:
         fix = _fix(source) if findings and CAN_FIX else None
     except normlint.SourceError as error:
         return json.dumps({"error": str(error)})
-    return json.dumps({"findings": [*map(_told, findings)], "norms": norms, "canFix": CAN_FIX, "fix": fix})
+    return json.dumps({"findings": [*map(_as_dict, findings)], "norms": norms, "canFix": CAN_FIX, "fix": fix})
 
 
-def _told(one: normlint.Finding) -> dict[str, object]:
+def _as_dict(one: normlint.Finding) -> dict[str, object]:
     names = ("code", "name", "severity", "message", "line", "column", "end_line", "end_column")
     return {name: getattr(one, name) for name in names}
 

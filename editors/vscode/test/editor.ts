@@ -54,7 +54,7 @@ const STEPS: Record<string, () => Promise<void>> = {
     assert.equal(code.value, "NRM101");
     assert.match(code.target.toString(), /^https:\/\/normlint\.readthedocs\.io\/rules\//);
   },
-  "a quick fix mends it": async () => {
+  "a quick fix fixes it": async () => {
     const document = await opened(BROKEN);
     const { range } = await one(document);
     const offered = "vscode.executeCodeActionProvider";
@@ -72,7 +72,7 @@ const STEPS: Record<string, () => Promise<void>> = {
     assert.equal(document.getText(), BROKEN.replace(WRONG, RIGHT));
     await none(document);
   },
-  "it is mended on save": async () => {
+  "it is fixed on save": async () => {
     const path = join(mkdtempSync(join(tmpdir(), "normlint-")), "norm.py");
     writeFileSync(path, BROKEN);
     const settings = workspace.getConfiguration("editor", { languageId: "python" });

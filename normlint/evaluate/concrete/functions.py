@@ -146,7 +146,7 @@ def _targets(target: s.Expr | None) -> Iterator[str]:
 
 
 def above(scope: Scope) -> Any:
-    """What `super()` without arguments gives."""
+    """The object that `super()` without arguments returns in this scope; Unsupported outside a method."""
     if scope.kind != FUNCTION or scope.cell is None or not scope.first:
         raise Unsupported(f"super() in a {scope.kind}" if scope.kind != FUNCTION else "super() outside a method")
     if not scope.cell:

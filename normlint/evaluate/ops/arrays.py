@@ -143,7 +143,7 @@ def stack(arrays: Sequence[Array], axis: int) -> Array:
 # --- element by element, along axes, and over shared axes ------------------------------------------------------------
 
 
-def together(arrays: Sequence[Array]) -> list[Array]:
+def broadcast(arrays: Sequence[Array]) -> list[Array]:
     """All in the shape that they have together."""
     rank = max(len(a.shape) for a in arrays)
     padded = [(1,) * (rank - len(a.shape)) + a.shape for a in arrays]
@@ -152,7 +152,7 @@ def together(arrays: Sequence[Array]) -> list[Array]:
 
 
 def pointwise(f: Callable[..., float], *values: object) -> Array:
-    arrays = together([as_array(v) for v in values])
+    arrays = broadcast([as_array(v) for v in values])
     return Array(arrays[0].shape, [f(*row) for row in zip(*(a.data for a in arrays), strict=True)])
 
 

@@ -42,7 +42,7 @@ def same(ctx: Context, call: Bound) -> Value | None:
 
 
 def converted(ctx: Context, call: Bound) -> Value | None:
-    """In a dtype that isn't told apart from others."""
+    """In an unknown dtype."""
     x = call.product("input")
     return cast(x, DType.UNKNOWN, call.span) if x else None
 

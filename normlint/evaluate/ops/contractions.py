@@ -136,7 +136,7 @@ def _operands(call: Bound) -> tuple[Product, Product] | None:
 
 @op("vecdot")
 def vecdot(ctx: Context, call: Bound) -> Value | None:
-    """The products of two tensors, summed over an axis: the last unless told otherwise."""
+    """The products of two tensors, summed over an axis: by default the last."""
     pair = _operands(call)
     if pair is None or call.axis(-1) != -1:
         return None

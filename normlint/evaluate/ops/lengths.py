@@ -48,7 +48,7 @@ def norm(ctx: Context, call: Bound) -> Value | None:
 
 @op("mse_loss")
 def squared_error(ctx: Context, call: Bound) -> Value | None:
-    """The square of a difference; its mean over everything unless told otherwise."""
+    """The square of a difference; by default its mean over everything."""
     x, target, how = call.product("input"), call.product("target"), call.get("reduction") or Constant("mean")
     kind = how.value if isinstance(how, Constant) else None
     if x is None or target is None or "weight" in call.values or kind not in ("none", "mean", "sum"):
@@ -76,7 +76,7 @@ def distance(ctx: Context, call: Bound) -> Value | None:
 
 @op("normalize")
 def normalize(ctx: Context, call: Bound) -> Value | None:
-    """F.normalize: x over its norm, clamped at eps (1e-12); dim 1 unless told otherwise."""
+    """F.normalize: x over its norm, clamped at eps (default 1e-12), over `dim` (default 1)."""
     x = call.product("input")
     if x is None or not x.tensor or _order(call) != 2 or "out" in call.values:
         return None

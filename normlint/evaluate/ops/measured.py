@@ -98,13 +98,13 @@ def known(ctx: Context, value: Product) -> Product:
     key: tuple[Mono, Layout] = value.mono, value.layout
     found = ctx.shown.get(key)
     if found is None:
-        if key in ctx.vain or len(ctx.vain) + len(ctx.shown) >= MOST:
+        if key in ctx.unmatched or len(ctx.unmatched) + len(ctx.shown) >= MOST:
             return value
-        ctx.vain.add(key)
+        ctx.unmatched.add(key)
         found = _looked_at(ctx, value)
         if found is None:
             return value
-        ctx.vain.discard(key)
+        ctx.unmatched.discard(key)
         ctx.shown[key] = found
     dtype = found.dtype if value.dtype is DType.UNKNOWN else value.dtype
     return replace(found, span=value.span, dtype=dtype)
@@ -136,7 +136,7 @@ class Base(NamedTuple):
     """Something that a value may be, up to a factor: its numbers in each world, and how it is said."""
 
     numbers: tuple[Array, ...]
-    said: Callable[[], Value | None]
+    build: Callable[[], Value | None]
 
 
 class _Look:
@@ -157,7 +157,7 @@ class _Look:
         for base, power in product(self._bases(), _POWERS):
             factor = _same(_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True))
             if factor is not None:
-                return self._raised(base.said(), power, factor)
+                return self._raised(base.build(), power, factor)
         ways = (self._as_statistic, self._as_sum)
         return next((found for way in ways for u, n in self.given if (found := way(u, n)) is not None), None)
 
@@ -167,12 +167,12 @@ class _Look:
             yield Base(numbers, lambda u=u: u)  # type: ignore[misc]
             yield Base(tuple(pointwise(abs, n) for n in numbers), lambda u=u: self._ran("abs", u))  # type: ignore[misc]
         for (u, one), (v, two) in combinations(self.given, 2):
-            for sign, said in ((1, algebra.multiply), (-1, algebra.divide)):
+            for sign, combine in ((1, algebra.multiply), (-1, algebra.divide)):
                 try:
                     both = [pointwise(lambda x, y, s=sign: x * y**s, *pair) for pair in zip(one, two, strict=True)]
                 except FAILS:
                     continue
-                yield Base(tuple(both), lambda u=u, v=v, said=said: said(u, v, self.value.span))  # type: ignore[misc]
+                yield Base(tuple(both), lambda u=u, v=v, combine=combine: combine(u, v, self.value.span))  # type: ignore[misc]
 
     def _ran(self, name: str, x: Product) -> Value | None:
         span = self.value.span
@@ -205,10 +205,10 @@ class _Look:
                     factor = _same(r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True))
                     base = u if not name or factor is None else self._ran(name, u)
                     if factor is not None and isinstance(base, Product):
-                        return self._said(base, axes, rank, kept, (power, of_count, factor))
+                        return self._as_reduction(base, axes, rank, kept, (power, of_count, factor))
         return None
 
-    def _said(
+    def _as_reduction(
         self, base: Product, axes: tuple[int, ...], rank: int, kept: bool, powers: tuple[Fraction, Fraction, float]
     ) -> Product | None:
         """The statistic as the operation that says it plainly makes it."""
@@ -229,7 +229,7 @@ class _Look:
         return found
 
     def _as_sum(self, u: Product, numbers: tuple[Array, ...]) -> Product | None:
-        """A power of a statistic with something small added, which went in, too, perhaps as its root."""
+        """The value as `(u**inner + eps)**outer`, with a statistic `u` and a small eps; None if it is no such sum."""
         if not algebra.is_statistic(u):
             return None
         for outer, inner in product(_POWERS, _POWERS[:3]):

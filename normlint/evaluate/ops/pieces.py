@@ -85,7 +85,7 @@ def rows(ctx: Context, value: Value, span: Span) -> Value | None:
 
 
 def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
-    """The product with a part in the place of each tensor; None where a statistic mixes the parts."""
+    """The product of one of the parts that `cut` makes of its tensors; None where a statistic mixes the parts."""
     found = Mono(mono.coef)
     for f in mono.factors:
         changes = {field.name: getattr(f.atom, field.name) for field in fields(f.atom)}
@@ -169,7 +169,7 @@ def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
     stats = [atom.inner for atom in atoms_of(one.mono) if isinstance(atom, Stat)]
     if not algebra.is_statistic(one) and any(set(cuts_in(inner)) for inner in stats):
         return None  # a norm of each part, and read as such
-    mono = _healed(one.mono, whole_of, cut)
+    mono = _with_wholes(one.mono, whole_of, cut)
     layout = one.layout if axis == cut.axis else (*one.layout, ("move", cut.axis, axis))
     return None if mono is None else replace(one, mono=mono, layout=layout, shape=None)
 
@@ -182,7 +182,7 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
         return None
     single = cut.into in (("split", "1"), ("unsafe_split", "1"))
     if cut.gone or (single and not one.mono.has_stat):
-        mono = _healed(one.mono, whole_of, cut)
+        mono = _with_wholes(one.mono, whole_of, cut)
         values = {"dim": Given(number(float(cut.axis)), NOWHERE), "keepdim": Given(Constant(single), NOWHERE)}
         whole = None if mono is None else replace(one, mono=mono, shape=None)
         return whole and reduce(ctx, Bound("sum", span, values), whole, "sum")
@@ -190,7 +190,7 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
     stat = factors[0].atom if len(factors) == 1 and factors[0].power == 1 else None
     if not isinstance(stat, Stat) or stat.reduce != "sum" or stat.axes != (cut.axis,):
         return None
-    inner = _healed(stat.inner, whole_of, cut)
+    inner = _with_wholes(stat.inner, whole_of, cut)
     if inner is None:
         return None
     again = Factor(replace(stat, inner=inner, over=None), ONCE, factors[0].steps, factors[0].span)
@@ -200,19 +200,19 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
 # --- pieces in a product ---------------------------------------------------------------------------------------------
 
 
-def _healed(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
+def _with_wholes(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
     """The product with the whole in the place of each piece; None where that isn't the same."""
     result = Mono(mono.coef)
     for f in mono.factors:
         cut_out_of = whole(f.atom)
-        healed = raised(cut_out_of, f.power, f.steps) if cut_out_of is not None else _healed_in(f, whole, cut)
-        if healed is None:
+        factor = raised(cut_out_of, f.power, f.steps) if cut_out_of is not None else _with_whole(f, whole, cut)
+        if factor is None:
             return None
-        result = result.times(healed)
+        result = result.times(factor)
     return result
 
 
-def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
+def _with_whole(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
     """A factor that is made of pieces, with the whole in their place; None where that isn't the same."""
     if isinstance(f.atom, Stat) and cut.gone and cut.axis == 0 and f.atom.axes == ALL and f.atom.rank == 1:
         f = replace(f, atom=replace(f.atom, axes=(-1,), rank=2))  # of rows
@@ -223,7 +223,7 @@ def _healed_in(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
     for field in fields(f.atom):
         inner = getattr(f.atom, field.name)
         if isinstance(inner, Mono):
-            changes[field.name] = _healed(inner, whole, cut)
+            changes[field.name] = _with_wholes(inner, whole, cut)
     held = [a for a in atoms_of(Mono(1.0, (f,))) if whole(a) is not None]
     if None in changes.values() or (held and (isinstance(f.atom, Apply) or not _apart(f.atom, cut))):
         return None
@@ -249,7 +249,7 @@ def _whole_of(items: Sequence[Product], axis: int, *, stacked: bool) -> Product 
         if len(places) != 1 or next(iter(places))[:3] != (axis, stacked, end):
             return None
         end = next(iter(places))[3]
-        found.add(_healed(item.mono, _cut_out_of, cut))
+        found.add(_with_wholes(item.mono, _cut_out_of, cut))
     mono = found.pop() if len(found) == 1 and end in (None, len(items)) else None
     return None if mono is None else replace(items[0], mono=mono, shape=None)
 

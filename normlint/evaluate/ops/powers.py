@@ -99,6 +99,7 @@ def absolute(ctx: Context, call: Bound) -> Value | None:
 
 @op("clamp clip clamp_min")
 def clamp(ctx: Context, call: Bound) -> Value | None:
+    """The input with a floor, as an eps under a root is; the input itself where the limits can't matter."""
     value, floor = call.product("input"), call.product("min")
     if value is not None and algebra.is_complete(value):
         return value  # a norm that is cut off where it is too large for a half, say

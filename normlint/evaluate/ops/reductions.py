@@ -197,7 +197,7 @@ def gathered_along(ctx: Context, call: Bound) -> Value | None:
 
 
 def _in_order(mono: Mono, axes: Axes, kind: str) -> Mono:
-    """What is reduced, without what gave its elements another order along the axes, or repeated them for a mean."""
+    """The reduced product, without a permutation along the reduced axes or a repetition under a mean."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
     if (
         not isinstance(atom, Apply)

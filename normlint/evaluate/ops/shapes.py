@@ -98,7 +98,8 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
 
 
 @op("expand expand_as broadcast_to contiguous clone alias")
-def transparent(ctx: Context, call: Bound) -> Value | None:
+def same_elements(ctx: Context, call: Bound) -> Value | None:
+    """The input, whose elements keep their values; None for copies in rows of their own (`expand` of data)."""
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
         lengths = sizes(call.sequence("size", "shape"))

@@ -103,7 +103,7 @@ def _take_rank_of(ctx: Context, dims: Dims, gain: Product, rank: int) -> None:
         ctx.shapes.learn_least(dims, rank)
 
 
-def together(ctx: Context, op: str, left: Product, right: Product, value: Value) -> Value:
+def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value: Value) -> Value:
     """`left op right`."""
     if not isinstance(value, Product) or not value.tensor:
         return value
@@ -138,7 +138,7 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if isinstance(axes, str):
         return SCALAR if axes == "all" and not keep else None
     for axis in axes:
-        ctx.shapes.axis(dims, axis)  # that there is one is told
+        ctx.shapes.axis(dims, axis)  # so there is such an axis
     return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
 
 

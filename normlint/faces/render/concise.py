@@ -34,10 +34,11 @@ def closing(report: Report, display: Display, *, would: bool = False) -> list[st
     looked = looked_at(report, display)
     if display.remaining and not (report.findings or report.fixed or report.errors):
         return [passed(looked), *verdicts.closing(report)]
-    told = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
-    told = told if display.remaining else f"{told.partition(';')[0]}."
+    text = _counted(report) if report.fixed is None else _fixed(report.fixed, report, would)
+    text = text if display.remaining else f"{text.partition(';')[0]}."
     checked = [f"Checked {looked}."] if display.paths else []
-    return [*_listed(report, display), *checked, told, *verdicts.closing(report)]
+    fixable = _fixable(report) if report.fixed is None else []
+    return [*_listed(report, display), *checked, text, *fixable, *verdicts.closing(report)]
 
 
 def _listed(report: Report, display: Display) -> list[str]:
@@ -49,12 +50,14 @@ def _listed(report: Report, display: Display) -> list[str]:
 def looked_at(report: Report, display: Display) -> str:
     """How many norms and files a report is about."""
     unread = {error.path for error in report.errors}.intersection(display.paths)
-    return scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
+    looked = scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
+    callers_alone = report.findings and not report.norm_count
+    return looked.replace("0 norms", "uses of norms", 1) if callers_alone else looked
 
 
 def _counted(report: Report) -> str:
-    told = by_severity(report.findings)
-    return f"Found {told}.{_fixable(report)}" if told else "Found nothing in what could be read."
+    counts = by_severity(report.findings)
+    return f"Found {counts}." if counts else "Found nothing in what could be read."
 
 
 def by_severity(findings: Iterable[Diagnostic]) -> str:
@@ -64,11 +67,12 @@ def by_severity(findings: Iterable[Diagnostic]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _fixable(report: Report) -> str:
+def _fixable(report: Report) -> list[str]:
+    """`[*] 2 fixable with --fix (1 more with --unsafe-fixes: …).`; empty where no fix was found."""
     safe, more = made(report.findings), unsafe(report.findings)
-    if not safe:
-        return f" {more} can be fixed with --fix --unsafe-fixes." if more else ""
-    return f" [*] {safe} can be fixed with --fix{f', {more} more with --unsafe-fixes' if more else ''}."
+    option = "more with --unsafe-fixes" if safe else "with --fix --unsafe-fixes"
+    hidden = f" ({more} {option}: outputs of a trained model may change)" if more else ""
+    return [f"[*] {safe} fixable with --fix{hidden}."] if safe else [f"No safe fixes{hidden}."] if hidden else []
 
 
 def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from normlint.engine.report import Diagnostic, PlacedFix, Report
+from normlint.engine.selection import known_rules
 from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.render.concise import closing, header
-from normlint.faces.rules import summary_of, url_of
 from normlint.text.finding import SEVERITIES, Applicability
 
 _TAB: Final = 4
@@ -56,21 +56,24 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
             name = f" {finding.code}" if number == finding.end.line else ""
             out.append(f"{'':{width}} {bar} {style.grade(marks + name, finding.severity)}")
     out.append(f"{'':{width}} {bar}")
-    out += [f"{'':{width}} {style.dim('=')} {told}" for told in _told(finding, proof)]
+    out += [f"{'':{width}} {style.dim('=')} {note}" for note in _notes(finding, proof)]
     if finding.fix is not None:
-        out += _mended(finding.fix, width, style)
+        out += _fix_lines(finding.fix, width, style)
     return "\n".join(out)
 
 
-def _told(finding: Diagnostic, proof: bool) -> list[str]:
-    told = [f"{finding.name} ({finding.severity}): {finding.summary or summary_of(finding.code)}".removesuffix(": ")]
+def _notes(finding: Diagnostic, proof: bool) -> list[str]:
+    notes = [f"{finding.name} ({finding.severity}): {finding.consequence}".removesuffix(": ")]
+    if finding.evidence:
+        notes.append(harmless(finding.evidence))
     if proof and finding.verdict is not None:
-        told.append(f"verify: {harmless(verdicts.brief(finding))}")
+        notes.append(f"verify (whole norm): {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
-        told.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
-    elif url_of(finding.code):
-        told.append(f"help: no fix is offered here: `normlint rule {finding.code}` shows wrong and right")
-    return told
+        notes.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
+    elif rule := known_rules().get(finding.code):
+        advice = rule.instead or "no fix is made here"
+        notes.append(f"help: {advice} (`normlint rule {finding.code}` shows wrong and right)")
+    return notes
 
 
 def _trust(fix: PlacedFix) -> str:
@@ -79,7 +82,7 @@ def _trust(fix: PlacedFix) -> str:
     return " (shown only)" if fix.applicability is Applicability.DISPLAY else ""
 
 
-def _mended(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
+def _fix_lines(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
     """The lines that the fix changes, before and after, with the numbers they have before."""
     yield f"{'':{width}} {style.dim('|')}"
     for hunk in fix.hunks:

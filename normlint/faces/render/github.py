@@ -39,8 +39,8 @@ def _finding(finding: Diagnostic) -> str:
 
 
 def _command(message: str, severity: str = ERROR, **properties: str | int | None) -> str:
-    told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
-    return f"::{COMMANDS[severity]} {told}::{_data(message)}"
+    settings = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
+    return f"::{COMMANDS[severity]} {settings}::{_data(message)}"
 
 
 def _data(text: str) -> str:

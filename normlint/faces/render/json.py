@@ -18,7 +18,7 @@ from normlint.text.verdict import Probe, Verdict
 
 def render(report: Report, display: Display) -> str:
     """Lines and columns count from 1, columns in characters."""
-    told = {
+    document = {
         "version": __version__,
         "findings": [_finding(finding) for finding in report.findings],
         "norms": [_norm(norm) for norm in report.norms],
@@ -27,7 +27,7 @@ def render(report: Report, display: Display) -> str:
         "files": len(display.paths),
         "skipped": list(report.skipped),
     }
-    return json.dumps(told, indent=2) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _finding(finding: Diagnostic) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
 
 def _probe(probe: Probe) -> dict[str, Any]:
     error, limit = _number(probe.error), _number(probe.limit)
-    return {"probe": probe.probe, "dtype": probe.dtype, "error": error, "limit": limit, "told": probe.told}
+    return {"probe": probe.probe, "dtype": probe.dtype, "error": error, "limit": limit, "message": probe.message}
 
 
 def _number(value: float | None) -> float | None:

@@ -39,12 +39,11 @@ def full_message(finding: Diagnostic) -> str:
 
 
 def brief(finding: Diagnostic) -> str:
-    """The verdict beside the message, which isn't said twice."""
-    if finding.verdict is None:
-        return ""
-    return verdict_text(
-        replace(finding.verdict, reason="") if finding.verdict.reason in finding.message else finding.verdict
-    )
+    """The verdict beside the message, which isn't said twice; a match doesn't contradict it."""
+    verdict = finding.verdict
+    if verdict is None or verdict.status == MATCH:
+        return f"{verdict_text(verdict)}: no input that was tried shows the finding" if verdict else ""
+    return verdict_text(replace(verdict, reason="") if verdict.reason in finding.message else verdict)
 
 
 def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> Iterator[str]:
@@ -67,11 +66,11 @@ def closing(report: Report) -> list[str]:
     if report.torch is None:
         return []
     counts = Counter(verdict.status for verdict in verdicts)
-    told = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
+    statuses = ", ".join(f"{counts[each]} {each}" for each in (MATCH, PRECISION, WRONG, SKIPPED) if counts[each])
     devices = " and ".join(sorted({verdict.device for verdict in verdicts if verdict.device}))
     where = f" on {devices}" if devices else ""
     torch = f" (torch {report.torch})" if report.torch else ""
     helpers = report.norm_count - len(verdicts)
     inside = f"; {counted(helpers, 'helper')} ran inside the norms that call {'it' if helpers == 1 else 'them'}"
-    verified = f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if told else ''}{told}"
+    verified = f"Verified {counted(len(verdicts), 'norm')}{where}{torch}{': ' if statuses else ''}{statuses}"
     return [f"{verified}{inside if helpers else ''}."]

@@ -11,7 +11,7 @@ from normlint.faces.render import verdicts
 from normlint.faces.report import Html, element, join
 from normlint.faces.report.code import Mark, Runs, listing
 from normlint.faces.report.pictures import figures, worst
-from normlint.faces.rules import summary_of, url_of
+from normlint.faces.rules import url_of
 from normlint.text.finding import ERROR, SEVERITIES, WARNING, Applicability
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
@@ -27,12 +27,12 @@ _TRUST: Final = {
 
 def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, should: str, key: str) -> Html:
     """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
-    said = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
-    glance = element("div", element("div", _story(norm, should), said), worst(norm, key), class_="glance")
+    findings = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
+    overview = element("div", element("div", _story(norm, should), findings), worst(norm, key), class_="glance")
     whole = element(
         "details",
         element("summary", _card_head(norm, found), class_="head"),
-        element("div", glance, _more(norm, found, shown, key), class_="body"),
+        element("div", overview, _more(norm, found, shown, key), class_="body"),
         open=bad(norm, found) < len(SEVERITIES),
     )
     status = norm.verdict.status if norm.verdict else "not run"
@@ -47,7 +47,7 @@ def bad(norm: ListedNorm, found: Iterable[Diagnostic]) -> int:
 
 
 def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
-    """What the filter knows it by."""
+    """The attributes that the page's filter reads: the rules and severities found in a norm."""
     every = tuple(found)
     codes, severities = {one.code for one in every}, {one.severity for one in every}
     return {"data_rules": " ".join(sorted(codes)), "data_severities": " ".join(sorted(severities))}
@@ -55,11 +55,11 @@ def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
 
 def _story(norm: ListedNorm, should: str) -> Html:
     rows = [("Computes", spoken(norm.sentence))]
-    rows += [("When run", _told(norm.verdict))] if norm.verdict else []
-    mended = [element("p", spoken(should))] if should and should != norm.sentence else []
-    mended += [element("p", _told(norm.fixed_verdict))] if norm.fixed_verdict else []
-    rows += [("Repaired", join(mended))] if mended else []
-    return element("dl", [join(element("dt", name), element("dd", told)) for name, told in rows], class_="verdict")
+    rows += [("When run", _verdict_text(norm.verdict))] if norm.verdict else []
+    repaired = [element("p", spoken(should))] if should and should != norm.sentence else []
+    repaired += [element("p", _verdict_text(norm.fixed_verdict))] if norm.fixed_verdict else []
+    rows += [("Repaired", join(repaired))] if repaired else []
+    return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")
 
 
 def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
@@ -80,7 +80,7 @@ def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) 
 
 
 def badge(status: str) -> Html:
-    """A verdict, told by its word and its sign and not by its colour alone."""
+    """A verdict as a word and a sign, so that it doesn't rest on its colour alone."""
     return element("span", f"{SIGNS[status]} {status}", class_=f"badge {status}")
 
 
@@ -98,7 +98,7 @@ def _card_head(norm: ListedNorm, found: Sequence[Diagnostic]) -> Html:
     )
 
 
-def _told(verdict: Verdict) -> Html:
+def _verdict_text(verdict: Verdict) -> Html:
     eps = verdicts.eps_text(verdict)
     where = f" on {verdict.device}" if verdict.device else ""
     reason = f": {verdict.reason}" if verdict.reason else ""
@@ -118,7 +118,8 @@ def finding(one: Diagnostic) -> Html:
             element("span", spoken(one.message), class_="message"),
             element("span", f" · {one.name}, {where} {one.start.line}", class_="dim"),
         ),
-        element("p", f"{one.severity.capitalize()}. ", spoken(one.summary or summary_of(one.code)), class_="dim"),
+        element("p", f"{one.severity.capitalize()}. ", spoken(one.consequence), class_="dim"),
+        element("p", one.evidence, class_="dim") if one.evidence else None,
         _fix(one.fix) if one.fix else None,
     )
 

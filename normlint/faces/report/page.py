@@ -77,7 +77,7 @@ def page(report: Report, shown: Shown, files: int) -> str:
     every = parts(report)
     body = element(
         "body",
-        element("header", element("h1", "normlint report"), element("p", *_said(report, files), class_="lead")),
+        element("header", element("h1", "normlint report"), element("p", *_totals(report, files), class_="lead")),
         element(
             "main",
             _summary(report, files),
@@ -109,9 +109,10 @@ def _head(style: str, script: str) -> Html:
     )
 
 
-def _said(report: Report, files: int) -> Iterator[str]:
+def _totals(report: Report, files: int) -> Iterator[str]:
     """The report in a sentence."""
-    yield f"{counted(len(report.norms), 'norm')} in {counted(files, 'file')}, "
+    norms = counted(len(report.norms), "norm") if report.norms or not report.findings else "Uses of norms"
+    yield f"{norms} in {counted(files, 'file')}, "
     yield counted(len(report.findings), "finding") if report.findings else "nothing found"
     wrong = sum(1 for norm in report.norms if norm.verdict and norm.verdict.status == WRONG)
     if report.torch is not None:
@@ -162,11 +163,11 @@ def _verdicts(report: Report) -> Html | None:
         return None
     there = [status for status in ORDER if counts[status]]
     bar = [element("span", class_=status, style=f"flex-grow: {counts[status]}") for status in there]
-    told = [element("li", badge(status), f" {counts[status]}") for status in there]
+    items = [element("li", badge(status), f" {counts[status]}") for status in there]
     return join(
         element("h3", "Verdicts"),
         element("div", bar, class_="bar", aria_hidden="true"),
-        element("ul", told, class_="legend"),
+        element("ul", items, class_="legend"),
     )
 
 
@@ -240,8 +241,8 @@ def _sections(every: Sequence[Part], shown: Shown) -> Iterator[Html]:
 def _errors(errors: Sequence[Failure]) -> Html | None:
     if not errors:
         return None
-    told = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
-    items = [element("li", one) for one in told]
+    lines = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
+    items = [element("li", one) for one in lines]
     return element("section", element("h2", "Could not be read"), element("ul", items, class_="errors"))
 
 

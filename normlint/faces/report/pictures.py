@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from normlint.engine.report import ListedNorm
 from normlint.faces.report import Html, element, join, text
 from normlint.text.sweep import NORM, TORCH, Points, Sweep
-from normlint.text.verdict import SKIPPED
+from normlint.text.verdict import SKIPPED, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Stand-ins, each for one of the page's colours: matplotlib knows no variables.
 INK, LINE, LIMIT, OWN, FIXED, REFERENCE = (f"#0{n}0b0c" for n in range(1, 7))
-_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", OWN: "norm", FIXED: "mended", REFERENCE: "ink"}
+_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", OWN: "norm", FIXED: "fixed", REFERENCE: "ink"}
 _RC: Final = {"svg.fonttype": "none", "svg.hashsalt": "normlint", "font.size": 9, "text.color": INK}
 _LOWEST: Final = 1e-8
 _HIGHEST: Final = 10.0
@@ -36,13 +36,13 @@ class Line:
     """A curve: whose it is, in words and as the name of its group in the SVG."""
 
     name: str
-    told: str
+    label: str
     points: Points
 
 
 _LOOKS: Final[dict[str, dict[str, Any]]] = {
     "norm": {"color": OWN, "linewidth": 2.4, "marker": "o", "markersize": 3.4},
-    "mended": {"color": FIXED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
+    "fixed": {"color": FIXED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
     "torch": {"color": REFERENCE, "linewidth": 1.1, "linestyle": (0, (3, 2))},
 }
 
@@ -61,7 +61,7 @@ def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
 
 
 @_drawn
-def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
+def of_error(lines: Sequence[Line], limit: float, description: str, key: str) -> Html:
     """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
     top = _top(lines)
     figure, axes = _graph(top)
@@ -70,7 +70,7 @@ def of_error(lines: Sequence[Line], limit: float, told: str, key: str) -> Html:
     drawn.set_gid("limit")
     for line in lines:
         _draw(axes, line, top)
-    svg = _svg(figure, told, key)
+    svg = _svg(figure, description, key)
     for artist in (*axes.lines, *axes.patches):
         artist.remove()
     return svg
@@ -87,7 +87,7 @@ def _graph(top: float) -> tuple[Figure, Axes]:
 
 
 @_drawn
-def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
+def of_change(change: Sequence[Sequence[float]], description: str, key: str) -> Html:
     """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
     figure, axes = _grid(len(change))
     looks: dict[tuple[str, float], list[tuple[int, int]]] = {}
@@ -98,7 +98,7 @@ def of_change(change: Sequence[Sequence[float]], told: str, key: str) -> Html:
     filled = [
         _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0) for (colour, weight), alike in looks.items()
     ]
-    svg = _svg(figure, told, key)
+    svg = _svg(figure, description, key)
     for one in filled:
         one.remove()
     return svg
@@ -201,8 +201,8 @@ _SIZE: Final = re.compile(r' (?:width|height)="[\d.]+pt"')
 _FONT: Final = re.compile(r"font(?:-size)?: ([\d.]+)px(?: |; font-family: )[^;\"]*")
 
 
-def _svg(figure: Figure, told: str, key: str) -> Html:
-    """Without a size of its own, with ids that no other picture of the page has."""
+def _svg(figure: Figure, description: str, key: str) -> Html:
+    """The figure as SVG for the page: in the page's colours and width, with ids that begin with `key`."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     svg = _HEAD.sub("<svg ", out.getvalue(), count=1)
@@ -212,11 +212,11 @@ def _svg(figure: Figure, told: str, key: str) -> Html:
     svg = _FONT.sub(r"font: \1px var(--font)", _ID.sub(f"{key}-", svg))
     for stand_in, variable in _VARIABLES.items():
         svg = svg.replace(stand_in, f"var(--{variable})")
-    return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(told)}" ', 1))
+    return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(description)}" ', 1))
 
 
 DTYPES: Final = ("fp32", "fp16", "bf16")
-_WHOSE: Final = {"norm": "as it is", "mended": "repaired", "torch": "torch's own"}
+_WHOSE: Final = {"norm": "as it is", "fixed": "repaired", "torch": "torch's own"}
 
 
 def worst(norm: ListedNorm, key: str) -> Html | None:
@@ -265,7 +265,7 @@ def _worst_dtype(sweep: Sweep | None) -> str | None:
 
 
 def _lines(sweep: Sweep, fixed: Sweep | None, dtype: str) -> Iterator[Line]:
-    for name, source, of in (("norm", sweep, NORM), ("mended", fixed, NORM), ("torch", sweep, TORCH)):
+    for name, source, of in (("norm", sweep, NORM), ("fixed", fixed, NORM), ("torch", sweep, TORCH)):
         curve = source.curve(of, dtype) if source else None
         if curve:
             yield Line(name, _WHOSE[name], curve.points)
@@ -276,7 +276,7 @@ def _error(sweep: Sweep, fixed: Sweep | None, dtype: str, key: str) -> Html | No
     if curve is None:
         return None
     lines = list(_lines(sweep, fixed, dtype))
-    ranges = "; ".join(f"{line.told}: {_range(line)}" for line in lines)
+    ranges = "; ".join(f"{line.label}: {_range(line)}" for line in lines)
     svg = of_error(lines, curve.limit, f"{dtype}, error against input scale. {ranges}.", key)
     caption = element("figcaption", element("strong", dtype), f" limit {curve.limit:.1e}")
     return element("figure", caption, svg)
@@ -297,8 +297,8 @@ def _legend(sweep: Sweep, fixed: Sweep | None) -> Html:
     return element("ul", *shown, _key("limit", "limit of the verdict"), *lost, class_="legend")
 
 
-def _key(name: str, told: str) -> Html:
-    return element("li", element("span", "✖" if name == "lost" else None, class_=f"swatch {name}"), told)
+def _key(name: str, label: str) -> Html:
+    return element("li", element("span", "✖" if name == "lost" else None, class_=f"swatch {name}"), label)
 
 
 _MAPS: Final = element(
@@ -310,32 +310,32 @@ _MAPS: Final = element(
 
 
 def _changes(sweep: Sweep, fixed: Sweep | None, key: str) -> list[Html]:
-    shown = (("norm", sweep), ("mended", fixed))
+    shown = (("norm", sweep), ("fixed", fixed))
     return [_change(name, one, f"{key}-{name}-rows") for name, one in shown if one and one.change]
 
 
 def _change(name: str, sweep: Sweep, key: str) -> Html:
-    told = f"{_WHOSE[name]}: {_reach(sweep.change)}"
+    description = f"{_WHOSE[name]}: {_reach(sweep.change)}"
     caption = element("figcaption", element("strong", _WHOSE[name]), f" {_reach(sweep.change)}")
-    return element("figure", caption, of_change(sweep.change, told, key))
+    return element("figure", caption, of_change(sweep.change, description, key))
 
 
 def _reach(change: tuple[tuple[float, ...], ...]) -> str:
-    """In words how many other rows move, and by how much."""
-    others = [value for i, row in enumerate(change) for j, value in enumerate(row) if i != j]
-    moved = [value for value in others if value]
-    if not moved:
-        return "moves each row alone"
-    worst = max(moved)
-    by = f"up to {worst * 100:.2g} %" if math.isfinite(worst) and worst < 10 else "beyond measure"
-    return f"moves {len(moved)} of {len(others)} others, {by}"
+    """In the verdict's words how many others the first row moves that moves any, and by how much."""
+    for i, row in enumerate(change):
+        others = [*row[:i], *row[i + 1 :]]
+        if moved := [value for value in others if value]:
+            return (
+                f"changing row {i + 1} changes {len(moved)} of the {len(others)} others, by up to {percent(max(moved))}"
+            )
+    return "changing a row changes no other"
 
 
 def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:
     """The same as a table, for those who don't see it or want the figures."""
     columns = [(dtype, line) for dtype in DTYPES for line in _lines(sweep, fixed, dtype)]
     scales = sorted({scale for _, line in columns for scale, _ in line.points})
-    head = element("tr", element("th", "scale", scope="col"), [_column(dtype, line.told) for dtype, line in columns])
+    head = element("tr", element("th", "scale", scope="col"), [_column(dtype, line.label) for dtype, line in columns])
     at = [dict(line.points) for _, line in columns]
     rows = [
         element("tr", element("th", f"{scale:.2e}", scope="row"), [_cell(one.get(scale)) for one in at])
@@ -346,12 +346,12 @@ def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:
     return element("details", element("summary", "The numbers"), scroll, class_="more")
 
 
-def _column(dtype: str, told: str) -> Html:
-    return element("th", join(dtype, element("br"), told), scope="col")
+def _column(dtype: str, label: str) -> Html:
+    return element("th", join(dtype, element("br"), label), scope="col")
 
 
 def _cell(value: float | None) -> Html:
     if value is None:
         return element("td", "")
-    told = f"{value:.2e}" if math.isfinite(value) else "not finite"
-    return element("td", element("data", told, value=repr(value)))
+    shown = f"{value:.2e}" if math.isfinite(value) else "not finite"
+    return element("td", element("data", shown, value=repr(value)))

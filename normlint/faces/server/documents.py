@@ -139,12 +139,12 @@ def _is_code(cell: types.NotebookCell, text: TextDocument) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A document and what was found in it. `told`: what the user should hear of once, not in the text."""
+    """A document and what was found in it. `warnings`: messages to show once, which belong to no line."""
 
     document: Document
     demand: Demand
     report: Report = field(default_factory=Report)
-    told: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def check(document: Document, configs: Configs, folders: Sequence[str]) -> Checked:
@@ -154,7 +154,7 @@ def check(document: Document, configs: Configs, folders: Sequence[str]) -> Check
     broken = tuple(str(error) for error in configs.errors.values())
     demand = demand_of(settings, path)
     if is_excluded(path, settings, folders):
-        return Checked(document, demand, told=broken)
+        return Checked(document, demand, warnings=broken)
     report = look(document, demand)
     bugs = tuple(f"{path}: {error.message}" for error in report.errors if error.internal)
     return Checked(document, demand, report, broken + bugs)

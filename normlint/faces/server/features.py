@@ -24,7 +24,7 @@ server: Final = NormlintServer()
 
 @server.feature(types.INITIALIZE)
 def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
-    """Diagnostics are asked for only by an editor that can be told to ask again."""
+    """Diagnostics are pulled only by an editor that supports a refresh."""
     ls.begin(params.initialization_options)
     if ls.pulls:
         options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
@@ -33,7 +33,7 @@ def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
 
 @server.feature(types.INITIALIZED)
 async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
-    """Now it may be asked for its settings."""
+    """Watch for changed files and settings, and ask the editor for its settings: allowed from here on."""
     await ls.watch()
     if ls.can("workspace.configuration"):
         await ls.configure()
@@ -132,7 +132,7 @@ async def pull(ls: NormlintServer, params: types.DocumentDiagnosticParams) -> ty
     found = await ls.documents.current(params.text_document.uri)
     if found is None or found[1].document.cells:
         return types.RelatedFullDocumentDiagnosticReport([])
-    ls.warn(*found[1].told)
+    ls.warn(*found[1].warnings)
     return types.RelatedFullDocumentDiagnosticReport(diagnostics_of(found[1]).get(params.text_document.uri, []))
 
 

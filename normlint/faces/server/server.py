@@ -198,11 +198,11 @@ class NormlintServer(LanguageServer):
         self.documents = OpenDocuments(self.show)
         self.given: Any = None
         self.waiting: set[asyncio.Future[Any]] = set()
-        self._told: set[str] = set()
+        self._shown_messages: set[str] = set()
 
     @property
     def pulls(self) -> bool:
-        """Does the editor ask for diagnostics, and can it be told to ask again? Else they are sent."""
+        """Whether the editor pulls diagnostics and supports a refresh; else they are pushed."""
         pulls = get_capability(self.client_capabilities, "text_document.diagnostic", None) is not None
         return pulls and self.can("workspace.diagnostics.refresh_support")
 
@@ -227,10 +227,10 @@ class NormlintServer(LanguageServer):
         self.given = options
         self.warn(*self.documents.configure({"": [options]}))
 
-    async def configure(self, told: Any = None) -> None:
-        """Ask for the settings of each folder, or take what is told; what was given at the start holds below them."""
+    async def configure(self, settings: Any = None) -> None:
+        """Ask for the settings of each folder, or take the settings sent; those given at the start hold below them."""
         folders = self.documents.folders
-        answers = [told] * (len(folders) + 1)
+        answers = [settings] * (len(folders) + 1)
         if self.can("workspace.configuration"):
             uris = [None, *(folder.uri for folder in self.documents.workspace.folders.values())]
             paths = [to_fs_path(uri) if uri else None for uri in uris]
@@ -253,7 +253,7 @@ class NormlintServer(LanguageServer):
             self.workspace_diagnostic_refresh(None)
 
     async def watch(self) -> None:
-        """Ask to be told of changed configuration, as far as the editor can."""
+        """Ask for notifications of changed configuration, if the editor supports that."""
         wanted: list[types.Registration] = []
         if self.can("workspace.did_change_watched_files.dynamic_registration"):
             watchers = [types.FileSystemWatcher(f"**/{name}") for name in CONFIG_FILES]
@@ -268,7 +268,7 @@ class NormlintServer(LanguageServer):
 
     def show(self, checked: Checked) -> None:
         """Tell the editor what is known of a document now."""
-        self.warn(*checked.told)
+        self.warn(*checked.warnings)
         for error in checked.report.errors:
             LOG.info("%s: %s", error.path, error.message)
         if self.pulls and not checked.document.cells:
@@ -293,13 +293,13 @@ class NormlintServer(LanguageServer):
     def warn(self, *messages: str) -> None:
         """Show each message once."""
         for message in messages:
-            if message not in self._told:
-                self._told.add(message)
+            if message not in self._shown_messages:
+                self._shown_messages.add(message)
                 self.say(f"normlint: {message}", types.MessageType.Warning)
 
     def forget_warnings(self) -> None:
         """The settings have changed: what is wrong now is said, be it what was wrong before."""
-        self._told.clear()
+        self._shown_messages.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show a message to the user."""

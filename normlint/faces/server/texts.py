@@ -11,7 +11,7 @@ from lsprotocol import types
 from normlint.engine.linter import STYLE
 from normlint.engine.report import Diagnostic, ListedNorm
 from normlint.faces.render.verdicts import LEGEND, eps_text, full_message, verdict_text
-from normlint.faces.rules import summary_of, url_of
+from normlint.faces.rules import url_of
 from normlint.faces.server.documents import Checked
 from normlint.text.finding import ERROR, REVIEW, WARNING
 from normlint.text.source import Place
@@ -30,7 +30,7 @@ def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
     found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.document.homes}
     for finding in checked.report.findings:
         found[checked.document.home(finding.start.cell)].append(diagnostic(checked, finding))
-    for norm in _unsaid(checked):
+    for norm in _unreported(checked):
         found[checked.document.home(norm.place.cell)].append(_verdict(checked, norm))
     return found
 
@@ -48,7 +48,7 @@ def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     )
 
 
-def _unsaid(checked: Checked) -> Iterator[ListedNorm]:
+def _unreported(checked: Checked) -> Iterator[ListedNorm]:
     """Norms with a verdict other than a match that no finding tells."""
     shown = {number for one in checked.report.findings if one.verdict for number in one.norms}
     for norm in checked.report.norms:
@@ -74,7 +74,7 @@ EXPLAIN: Final = "normlint.showNorm"
 
 def lenses_of(checked: Checked, uri: str) -> list[types.CodeLens]:
     """Two over each norm that stands in this text."""
-    return [lens for norm in checked.report.norms if _home(checked, norm) == uri for lens in _lenses(checked, norm)]
+    return [lens for norm in checked.report.norms if _uri(checked, norm) == uri for lens in _lenses(checked, norm)]
 
 
 def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Command:
@@ -90,7 +90,7 @@ def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
     yield types.CodeLens(where, verify_command(title, checked, norm))
 
 
-def _home(checked: Checked, norm: ListedNorm) -> str:
+def _uri(checked: Checked, norm: ListedNorm) -> str:
     return checked.document.home(norm.place.cell)
 
 
@@ -129,7 +129,7 @@ def _brief(finding: Diagnostic) -> str:
     """What is wrong, and where to read on."""
     lines = (
         f"**{finding.name} ({finding.code})**, {finding.severity}: {finding.message}",
-        finding.summary or summary_of(finding.code),
+        finding.consequence,
         f"[The rule's page]({url_of(finding.code)})",
     )
     return "  \n".join(lines)

@@ -60,7 +60,7 @@ class Built:
         if values:
             unsure = not self.plan.confirmed if self.agrees else self.elsewhere()
             return AXIS if unsure and not self.meaning.axes_read else ""
-        if self.agrees or (self._runs_somewhere() and not self.meaning.astray):
+        if self.agrees or (self._runs_somewhere() and not self.meaning.gain_elsewhere):
             return SHAPE
         if self.job.cut:
             return "what stands around its lines"
@@ -107,7 +107,7 @@ class Built:
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
         trained = live.module is not None or self.job.cut
-        return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.born, trained)
+        return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.initial_dtype, trained)
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:

@@ -80,13 +80,13 @@ def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: 
     inherited = [own, everything] if needed else [everything]
     names = [base.__name__ for base in reversed(cls.__mro__)]
     uses = {name: role for one in (*names, entry) for name, role in roles(program, f"{one}.__init__").items()}
-    told = _Told(axes, literals(program), uses)
+    known = _Known(axes, literals(program), uses)
     for some in inherited if len(levels) > 1 else [own]:
-        yield from islice(_ways(cls, some, everything, told), MOST)
+        yield from islice(_constructions(cls, some, everything, known), MOST)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Known:
     """What the text tells of a constructor: the reduced axes, its strings, and what parameters are used for."""
 
     axes: tuple[int, ...] | None
@@ -94,50 +94,50 @@ class _Told:
     uses: dict[str, str]
 
 
-def _ways(cls: type, some: Parameters, everything: Parameters, told: _Told) -> Iterator[Construction]:
+def _constructions(cls: type, some: Parameters, everything: Parameters, known: _Known) -> Iterator[Construction]:
     eps_name = next((n for n in everything if is_eps(n)), "")
     eps_name = eps_name if eps_name in some or not issubclass(cls, nn.LayerNorm | nn.RMSNorm) else ""
-    rows = _rows(some, told)
+    rows = _rows(some, known)
     default = everything[eps_name].default if eps_name else None
     eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)
     for chosen in product(*rows.values()):
         given = [(name, give) for name, give in zip(rows, chosen, strict=True) if give is not None]
-        yield Construction(cls, tuple(given), eps_name, eps, _untold(some, told))
+        yield Construction(cls, tuple(given), eps_name, eps, _unexplained(some, known))
 
 
-def _untold(some: Parameters, told: _Told) -> str:
+def _unexplained(some: Parameters, known: _Known) -> str:
     """The first parameter that is given a size for want of anything better."""
-    required = (p for p in some.values() if p.default is inspect.Parameter.empty and p.name not in told.uses)
-    untold = (p.name for p in required if not _annotation(p) and not _by_name(p.name.lower(), "", told.axes))
-    return next(untold, "")
+    required = (p for p in some.values() if p.default is inspect.Parameter.empty and p.name not in known.uses)
+    unexplained = (p.name for p in required if not _annotation(p) and not _by_name(p.name.lower(), "", known.axes))
+    return next(unexplained, "")
 
 
-def _rows(some: Parameters, told: _Told) -> dict[str, list[Given | None]]:
+def _rows(some: Parameters, known: _Known) -> dict[str, list[Given | None]]:
     """What each parameter may be given, None for its default."""
     rows: dict[str, list[Given | None]] = {}
     sized = any(_sizes(p) for p in some.values() if p.default is inspect.Parameter.empty)
     for name, p in some.items():
         if p.default is inspect.Parameter.empty:
-            rows[name] = [*_required(p, told, first=not rows and not sized)]
+            rows[name] = [*_required(p, known, first=not rows and not sized)]
             sized = sized or not rows
-        elif options := _optional(p, told.axes, told.literals, sized=sized):
+        elif options := _optional(p, known.axes, known.literals, sized=sized):
             rows[name] = options
             sized = sized or _sizes(p)
     return rows
 
 
-def _required(p: inspect.Parameter, told: _Told, *, first: bool) -> list[Given]:
+def _required(p: inspect.Parameter, known: _Known, *, first: bool) -> list[Given]:
     name, kind = p.name.lower(), _annotation(p)
-    if found := _by_name(name, kind, told.axes):
+    if found := _by_name(name, kind, known.axes):
         return found
-    if p.name in told.uses:
-        return _BY_USE[told.uses[p.name]]
+    if p.name in known.uses:
+        return _BY_USE[known.uses[p.name]]
     if kind.startswith("bool"):
         return [_constant(True), _constant(False)]
     if kind.startswith("float"):
         return [_constant(USUAL_EPS)]
     if kind.startswith("str"):
-        return [_constant(text) for text in told.literals[:6]] or [_constant("silu")]
+        return [_constant(text) for text in known.literals[:6]] or [_constant("silu")]
     if kind.startswith("int") or first:
         return [_channels, _shape]
     raise CannotBuildError(f"a value for {p.name}")
@@ -248,12 +248,12 @@ _BY_USE: Final[dict[str, list[Given]]] = {
 }
 
 
-# --- what they are told ----------------------------------------------------------------------------------------------
+# --- the arguments ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a constructor is told: `shape` of the reduced axes, `channels` of the one that a gain usually lies on."""
+    """The sizes that a constructor gets: `shape` of the reduced axes, `channels` of the one that a gain lies on."""
 
     shape: tuple[int, ...]
     channels: int

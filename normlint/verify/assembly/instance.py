@@ -31,7 +31,7 @@ class Live:
     module: nn.Module | None = None
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
-    born: torch.dtype | None = None  # the gain's, before it is cast
+    initial_dtype: torch.dtype | None = None  # the gain's, before it is cast
     guessed: str = ""  # an argument of the constructor of which nothing says what it is
 
 
@@ -42,7 +42,7 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
         instance, eps, takes_eps = construction.build(size)
     module = instance if isinstance(instance, nn.Module) else None
     gain = _tensor(instance, job.meaning.gain)
-    born = None if gain is None else gain.dtype
+    initial_dtype = None if gain is None else gain.dtype
     if module is not None:
         module.to(device=device, dtype=dtype)
         _drop_nothing(module)
@@ -57,7 +57,7 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
         module=module,
         dtype=dtype,
         device=device,
-        born=born,
+        initial_dtype=initial_dtype,
         guessed=construction.guessed,
     )
 

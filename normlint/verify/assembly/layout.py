@@ -26,7 +26,7 @@ class Layout:
 
     axes: tuple[int, ...]
     split: str = "even"
-    told: int = 0  # the one of the axes whose length a constructor is told
+    size_axis: int = 0  # the one of the axes whose length a constructor is given
     groups: int = 1  # groups of features that are normalised apart
     headed: bool = False  # an axis of one head stands before the features
 
@@ -47,7 +47,7 @@ class Layout:
 
     def lying_on(self) -> tuple[Layout, Layout]:
         """All features on the first of several axes or on the last: where a gain may lie on one of them alone."""
-        return replace(self, split="first", told=0), replace(self, split="last", told=-1)
+        return replace(self, split="first", size_axis=0), replace(self, split="last", size_axis=-1)
 
     def shape(self, d: int) -> tuple[int, ...]:
         """The lengths of the reduced axes."""
@@ -57,9 +57,9 @@ class Layout:
         return (d, *ones) if self.split == "first" else (*ones, d)
 
     def size(self, d: int, eps: float | None = None) -> Size:
-        """What a constructor is told."""
+        """The sizes that a constructor is given for `d` features."""
         shape = self.shape(d)
-        return Size(shape, shape[self.told], eps)
+        return Size(shape, shape[self.size_axis], eps)
 
     def into(self, x: Tensor) -> Tensor:
         """From features last; contiguous where `x` is. Further groups hold other values of the same token."""
@@ -96,6 +96,6 @@ class Layout:
 
 
 def layouts(meaning: Meaning) -> tuple[Layout, ...]:
-    """Those to try: several axes share the features evenly, whichever of them a constructor is told of."""
+    """Those to try: several axes share the features evenly, whichever length the constructor is given."""
     axes = meaning.axes or (-1,)
-    return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, told=-1))
+    return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, size_axis=-1))

@@ -149,7 +149,7 @@ class Search:
         return roles(self.job.program, of)
 
     def _named(self, live: Live) -> dict[str, str]:
-        """The gain and shift that are no attributes, but parameters perhaps; and the axis that must be told."""
+        """The gain and shift that are no attributes, but parameters perhaps; and the axis that must be passed."""
         meaning = self.job.meaning
         parts = ((meaning.gain, "gain", live.gain), (meaning.shift, "shift", live.shift))
         found = {name: role for name, role, tensor in parts if name and tensor is None}

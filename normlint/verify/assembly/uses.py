@@ -14,7 +14,7 @@ _FUSED: Final = ("layer_norm", "rms_norm")
 def roles(program: str, qualname: str) -> dict[str, str]:
     """The role (config, shape, features, flag) of each parameter of a function of the program whose use tells it."""
     first, *names = qualname.split(".")
-    node: ast.AST = _told(program)[0].get(first, ast.Pass())
+    node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
         node = _defined(list(ast.walk(node))).get(name, ast.Pass())
     found = _Body(node).roles() if isinstance(node, ast.FunctionDef) else {}
@@ -23,11 +23,11 @@ def roles(program: str, qualname: str) -> dict[str, str]:
 
 def literals(program: str) -> list[str]:
     """The words that strings of the program consist of: what a mode may be called."""
-    return _told(program)[1]
+    return _definitions(program)[1]
 
 
 @lru_cache(maxsize=2)
-def _told(program: str) -> tuple[dict[str, Definition], list[str]]:
+def _definitions(program: str) -> tuple[dict[str, Definition], list[str]]:
     """Its classes and functions by name, and its words."""
     nodes = list(ast.walk(ast.parse(program)))
     texts = (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
@@ -93,7 +93,7 @@ def _is_shape(node: ast.AST, child: ast.AST) -> bool:
 
 
 def _goes_to_base(node: ast.AST, child: ast.AST) -> bool:
-    """It is what a base is told first."""
+    """It is the first argument of the base's constructor."""
     return isinstance(node, ast.Call) and _last_name(node.func) == "__init__" and node.args[:1] == [child]
 
 

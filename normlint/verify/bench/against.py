@@ -46,7 +46,8 @@ def verdict(
     if not probes:
         return Verdict(SKIPPED, "needs an input that both can be run on", bench.device)
     worst = failed or max(probes, key=lambda p: p.error / (p.limit or 1.0))
-    return Verdict(WRONG if failed else MATCH, failed.told if failed else "", bench.device, worst=worst, probes=probes)
+    status, reason = (WRONG, failed.message) if failed else (MATCH, "")
+    return Verdict(status, reason, bench.device, worst=worst, probes=probes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _probes(pair: Pair, dtypes: tuple[torch.dtype, ...]) -> Iterator[Probe]:
         try:
             got = pair.results(tried, tuple(_parameters(tried)), case, x, up)
         except RaisedError as error:
-            yield Probe(case.name, SHORT[case.dtype], 1.0, 0.0, f"{case.told}: {error}")
+            yield Probe(case.name, SHORT[case.dtype], 1.0, 0.0, f"{case.label}: {error}")
             if wanted is PLAIN:
                 return
             continue
@@ -118,20 +119,20 @@ def _compared(case: Case, got: dict[str, Tensor], same: dict[str, Tensor], exact
     short = SHORT[case.dtype]
     y, like = got[OUTPUT], same[OUTPUT]
     if (y.shape, y.dtype) != (like.shape, like.dtype):
-        told = f"{case.told}: output is {_told(y)}, the reference's is {_told(like)}"
-        yield Probe(case.name, short, 1.0, 0.0, told)
+        message = f"{case.label}: output is {_described(y)}, the reference's is {_described(like)}"
+        yield Probe(case.name, short, 1.0, 0.0, message)
         return
     for name in (name for name in exact if name in same):
         of_itself, error = (_error(one.get(name), exact[name], case.dtype) for one in (same, got))
         limit = max((LIMIT if name == OUTPUT else GRADIENT_LIMIT)[case.dtype], WORSE * of_itself)
-        told = f"{case.told}: {name} is off by {error:.3g} times the precision of {short}"
+        message = f"{case.label}: {name} is off by {error:.3g} times the precision of {short}"
         if name not in got:
-            told = f"{case.told}: the reference has a {name}, the norm has none"
+            message = f"{case.label}: the reference has a {name}, the norm has none"
         title = case.name if name == OUTPUT else f"{case.name}: {name}"
-        yield Probe(title, short, error, limit, "" if error <= limit else told)
+        yield Probe(title, short, error, limit, "" if error <= limit else message)
 
 
-def _told(y: Tensor) -> str:
+def _described(y: Tensor) -> str:
     return f"{tuple(y.shape)} in {str(y.dtype).removeprefix('torch.')}"
 
 
@@ -157,8 +158,8 @@ def _copy(source: Made, target: Made) -> None:
     """Gives the reference the values of the norm's parameters, which it must have in the same order."""
     own, other = _parameters(source), _parameters(target)
     if [p.numel() for p in own.values()] != [p.numel() for p in other.values()]:
-        told = (", ".join(f"{n} {tuple(p.shape)}" for n, p in each.items()) or "none" for each in (own, other))
-        raise ValueError("the norm and its reference have different parameters: {}; {}".format(*told))
+        shapes = (", ".join(f"{n} {tuple(p.shape)}" for n, p in each.items()) or "none" for each in (own, other))
+        raise ValueError("the norm and its reference have different parameters: {}; {}".format(*shapes))
     with torch.no_grad():
         for a, b in zip(own.values(), other.values(), strict=True):
             b.copy_(a.reshape(b.shape))

@@ -25,9 +25,9 @@ def cause(case: Case, x: Tensor, y: Tensor, reference: Reference, params: Params
         return _range_of_half(case, x, y)
     if not bool(torch.isfinite(y).all()):
         return "0 / 0: no eps" if case.twist == "zero row" else ""
-    for told, other in _alternatives(x, reference, *params):
+    for why, other in _alternatives(x, reference, *params):
         if other.shape == y.shape and (y - other).abs().max() <= NEAR * other.abs().max():
-            return told
+            return why
     if case.name == "offset" and reference.kind == "layer":
         return "E[x²] − E[x]² cancels where the mean is large"
     return ""
@@ -69,10 +69,10 @@ def _alternatives(
     else:
         c = x
         yield "the mean is subtracted", Reference("layer", reference.form, reference.eps)(x, gain, shift)
-    for told, scale in _other_scales(c):
-        yield told, _times(c, scale, gain, plus)
-    for told, factor in _FACTORS:
-        yield told, right * factor(max(d, 2)) + plus
+    for why, scale in _other_scales(c):
+        yield why, _times(c, scale, gain, plus)
+    for why, factor in _FACTORS:
+        yield why, right * factor(max(d, 2)) + plus
 
 
 _FACTORS: Final[tuple[tuple[str, Callable[[int], float]], ...]] = (

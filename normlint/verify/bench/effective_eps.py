@@ -40,7 +40,7 @@ class Settled:
     effective: float | None = None
     given: float | None = None
     error: float = 0.0
-    told: str = ""
+    message: str = ""
 
 
 def of_half(reference: Reference, dtype: torch.dtype) -> Iterator[tuple[Reference, str]]:
@@ -119,13 +119,13 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     if known is not None and not agreeing and known == torch.finfo(torch.float32).eps:
         known = None  # torch's own where none is given: the norm has another
     sound = acting.form != OUTSIDE or meaning.form == OUTSIDE or meaning.kind == "l2"
-    error, told = _judged(acting, known, bool(agreeing), sound)
+    error, message = _judged(acting, known, bool(agreeing), sound)
     if meaning.kind == "l2":
-        error, told = 0.0, ""
+        error, message = 0.0, ""
     value = known if known is not None and agreeing else float(f"{acting.eps:.4g}")
     holds = sound and (bool(agreeing) if known is not None else 0 < value < LARGEST)
     held = Reference(acting.kind, acting.form, value, acting.summed) if holds else default
-    return Settled(held, acting.form, value, known, error, told)
+    return Settled(held, acting.form, value, known, error, message)
 
 
 def _no_norm(found: Fit, known: float | None) -> bool:
@@ -155,13 +155,13 @@ def _judged(acting: Reference, known: float | None, agrees: bool, sound: bool) -
 
 def _unseen(plain: bool, default: Reference, known: float | None) -> Settled:
     """No eps was seen: the row of zeros decides, unless one is given; `plain`: all scales are divided out."""
-    error, told = (0.0, "") if known is None else _range(known)
+    error, message = (0.0, "") if known is None else _range(known)
     smallest = SCALES[-1] ** 2 if default.form in (ADDED, FLOOR_OF_SQUARE) else SCALES[-1]
-    if plain and known is not None and known > 100 * smallest and not told:
-        error, told = 1.0, f"eps {known:g} is given, but has no effect"
+    if plain and known is not None and known > 100 * smallest and not message:
+        error, message = 1.0, f"eps {known:g} is given, but has no effect"
     if default.kind == "l2":
-        error, told = 0.0, ""
-    return Settled(default, "", None, known, error, told)
+        error, message = 0.0, ""
+    return Settled(default, "", None, known, error, message)
 
 
 def _range(value: float) -> tuple[float, str]:

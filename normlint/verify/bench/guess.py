@@ -1,4 +1,4 @@
-"""A live module or function of the caller's as a subject: what isn't said of it is read off it, or tried."""
+"""A live module or function of the caller's as a subject: what the caller doesn't pass is read from it, or tried."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _patient_compiler() -> Iterator[None]:
 
 
 def live(target: Any, asked: Asked) -> LiveModule | LiveFunction:
-    """The subject for a live module or function; what isn't said is read off it, or tried."""
+    """The subject for a live module or function; what the caller doesn't pass is read from it, or tried."""
     original = getattr(target, "_orig_mod", target)
     if isinstance(original, nn.Module):
         found: LiveModule | LiveFunction = _module(target, original, asked)
@@ -182,7 +182,7 @@ def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
 
 
 def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
-    """The numbers of axes it runs with; where there is no more than one, 3 too, so that the failure is told."""
+    """The numbers of axes it runs with; where there is no more than one, 3 too, so that the failure is reported."""
     d = subject.sizes[0] if subject.sizes else 8
     axis = subject.call.axis
     least = axis + 1 if axis >= 0 else -axis

@@ -75,7 +75,7 @@ def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Ve
     worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share, default=None)
     return Verdict(
         failed[0].status if failed else MATCH,
-        failed[0].probe.told if failed else "",
+        failed[0].probe.message if failed else "",
         device,
         settled.effective if normal else None,
         settled.given,
@@ -91,18 +91,19 @@ def _share(probe: Probe) -> float:
 
 def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], more: More) -> Iterator[Outcome]:
     """All probes; where the plain one raises, it alone."""
-    first = tuple(_tried(PLAIN.name, "fp32", PLAIN.told, partial(_value, bench, PLAIN, 100)))
+    first = tuple(_tried(PLAIN.name, "fp32", PLAIN.label, partial(_value, bench, PLAIN, 100)))
     for one in first:
         values = one.order not in (RAISED, SHAPE)
         if not one.probe.passed and (doubt := bench.subject.doubt(values=values)):
-            raise CannotBuildError(f"{doubt} ({one.probe.told})")
+            raise CannotBuildError(f"{doubt} ({one.probe.message})")
     yield from first
     if any(o.order == RAISED for o in first):
         return
-    yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.told), 20)
+    yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.message), 20)
     cases = [case for case in (*FP32, *HALVES, *more.cases) if case.dtype in dtypes]
     checks: list[tuple[str, str, str, Check]] = [
-        (case.name, SHORT[case.dtype], case.told, partial(_value, bench, case, 101 + n)) for n, case in enumerate(cases)
+        (case.name, SHORT[case.dtype], case.label, partial(_value, bench, case, 101 + n))
+        for n, case in enumerate(cases)
     ]
     halves = [dtype for dtype in dtypes if dtype != torch.float32]
     checks += [("row gain", SHORT[h], f"{SHORT[h]} input", partial(_row_gain, bench, h)) for h in halves]
@@ -125,8 +126,8 @@ def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]
         if name == EMPTY:  # worth knowing, no mistake of a norm
             yield Outcome(Probe(name, short, 0.0, 0.0, f"{about}: {error}"))
             return
-        told = f"{about}: {error}"
-        yield Outcome(Probe(name, short, 1.0, 0.0, told), RAISED if name == PLAIN.name and short == "fp32" else 35)
+        message = f"{about}: {error}"
+        yield Outcome(Probe(name, short, 1.0, 0.0, message), RAISED if name == PLAIN.name and short == "fp32" else 35)
 
 
 def _settled(bench: Bench) -> Settled:
@@ -180,7 +181,7 @@ def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
         if not case.twist or not bench.subject.doubt(values=False):
             raise
         # as `view` does: whoever passes such an input hears of it
-        yield Outcome(Probe(case.name, SHORT[case.dtype], 0.0, 0.0, f"{case.told}: {error}"))
+        yield Outcome(Probe(case.name, SHORT[case.dtype], 0.0, 0.0, f"{case.label}: {error}"))
         return
     yield _compared(bench, case, kept, y)
 
@@ -195,21 +196,21 @@ def _compared(bench: Bench, case: Case, x: Tensor, y: Tensor) -> Outcome:
     ref, spread = bench.expected(made, x)
     note = ""
     if bench.subject.meaning.kind == "l2" and case.twist:
-        y, note = _spared(x, y, ref)
+        y, note = _without_zero_rows(x, y, ref)
     error = measure.elementwise(y, ref, spread)
     if error <= limit:
         return Outcome(Probe(case.name, short, error, limit, note))
     for held, why in of_half(bench.reference, case.dtype):
         near = measure.elementwise(y, *bench.expected(made, x, held))
         if near <= limit:
-            told = why and f"{case.told}: {why}"
-            return Outcome(Probe(case.name, short, error if why else near, limit, told), _order(case), PRECISION)
+            message = why and f"{case.label}: {why}"
+            return Outcome(Probe(case.name, short, error if why else near, limit, message), _order(case), PRECISION)
     why = cause(case, x, y, bench.reference, effective(made, case.shape[-1]))
-    told = words.of_value(case, y, ref, error, why)
+    message = words.of_value(case, y, ref, error, why)
     if bench.subject.meaning.kind == "l2" and why == ROW_OVERFLOWS:  # torch's own norm does so too
-        return Outcome(Probe(case.name, short, 0.0, limit, told))
+        return Outcome(Probe(case.name, short, 0.0, limit, message))
     lenient = case.extreme and (bench.subject.meaning.lenient or bench.subject.meaning.kind == "l2")
-    return Outcome(Probe(case.name, short, error, limit, told), _order(case), PRECISION if lenient else WRONG)
+    return Outcome(Probe(case.name, short, error, limit, message), _order(case), PRECISION if lenient else WRONG)
 
 
 def _order(case: Case) -> int:
@@ -218,8 +219,8 @@ def _order(case: Case) -> int:
     return 40 if case.twist == "zero row" else 30
 
 
-def _spared(x: Tensor, y: Tensor, ref: Tensor) -> tuple[Tensor, str]:
-    """An L2 norm may give NaN for a row of zeros: it is told and not measured."""
+def _without_zero_rows(x: Tensor, y: Tensor, ref: Tensor) -> tuple[Tensor, str]:
+    """An L2 norm's output, with the reference where it gave NaN for a row of zeros, and a note of that."""
     zero = (x.cpu() == 0).all(-1, keepdim=True) & ~torch.isfinite(y)
     return torch.where(zero, ref.to(y), y), "a row of zeros gives NaN" if zero.any() else ""
 
@@ -240,11 +241,11 @@ def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
         return
     references = [bench.reference, *(held for held, why in of_half(bench.reference, dtype) if not why)]
     error = min(measure.row_gain(y, bench.expected(made, x, held)[0]) for held in references)
-    told = "" if error <= limit else words.row_gain(error, SHORT[dtype])
-    yield Outcome(Probe("row gain", SHORT[dtype], error, limit, told), 90, PRECISION)
+    message = "" if error <= limit else words.row_gain(error, SHORT[dtype])
+    yield Outcome(Probe("row gain", SHORT[dtype], error, limit, message), 90, PRECISION)
     if dtype == torch.bfloat16 and made.offset == 1 and made.gain is not None:
         with torch.no_grad():
             made.gain.fill_(SMALL_GAIN)
             error = measure.row_gain(bench.run(made, x.clone()), bench.expected(made, x)[0])
-        told = "" if error <= limit else "1 + w is rounded to bf16: a gain of 0.003 is lost"
-        yield Outcome(Probe("small gain", SHORT[dtype], error, limit, told), 92, PRECISION)
+        message = "" if error <= limit else "1 + w is rounded to bf16: a gain of 0.003 is lost"
+        yield Outcome(Probe("small gain", SHORT[dtype], error, limit, message), 92, PRECISION)

@@ -66,7 +66,7 @@ class Live:
     """What the caller made and says how to call: what it raises is its own doing."""
 
     def doubt(self, *, values: bool) -> str:  # noqa: ARG002
-        """None."""
+        """No doubt: the caller passed what is compared."""
         return ""
 
 

@@ -24,8 +24,8 @@ def movable(bench: Bench) -> Iterator[Outcome]:
     made = bench.made(bench.size(D))
     if made.module is None:
         return
-    told = _left_behind(bench, made, made.module) if _may_stay(bench, made, made.module) else ""
-    yield holds("moves to another device", not told, told, 76)
+    message = _left_behind(bench, made, made.module) if _may_stay(bench, made, made.module) else ""
+    yield holds("moves to another device", not message, message, 76)
 
 
 def _may_stay(bench: Bench, made: Made, module: nn.Module) -> bool:

@@ -42,7 +42,7 @@ class Case:
     extreme: bool = False
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """For a sentence about it: "fp16 input ×1e4"."""
         return f"{SHORT[self.dtype]} {self.words}"
 

@@ -18,13 +18,13 @@ from normlint.verify.bench import measure
 from normlint.verify.bench.bench import USER_ERRORS, Bench, LeftOutError, RaisedError, effective, wide
 from normlint.verify.bench.effective_eps import of_half
 from normlint.verify.bench.probes import SHORT, Case, filled
+from normlint.verify.bench.properties import ROWS, D, plain, shares_moved, with_row_changed
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT
 from normlint.verify.subject import CannotBuildError
 
 SCALES: Final = tuple(10 ** (e / 2) for e in range(-8, 9))
 SHAPE: Final = (3, 5, 64)
-ROWS: Final = (2, 4, 16)
 MOST_ROWS: Final = 16
 BUDGET: Final = 1.0  # seconds: the verdict is there already, and a picture must not cost it
 NORMALIZE_EPS: Final = 1e-12  # what F.normalize has where nothing else was measured
@@ -118,38 +118,22 @@ def _share(y: Tensor, ref: Tensor, spread: Tensor) -> float:
 
 
 def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
-    """Each row of the input changed in turn; nothing where there is one row, or no output to compare."""
-    case = bench.adapted(Case("rows", "input", ROWS))
-    if case is None or not 2 <= math.prod(case.shape[:-1]) <= MOST_ROWS:
-        return ()
-    x = filled(case, bench.generator(_SALT + 1), bench.device)
-    count = math.prod(case.shape[:-1])
+    """Each row of the input of `independence` changed in turn: so the picture shows what the verdict counts."""
     try:
-        made = bench.made(case.shape[-1])
-        plain = _run_rows(partial(bench.run, made), x, count)
-        changed = [_run_rows(partial(bench.run, made), _with_row_changed(x, i), count) for i in range(count)]
+        made, x = bench.made(bench.size(D)), plain(bench, ROWS)
+        count = math.prod(x.shape[:-1])
+        if not 2 <= count <= MOST_ROWS:
+            return ()
+        before = _run_rows(partial(bench.run, made), x, count)
+        changed = [_run_rows(partial(bench.run, made), with_row_changed(x, i), count) for i in range(count)]
     except (LeftOutError, RaisedError, CannotBuildError):
         return ()
-    if plain is None:
+    if before is None:
         return ()
-    return tuple(() if one is None else _moved(plain, one) for one in changed)
+    return tuple(() if one is None else shares_moved(before, one, i) for i, one in enumerate(changed))
 
 
 def _run_rows(run: Callable[[Tensor], Tensor], x: Tensor, count: int) -> Tensor | None:
     with torch.no_grad():
         y = run(x.clone())
-    return y.double().reshape(count, -1) if y.shape == x.shape else None
-
-
-def _with_row_changed(x: Tensor, row: int) -> Tensor:
-    other = x.clone()
-    rows = other.reshape(-1, x.shape[-1])
-    rows[row] = rows[row].flip(-1) * 3 + 1  # no norm takes it for the same row in another scale
-    return rows.reshape(x.shape)
-
-
-def _moved(before: Tensor, after: Tensor) -> tuple[float, ...]:
-    """How far each row moved; NaN that stays NaN didn't."""
-    same = torch.eq(before, after) | (torch.isnan(before) & torch.isnan(after))
-    off = torch.where(same, 0.0, (before - after).abs()).amax(-1) / before.abs().amax(-1).clamp(min=1e-300)
-    return tuple(value if math.isfinite(value) else math.inf for value in off.tolist())
+    return y.reshape(count, -1) if y.shape == x.shape else None

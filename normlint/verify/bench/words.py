@@ -8,18 +8,10 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from normlint.text.verdict import percent
 from normlint.verify.bench.probes import SHORT, Case
 
 NEAR: Final = 1e-3
-
-
-def percent(share: float) -> str:
-    """37 %, 0.4 %, 5 times."""
-    if not math.isfinite(share):
-        return "no finite amount"
-    if share >= 10:
-        return f"{share:.3g} times"
-    return f"{share * 100:.2g} %" if share < 0.1 else f"{share * 100:.0f} %"
 
 
 def rms(t: Tensor) -> float:
@@ -35,14 +27,14 @@ def of_dtype(y: Tensor, case: Case) -> str:
 
 def of_shape(y: Tensor, case: Case) -> str:
     """The wrong shape."""
-    return f"{case.told}: output has shape {tuple(y.shape)}, expected {case.shape}"
+    return f"{case.label}: output has shape {tuple(y.shape)}, expected {case.shape}"
 
 
 def of_value(case: Case, y: Tensor, ref: Tensor, error: float, why: str) -> str:
     """An output that is off; `why` explains it where something does."""
     symptom = _symptom(y.double(), ref, case.dtype, error)
     explained = why and (f": {why}" if symptom.endswith(")") else f" ({why})")
-    return f"{case.told}: {symptom}{explained}"
+    return f"{case.label}: {symptom}{explained}"
 
 
 def _symptom(y: Tensor, ref: Tensor, dtype: torch.dtype, error: float) -> str:

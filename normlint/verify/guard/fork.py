@@ -116,7 +116,7 @@ def _live(asked: frames.Reader, writing: int, settings: Settings, respond: Respo
 
 def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -> bool:
     """Whether the child is done with, for better or worse; then its processes are ended. What it says is sent on."""
-    heard = _heard(child) if readable else None
+    heard = _answer_of(child) if readable else None
     if heard is None and time.monotonic() >= child.deadline:
         heard = _failed(f"timed out after {settings.timeout:g} s")
     if heard is None:
@@ -131,7 +131,7 @@ def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -
     return over
 
 
-def _heard(child: _Child) -> Answer | None:
+def _answer_of(child: _Child) -> Answer | None:
     """Its answer if that is complete; empty where it ended without one."""
     more = child.answers.receive()
     try:

@@ -136,7 +136,7 @@ def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 _OF_PROBE: Final[dict[str, Callable[[Any], Any]]] = {
-    "probe": _text, "dtype": _text, "error": _number, "limit": _number, "told": _text
+    "probe": _text, "dtype": _text, "error": _number, "limit": _number, "message": _text
 }  # fmt: skip
 _FIELDS: Final[dict[str, Callable[[Any], Any]]] = {
     "status": _status,

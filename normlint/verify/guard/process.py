@@ -34,7 +34,7 @@ _KEPT: Final = (
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
 )
 _ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-_LEAVING: Final = 2.0  # seconds for a worker to end when it is told so
+_LEAVING: Final = 2.0  # seconds for a worker to end when it is asked to
 
 
 class VerifierError(Exception):

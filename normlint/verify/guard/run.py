@@ -80,13 +80,13 @@ class Verifier:
 
     @property
     def device(self) -> str:
-        """Where the norms run, once the worker has said so: cpu, cuda, cuda:N, mps."""
-        return str(self._greeted()["device"])
+        """Where the norms run, once the worker has reported it: cpu, cuda, cuda:N, mps."""
+        return str(self._worker_info()["device"])
 
     @property
     def torch_version(self) -> str:
         """Of the torch that runs them."""
-        return str(self._greeted()["torch"])
+        return str(self._worker_info()["torch"])
 
     def verdicts(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Verdict]]:
         """Each job's number and verdict, in the order they come; what is the same norm is run once."""
@@ -96,7 +96,7 @@ class Verifier:
         runnable = []
         for numbers in same.values():
             job = jobs[numbers[0]]
-            if job.needs and job.spare is None:
+            if job.needs and job.fallback is None:
                 yield from ((index, Verdict(SKIPPED, f"needs {job.needs}")) for index in numbers)
             else:
                 runnable.append(numbers[0])
@@ -127,10 +127,10 @@ class Verifier:
     @property
     def _window(self) -> int:
         """The number of norms under way: enough to keep every core busy."""
-        return 2 * self._workers if self._greeted()["fork"] and not self._alone else 1
+        return 2 * self._workers if self._worker_info()["fork"] and not self._alone else 1
 
     def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
-        """The next verdict; None where the worker is gone, and it can't be said which norm is to blame."""
+        """The next verdict; None where the worker is gone, and it is unknown which norm is to blame."""
         message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
         index = message.get("index") if message else None
         if message and isinstance(index, int) and index in flying:
@@ -153,7 +153,7 @@ class Verifier:
         self._hello = {}
         return self._process.restart()
 
-    def _greeted(self) -> dict[str, Any]:
+    def _worker_info(self) -> dict[str, Any]:
         """What the worker says once torch is imported."""
         if not self._hello:
             hello = self._process.receive(_STARTING)

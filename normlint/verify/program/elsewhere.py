@@ -113,7 +113,7 @@ def _instead(name: str) -> str:
     return "ACTIVATIONS" if name == "ACT2FN" else "Module" if _MODULES.match(name) else ""
 
 
-class Stood(Program):
+class StandInProgram(Program):
     """A program in which checks for other software say no, and well-known bases are plain modules."""
 
     def value(self, name: str) -> Any:

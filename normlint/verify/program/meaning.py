@@ -65,7 +65,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         halves=_sees_halves(norm),
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
-        astray=all(map(_gain_is_astray, norm.computations)),
+        gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
     )
 
 
@@ -197,7 +197,7 @@ def _last_of(one: int, two: int) -> int:
     return two if two == one + 1 else -1
 
 
-def _gain_is_astray(c: Computation) -> bool:
+def _gain_is_elsewhere(c: Computation) -> bool:
     """The last axis is reduced and as long as the gain, or what its sum is divided by is; the gain lies elsewhere."""
     last = c.over_last and c.statistic.layout == () and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)
     counted = any(k.inside and k.of_features is False and not k.length for k in c.counts)
@@ -236,7 +236,7 @@ def along_features(c: Computation) -> tuple[Gain, ...]:
 
 
 def _is_as_long(gain: Gain) -> bool:
-    """Its only axis is told by a name for the features."""
+    """Its only axis has a name that means features."""
     names = [f.atom.name for n in gain.param.shape or () if n for f in n.factors if isinstance(f.atom, Scalar)]
     return len(gain.param.shape or ()) == 1 and len(names) == 1 and is_features(names[0])
 

@@ -88,12 +88,12 @@ def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def _executed(job: Job, path: str) -> Job:
-    spare = job.spare and _executed(job.spare, path)
+    fallback = job.fallback and _executed(job.fallback, path)
     *owners, name = job.qualname.split(".")
     whole = bool(job.program) and (job.entry != FUNCTION or (name == FUNCTION and not owners))
     if not whole:
-        return replace(job, spare=spare)
-    return replace(job, entry=".".join(owners) if job.method else name, module=path, spare=spare)
+        return replace(job, fallback=fallback)
+    return replace(job, entry=".".join(owners) if job.method else name, module=path, fallback=fallback)
 
 
 def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
@@ -124,8 +124,8 @@ def _job(file: _File, meant: Meaning) -> Job:
     lines = lines_of(file.around, norm, meant)
     returned = all(c.returned for c in norm.computations) and not norm.helper
     if not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
-        return replace(lines, spare=whole)
-    return replace(whole, spare=None if lines.needs else lines)
+        return replace(lines, fallback=whole)
+    return replace(whole, fallback=None if lines.needs else lines)
 
 
 def _named(norm: Norm) -> bool:
@@ -176,7 +176,7 @@ def _names(atom: Atom) -> set[str]:
 
 
 def _open_axis(norm: Norm, found: _Definition) -> str:
-    """The parameter by which the caller says over which axes, where its default is all."""
+    """The name of the parameter for the reduced axes, where its default is all of them; "" if there is none."""
     params = found.function.params if found.function and norm.main.statistic.axes is None else ()
     return next((p.name for p in params if p.name in _AXES and isinstance(p.default, s.Literal)), "")
 

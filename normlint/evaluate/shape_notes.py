@@ -1,4 +1,4 @@
-"""What the head of a function says of shapes: annotations like `Float[Tensor, "b n d"]`, docstrings, comments."""
+"""Shapes that the head of a function gives: annotations like `Float[Tensor, "b n d"]`, docstrings and comments."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _AXIS = re.compile(
     re.IGNORECASE,
 )
 _NO_AXIS = frozenset("tensor torch float int bool str none optional default list tuple dict any self".split())
-MOST_TEXT = 4000  # of a head; a longer one is no place where shapes are said
+MOST_TEXT = 4000  # of a head; a longer one is not searched
 _ANY = ("...", "*")
 
 
-def heed(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> None:
-    """Note what the function's head says of the tensors it is given."""
+def learn_shapes(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> None:
+    """Record the shapes that a function's annotations, docstring and comments give for its tensors."""
     node = ref.node
     if not isinstance(node, s.Function) or not node.body:
         return
@@ -45,16 +45,16 @@ def heed(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> None:
     for param in node.params:
         if param.name in tensors:
             note = m.module.source(param.annotation.span) if param.annotation else ""
-            told = _read(head, param.name, note, len(tensors) == 1)
-            if told is not None:
-                _tell(m.ctx, tensors[param.name], told, node.span.start)
+            shape = _read(head, param.name, note, len(tensors) == 1)
+            if shape is not None:
+                _learn(m.ctx, tensors[param.name], shape, node.span.start)
 
 
 @lru_cache(maxsize=512)
 def _read(head: str, name: str, note: str, alone: bool) -> tuple[str, ...] | None:
-    """The one shape that is said of a parameter."""
+    """The axis names of a parameter's shape; None where the text gives no shape or several."""
     lines = head.splitlines() if any(c in head for c in "([") and any(c in head for c in "#\"'") else []
-    shapes = set(_typed(note) or _told(lines, name) or (_input(lines) if alone else ()))
+    shapes = set(_typed(note) or _documented(lines, name) or (_input(lines) if alone else ()))
     return shapes.pop() if len(shapes) == 1 else None
 
 
@@ -84,7 +84,7 @@ def _typed(note: str) -> tuple[tuple[str, ...], ...]:
     return (items,) if items and all(item == "..." or item.isalnum() or "_" in item for item in items) else ()
 
 
-def _told(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
+def _documented(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
     """`x: (B, T, C)`, `x (Tensor): of shape [batch, seq, dim]`, also where the shape stands on the next line."""
     found: list[tuple[str, ...]] = []
     spoken = re.compile(rf"(?:^|[\s#`\"'(:]){re.escape(name)}\b(?=[`\s:(=\[,]|$)")
@@ -119,7 +119,7 @@ def _is_axis(item: str) -> bool:
     return item.lower() not in _NO_AXIS and _AXIS.fullmatch(item) is not None
 
 
-def _tell(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None:
+def _learn(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None:
     """The rank, and the lengths by their names: one name, one length, as far as the function goes."""
     shapes, dims = ctx.shapes, ctx.dims(x)
     if any(item in _ANY for item in items[1:]):

@@ -47,21 +47,21 @@ def _bare(atom: Atom) -> Iterator[Atom]:
             yield from _bare(f.atom)
 
 
-def prospects(module: Module, context: Context, *, met: bool) -> AbstractSet[str]:
-    """The keys of decisions that are worth turning over; where a statistic `met` its input, also those of no branch."""
+def toward_norms(module: Module, context: Context, *, met: bool) -> AbstractSet[str]:
+    """The keys of decisions whose other outcome may lead to a norm; once a statistic `met` its input, also flags."""
     reach = reach_of(module.text)
-    if _blind(reach, context):
+    if _missed_reduction(reach, context):
         return context.decisions.keys()
     names = context.carriers | _met(reach, context)
     if met:
         names = reach.upstream(names, context.entered) - _COMMON
     branches = {key for fork in context.forks if fork.other != fork.whole for key in fork.keys}
     apart = set(context.decisions) - branches if met else set()  # a flag that is kept may decide anything
-    return apart.union(key for fork in context.forks if _hopeful(reach, fork, names) for key in fork.keys)
+    return apart.union(key for fork in context.forks if _leads_to_norm(reach, fork, names) for key in fork.keys)
 
 
-def pressing(module: Module, context: Context) -> AbstractSet[str]:
-    """The keys of decisions whose other way leads to a reduction."""
+def toward_reductions(module: Module, context: Context) -> AbstractSet[str]:
+    """The keys of decisions whose other outcome runs a reduction."""
     reach = reach_of(module.text)
     return {key for fork in context.forks if reach.touches(fork.other) for key in fork.keys}
 
@@ -75,7 +75,7 @@ def _met(reach: Reach, context: Context) -> set[str]:
     return {word for span in spans for word in reach.words(span)} - _COMMON
 
 
-def _blind(reach: Reach, context: Context) -> bool:
+def _missed_reduction(reach: Reach, context: Context) -> bool:
     """A reduction that was passed by, though no decision of this path could have led to it."""
     passed = set(_passed(reach, context))
     for fork in context.forks:
@@ -90,6 +90,6 @@ def _passed(reach: Reach, context: Context) -> Iterator[int]:
     return (mark for mark in marks if mark not in called)
 
 
-def _hopeful(reach: Reach, fork: Fork, names: AbstractSet[str]) -> bool:
+def _leads_to_norm(reach: Reach, fork: Fork, names: AbstractSet[str]) -> bool:
     """The other way has a reduction, or either way handles a statistic."""
     return reach.touches(fork.other) or not names.isdisjoint(reach.words(fork.whole))

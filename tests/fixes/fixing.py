@@ -1,4 +1,4 @@
-"""A text mended as `--fix --unsafe-fixes` goes, and no more than that: rounds of fixes that don't overlap."""
+"""A text fixed as `--fix --unsafe-fixes` goes, and no more than that: rounds of fixes that don't overlap."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class FixedText:
     """What came of it. `left`: the chosen findings that remain. `settled`: another round would change nothing."""
 
     text: str
@@ -55,7 +55,7 @@ def only(*codes: str) -> Chooses:
     return lambda code: code in codes
 
 
-def mend(text: str, chooses: Chooses = by_default, *, snippet: bool = False) -> Mended:
+def fix_text(text: str, chooses: Chooses = by_default, *, snippet: bool = False) -> FixedText:
     """The text after all rounds."""
     made: list[Made] = []
     for _ in range(ROUNDS):
@@ -63,10 +63,10 @@ def mend(text: str, chooses: Chooses = by_default, *, snippet: bool = False) -> 
         left = tuple(one for one in analysis.findings if chooses(one.code))
         now = _compatible(left)
         if not now:
-            return Mended(text, tuple(made), left, analysis, settled=True)
+            return FixedText(text, tuple(made), left, analysis, settled=True)
         made += [Made(one.code, one.fix, text) for one in now if one.fix]
         text = apply(text, dict.fromkeys(edit for one in now if one.fix for edit in one.fix.edits))
-    return Mended(text, tuple(made), (), analyse(text, snippet=snippet), settled=False)
+    return FixedText(text, tuple(made), (), analyse(text, snippet=snippet), settled=False)
 
 
 def _compatible(findings: Iterable[Finding]) -> list[Finding]:

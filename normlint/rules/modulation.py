@@ -124,9 +124,9 @@ def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp
 def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
     """Has a gain and a bias of its own, under a scale and shift that take their place.
 
-    The layer that gives the scale and shift has a bias, and can learn all that the norm's own weights can. Such a norm
-    trains, but two weights share one task, and weight decay pulls at both. A checkpoint that was trained so needs them:
-    this is a review, which `--min-severity review` shows.
+    It trains, but two parameters share one task, and weight decay pulls at both. The linear layer has a bias, and can
+    learn all that the norm's own can. A checkpoint that was trained so needs them: this is a review, which
+    `--min-severity review` shows.
 
     ```py
     from torch import nn

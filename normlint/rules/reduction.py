@@ -329,8 +329,8 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
 def unused_groups(norm: Norm) -> Iterator[Problem]:
     """Takes groups, and normalises over all features at once.
 
-    Where each group has a root mean square of its own, as in the gated norm of Mamba 2, one over all of them scales a
-    loud group and a quiet one alike: a checkpoint that was trained with groups gives other outputs, and nothing fails.
+    A loud group scales the quiet ones down with it, and a checkpoint that was trained with groups gives other outputs.
+    In the gated norm of Mamba 2, for one, each group has a root mean square of its own.
 
     ```py
     import torch

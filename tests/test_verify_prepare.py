@@ -493,6 +493,16 @@ def test_a_bare_method_of_a_page_takes_what_self_would_hold() -> None:
 # --- what can't be had -----------------------------------------------------------------------------------------------
 
 NEEDS = {
+    "the scale that its configuration asks for": """
+        class HyperSphereNorm(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.gain = nn.Parameter(torch.ones(config.dim))
+                self.radius = config.scale * config.dim**0.5
+
+            def forward(self, x):
+                return x / (x.norm(dim=-1, keepdim=True) + 1e-6) * self.radius * self.gain
+        """,
     "assignment to Space.rsqrt": """
         torch.rsqrt = torch.sqrt
 

@@ -111,6 +111,8 @@ def open_question(norm: Norm, text: str) -> str:
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
+    if any(n.of_features is None and n.power == 1 and not n.inside and "." in n.text for n in c.counts):
+        return "the scale that its configuration asks for"
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
     return ""

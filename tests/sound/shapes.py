@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a statistic without its axis, spread over new rows that are turned over": """
+def rms_norm(x, eps=1e-6):
+    n, d = x.shape
+    ms = x.float().pow(2).mean(-1)
+    scale = torch.rsqrt(ms + eps).expand(d, n).T
+    return (x * scale).type_as(x)
+""",
     "channels first, told by a docstring": '''
 class ChannelRMSNorm(nn.Module):
     def __init__(self, channels, eps=1e-6):

@@ -103,8 +103,8 @@ def same_elements(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
         lengths = sizes(call.sequence("size", "shape"))
-        if lengths and x.mono.has_data and not x.mono.has_stat:
-            return None  # copies in rows of their own, which the next step may multiply or add
+        if lengths and x.mono.has_data and (not x.mono.has_stat or len(lengths) > (ctx.rank(x) or len(lengths))):
+            return None  # copies in rows of their own, which the next step may multiply, add or turn over
         x = _of_any_shape(x)
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
 

@@ -13,6 +13,9 @@ FUNCTIONS = {
     "a weight that may be left out": Case(
         f"def norm(x, weight=None):\n    w = 1 if weight is None else weight\n{BODY}1e-6) * w\n", rms(eps=1e-6)
     ),
+    "forty inputs that it does nothing with": Case(
+        f"def norm(x, weight, {', '.join(f'a{i}' for i in range(40))}):\n{BODY}1e-6) * weight\n", rms(eps=1e-6)
+    ),
     "a gain of one more": Case(f"def norm(x, g):\n{BODY}1e-6) * (1 + g)\n", rms("g", offset=1.0, eps=1e-6)),
     "a normalized_shape, a weight and a bias": Case(
         "def norm(x, normalized_shape, weight, bias, eps: float):\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any, Final
 
 from torch import Tensor
@@ -154,7 +154,7 @@ def calls(target: Callable[..., Any], job_input: str, named: Mapping[str, str], 
             way = _Way(named, layout, shape, filled)
             rows = {p.name: options for p in rest if (options := way.options(p))}
             guessed = tuple(p.name for p in rest if way.guesses(p))
-            for chosen in list(product(*rows.values()))[:MOST]:
+            for chosen in islice(product(*rows.values()), MOST):
                 values = tuple((n, v) for n, v in zip(rows, chosen, strict=True) if v is not None)
                 call = Call(layout, values, guessed, "" if first else job_input)
                 if call not in tried:

@@ -79,6 +79,10 @@ FOUND = {
     "a norm is nested in itself": ("return self.norm1(self.norm1(x))", "NRM704"),
     "a norm is applied to its output": ("x = self.norm1(x)\nx = self.norm1(x)\nreturn x", "NRM704"),
     "one of two residuals is of the norm": (f"{HALF}\n{SECOND}", "NRM705"),
+    "comments stand between both": (
+        f"{HALF}\n{SECOND}".replace("norm1(x)", "norm1(x)  # before\n# and then"),
+        "NRM705",
+    ),
     "it is added in place": (f"{HALF}\n{SECOND}".replace("x = x +", "x +="), "NRM705"),
     "the norm of all is given a head": (f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)", "NRM706"),
     "it is given one by a tuple": (f"q = x.reshape((-1, {VIEWED})\nq = self.q_norm(q)\nreturn q", "NRM706"),
@@ -93,6 +97,7 @@ def test_nothing_is_said_where(body: str) -> None:
 
 @pytest.mark.parametrize(("body", "code"), FOUND.values(), ids=FOUND)
 def test_it_is_said_where(body: str, code: str) -> None:
+    assert may_make(whole(body))
     assert codes(body) == [code]
 
 
@@ -106,6 +111,13 @@ NO_REVIEW = {
     "the scale isn't one of several": ("a, b = self.mlp(c)", "b = self.mlp(c)"),
     "nothing is added to the scale": ("(1 + a)", "a"),
     "a number is added that isn't one": ("(1 + a)", "(1e-3 + a)"),
+    "no shift joins, and the bias has no other": (" * (1 + a) + b", " * (1 + a)"),
+    "another tensor joins than a part": (" * (1 + a) + b", " * (1 + a) + x"),
+    "the norm is called without a condition, too": (
+        "a, b =",
+        "if c is None:\n            return self.norm1(x)\n        a, b =",
+    ),
+    "the linear layer has no bias": ("nn.Linear(dim, 2 * dim)", "nn.Linear(dim, 2 * dim, bias=False)"),
 }
 
 
@@ -122,6 +134,15 @@ def test_no_review_of_a_modulation_is_asked_for_where(old: str, new: str) -> Non
 @pytest.mark.parametrize("factor", ["(1 + a)", "(1 + a[:, None])", "(1.0 + a.unsqueeze(1))"])
 def test_a_norm_with_weights_under_a_modulation_is_a_review(factor: str) -> None:
     assert reviews(whole(SPLIT_LAST.replace("(1 + a)", factor))) == ["NRM707"]
+
+
+def test_an_rms_norm_has_no_bias_that_a_shift_would_replace() -> None:
+    text = whole(SPLIT_LAST.replace(" * (1 + a) + b", " * (1 + a)")).replace("norm1 = nn.Layer", "norm1 = nn.RMS")
+    assert reviews(text) == ["NRM707"]
+
+
+def test_a_shift_may_join_on_a_line_of_its_own() -> None:
+    assert reviews(whole(SPLIT_LAST.replace("return", "x =").replace(" + b", "\nreturn x + b"))) == ["NRM707"]
 
 
 REPEATED = "x = self.norm1(x)\nx = self.norm1(x)\nreturn x"
@@ -152,7 +173,7 @@ FIXED = {
     "what came in": (f"{HALF}\n{SECOND}", f"x = x + self.attention(self.norm1(x))\n{SECOND}"),
     "what came in, in place": (
         f"{HALF}\n{SECOND}".replace("x = x +", "x +="),
-        f"x += self.attention(self.norm1(x))\n{SECOND}",
+        f"x = x + self.attention(self.norm1(x))\n{SECOND}",
     ),
     "what came in, with an argument more": (
         f"{HALF}\n\n{SECOND}".replace("attention(x)", "attention(c, h=x)"),

@@ -91,7 +91,9 @@ def _number(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _tuple(m: Machine, args: list[Value], node: s.Call) -> Value:
-    return args[0] if args else Tup(())
+    """A tuple of what isn't read has an unknown length; it is no number."""
+    value = args[0] if args else Tup(())
+    return Opaque("tuple") if isinstance(value, Product) and not value.tensor else value
 
 
 def _list(m: Machine, args: list[Value], node: s.Call) -> Value:

@@ -320,12 +320,22 @@ def _backwards(
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
     if mixed or any(not isinstance(a, Param) for a in joined):
         given = None  # another tensor or a residual joined: whose dtype counts isn't clear
+    first = helper or _given_back_twice(document, made, given) or _gained_later(document, c, made, given)
     ways = [
         (_but_for_gain(document, c, node), found)
-        for node in ((made, given) if helper or _given_back_twice(document, made, given) else (given, made))
+        for node in ((made, given) if first else (given, made))
         if node is not None and (found := _cast_to_input(document, c, node, entry, top)) is not None
     ]
     return min(ways, key=lambda way: bool(way[1].line), default=None)
+
+
+def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> bool:
+    """The gains join behind the product, in other words than `weight * y`, which parameters in fp32 promote."""
+    stmt = document.parent(made) if made is not None and made is not given else None
+    if given is None or not isinstance(stmt, cst.Assign) or _but_for_gain(document, c, given) is not given:
+        return False
+    names = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
+    return bool(names) and names.isdisjoint(last_name(n) for n in document.below(made, cst.Attribute | cst.Name))
 
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:

@@ -6,6 +6,7 @@ A function is read statement by statement, as far as names are given one value a
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -57,6 +58,10 @@ class Module:
         divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
         names = [name for name, _ in several]
         return {name: whole for name, whole in divided.items() if names.count(name) == 1}
+
+    def written(self, name: str) -> int:
+        """How often the class has a name, wherever it stands."""
+        return len(re.findall(rf"\b{name}\b", self.owner.text[slice(*self.owner.piece.span)]))
 
     def calls(self, node: ast.AST | None, kind: str) -> str:
         """The attribute that is called, if it is one of this kind: `self.norm` of a Norm; else empty."""

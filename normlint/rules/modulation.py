@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.norm.makes import Makes, dotted, plain
-from normlint.norm.wiring import Module, Read, Step, Values, functions, names_in, traced
+from normlint.norm.wiring import Module, Read, Step, Values, called_last, functions, names_in, traced
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import REVIEW, Applicability
 
 makings = Fixes("makings")
 _BEFORE_AFFINE = 2  # arguments of a norm of torch's
+_MADE_AND_CALLED = 2  # times that its name is written
 
 
 @calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
@@ -126,7 +127,7 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
 
     It trains, but two parameters share one task, and weight decay pulls at both. The linear layer has a bias, and can
     learn all that the norm's own can. A checkpoint that was trained so needs them: this is a review, which
-    `--min-severity review` shows.
+    `--min-severity review` shows. A norm that is used without the condition, too, needs its own.
 
     ```py
     from torch import nn
@@ -157,19 +158,39 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
     ```
     """
     for read in functions(makes):
-        parts = {name for stmt, _, _ in read.steps for name in _parts(stmt)}
+        parts = {name for stmt, _, _ in read.steps for name in _parts(read.module, stmt)}
         for product, name, factor in _scaled(read.module, read.steps) if parts else ():
-            if _is_affine(read.module.owned[name]) and names_in(factor) & parts and _adds_one(factor):
+            meant = names_in(factor) & parts and _adds_one(factor)
+            if meant and _is_affine(read.module.owned[name]) and _in_its_place(read, product, name, parts):
                 message = f"`{name}` has weights of its own under `{ast.unparse(factor)}`"
                 yield Problem(read.module.owner.span(product), message, owner=read.qualname)
 
 
-def _parts(stmt: ast.stmt) -> set[str]:
-    """The names that are given what a call gives several of."""
-    several = (
-        isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call) and isinstance(stmt.targets[0], ast.Tuple)
+def _parts(module: Module, stmt: ast.stmt) -> set[str]:
+    """The names that are given what a call gives several of, but for those of a linear layer without a bias."""
+    several = isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple)
+    if not several or not isinstance(stmt, ast.Assign) or not isinstance(stmt.value, ast.Call):
+        return set()
+    linear = [module.owned[name] for node in ast.walk(stmt.value) if (name := module.calls(node, "Linear"))]
+    bare = any(k.arg == "bias" and _is_false(k.value) for made in linear for k in made.keywords)
+    return set() if bare else names_in(stmt.targets[0])
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def _in_its_place(read: Read, product: ast.BinOp, name: str, parts: set[str]) -> bool:
+    """A shift joins as well, where the norm has a bias, and nothing else calls the norm or reads its weights."""
+    if read.module.written(name) != _MADE_AND_CALLED:
+        return False
+    return called_last(read.module.owned[name]) == "RMSNorm" or any(
+        traced(one, values) is product and not names_in(other).isdisjoint(parts)
+        for stmt, values, _ in read.steps
+        for node in ast.walk(stmt)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
+        for one, other in ((node.left, node.right), (node.right, node.left))
     )
-    return names_in(stmt.targets[0]) if several and isinstance(stmt, ast.Assign) else set()
 
 
 def _adds_one(factor: ast.expr) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -93,13 +92,8 @@ def _unused(module: Module, name: str) -> str:
     """The one norm that is made like this one, and that nothing calls; empty for none or several."""
     made = ast.dump(module.owned[name])
     alike = (other for other, call in module.owned.items() if other != name and ast.dump(call) == made)
-    unused = [f"self.{other}" for other in alike if _written(module, other) == 1]
+    unused = [f"self.{other}" for other in alike if module.written(other) == 1]
     return unused[0] if len(unused) == 1 else ""
-
-
-def _written(module: Module, name: str) -> int:
-    """How often a class has a name, wherever it stands."""
-    return len(re.findall(rf"\b{name}\b", module.owner.text[slice(*module.owner.piece.span)]))
 
 
 def _replaced(module: Module, node: ast.expr, source: str) -> Repair | None:
@@ -214,8 +208,10 @@ def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: st
     start, end = owner.span(norm).start, owner.span(stmt).start
     value = owner.text[slice(*owner.span(norm.value))]
     alone = not owner.text[owner.span(norm).end : end].strip()
-    edits = (Edit(Span(start, end), ""), Edit(owner.span(given[0]), value))
-    return partial(makings.edited, f"Keep `{name}` for the residual", edits) if alone else None
+    edits = [Edit(Span(start, end), ""), Edit(owner.span(given[0]), value)]
+    if isinstance(stmt, ast.AugAssign):  # in place, it would change what the caller holds
+        edits.append(Edit(Span(end, owner.span(stmt.value).start), f"{name} = {name} + "))
+    return partial(makings.edited, f"Keep `{name}` for the residual", tuple(edits)) if alone else None
 
 
 def _is_raw(read: Read, name: str, values: Values) -> bool:
@@ -331,7 +327,7 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
                 if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
                     message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
                     first = module.owned[name].args[0]
-                    clear = whole.lineno < first.lineno and _written(module, name) == _MADE_AND_CALLED
+                    clear = whole.lineno < first.lineno and module.written(name) == _MADE_AND_CALLED
                     repair = _replaced(module, first, f"self.{size}" if clear else "")
                     yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
 

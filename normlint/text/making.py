@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
 _SPLIT: Final = re.compile(r"chunk\(")
 _TWICE: Final = re.compile(r"(orm\w{0,40})\((?:self\.\w{0,40}\1\(|\w+\)\n[ \t]+(\w+) = self\.\w{0,40}\1\(\2\))")
-_RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)\n[ \t]+\1 (?:= \1 \+|\+=)")
+_RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)(?:[ \t]*(?:#[^\n]*)?\n){1,4}[ \t]+\1 (?:= \1 \+|\+=)")
 _MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")

@@ -164,6 +164,40 @@ GATED_ONCE: Final = GATED.replace("x * torch.rsqrt(x.pow", "(x * torch.rsqrt(x.f
 UPCAST: Final = [
     Case("an output that another layer scales on one path, cast once", "NRM201", GATED, GATED_ONCE),
     Case(
+        "a layer norm whose gain and bias join on lines of their own, which may promote it",
+        "NRM201",
+        function(
+            "c = x - x.mean(-1, keepdim=True)",
+            "y = c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + eps)",
+            "y = y * weight",
+            "y = y + bias",
+            "return y",
+            name="layer_norm",
+            parameters="x, weight, bias, eps=1e-5",
+        ),
+        function(
+            "c = x - x.float().mean(-1, keepdim=True)",
+            "y = (c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + eps)).type_as(x)",
+            "y = y * weight",
+            "y = y + bias",
+            "return y",
+            name="layer_norm",
+            parameters="x, weight, bias, eps=1e-5",
+        ),
+    ),
+    Case(
+        "an rms norm whose gain joins in a call, which may promote it",
+        "NRM201",
+        function(
+            "y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)",
+            "return torch.mul(y, weight)",
+        ),
+        function(
+            "y = (x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)).type_as(x)",
+            "return torch.mul(y, weight)",
+        ),
+    ),
+    Case(
         "a layer norm, before its gain and its bias, which may promote it",
         "NRM201",
         function(

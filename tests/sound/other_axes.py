@@ -370,4 +370,17 @@ class ScaledStdConv2d(nn.Conv2d):
         w = (self.weight - m) * torch.rsqrt(v + self.eps) * (self.gain * self.scale)
         return F.conv2d(x, w, self.bias, self.stride, self.padding)
 """,
+    "two axes beside a gain whose shape is a tuple": """
+class RMSNorm(nn.Module):
+    def __init__(self, shape, eps=1e-6):
+        super().__init__()
+        self.shape = tuple(shape)
+        self.weight = nn.Parameter(torch.ones(self.shape))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        ms = h.pow(2).mean((-2, -1), keepdim=True)
+        return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+""",
 }

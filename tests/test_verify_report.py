@@ -110,7 +110,7 @@ EXPLAINED = {
 }
 
 
-@pytest.mark.parametrize(("text", "wish", "explained"), EXPLAINED.values(), ids=EXPLAINED)
+@pytest.mark.parametrize(("text", "arguments", "explained"), EXPLAINED.values(), ids=EXPLAINED)
 def test_what_explains_a_wrong_verdict_is(text: str, arguments: dict[str, Any], explained: bool) -> None:
     pending = only(checked(text, **arguments)).pending
     assert pending is not None
@@ -127,7 +127,7 @@ WANTED = {
 }
 
 
-@pytest.mark.parametrize(("text", "wish", "wanted"), WANTED.values(), ids=WANTED)
+@pytest.mark.parametrize(("text", "arguments", "wanted"), WANTED.values(), ids=WANTED)
 def test_a_run_may_report(text: str, arguments: dict[str, Any], wanted: tuple[str, ...]) -> None:
     pending = only(checked(text, **arguments)).pending
     assert pending is not None

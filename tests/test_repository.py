@@ -165,12 +165,36 @@ assert [reported(one) for one in shown] == [one.expected for one in shown]
 print("as announced")
 """
 
+FIX = """
+import page
+from normlint.fixes.tree import Tree
+from normlint.rules import analyse
+from normlint.rules.registry import RULES
+from normlint.text.edit import apply
+from tests.rules.test_rules import examples
+text = next(one.text for one in examples([RULES["NRM507"]]) if one.expected)
+norm = analyse(text).norms[0]
+(gain,) = {gain.param for way in norm.computations for gain in way.gains}
+fix = page.unpinned(norm, gain, Tree(text))
+assert apply(text, fix.edits) == text.replace("ones(dim, dtype=torch.bfloat16)", "ones(dim)", 1)
+print("as announced")
+"""
+
 
 def test_the_rule_that_shows_how_a_rule_is_made_is_one(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```py\n(.*?)```", text("CONTRIBUTING.md"), re.DOTALL)
+    as_announced(tmp_path, 0, RULE)
+
+
+def test_the_fix_that_shows_how_a_fix_is_made_is_one(tmp_path: Path) -> None:
+    as_announced(tmp_path, 1, FIX)
+
+
+def as_announced(tmp_path: Path, at: int, run: str) -> None:
+    """The page's block of that number does what `run` expects of it."""
+    block = re.findall(r"```py\n(.*?)```", text("CONTRIBUTING.md"), re.DOTALL)[at]
     (tmp_path / "page.py").write_text(block.replace("~~~", "```"), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    command = [sys.executable, "-c", RULE]
+    command = [sys.executable, "-c", run]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ran.stdout == "as announced\n", ran.stderr
 

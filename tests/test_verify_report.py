@@ -110,7 +110,7 @@ EXPLAINED = {
 }
 
 
-@pytest.mark.parametrize(("text", "wish", "explained"), EXPLAINED.values(), ids=EXPLAINED)
+@pytest.mark.parametrize(("text", "arguments", "explained"), EXPLAINED.values(), ids=EXPLAINED)
 def test_what_explains_a_wrong_verdict_is(text: str, arguments: dict[str, Any], explained: bool) -> None:
     pending = only(checked(text, **arguments)).pending
     assert pending is not None
@@ -127,7 +127,7 @@ WANTED = {
 }
 
 
-@pytest.mark.parametrize(("text", "wish", "wanted"), WANTED.values(), ids=WANTED)
+@pytest.mark.parametrize(("text", "arguments", "wanted"), WANTED.values(), ids=WANTED)
 def test_a_run_may_report(text: str, arguments: dict[str, Any], wanted: tuple[str, ...]) -> None:
     pending = only(checked(text, **arguments)).pending
     assert pending is not None
@@ -207,12 +207,12 @@ def test_a_shared_finding_has_the_gravest_verdict() -> None:
 
 
 def test_new_findings_stand_where_they_belong() -> None:
-    files = [checked(text, path=path) for path, text in (("b.py", SOUND + BARE), ("a.py", SOUND), ("c.py", BARE))]
-    report = answered(merged(files), "wrong", "match", "wrong", "wrong")
+    files = [checked(text, path=path) for path, text in (("a.py", SOUND), ("b.py", SOUND + BARE), ("c.py", BARE))]
+    report = answered(merged(files), "wrong", "wrong", "match", "wrong")
     assert [(one.path, one.start.line, one.code) for one in report.findings] == [
+        ("a.py", 5, "NRM901"),
         ("b.py", 5, "NRM901"),
         ("b.py", 8, "NRM301"),
-        ("a.py", 5, "NRM901"),
         ("c.py", 5, "NRM301"),
     ]
 
@@ -221,7 +221,7 @@ def test_a_finding_may_stand_in_a_file_without_norms() -> None:
     norms, none = checked(BARE, path="b.py"), checked("", path="a.py")
     elsewhere = replace(none, findings=tuple(replace(one, path="a.py", norms=()) for one in norms.findings))
     report = answered(merged([elsewhere, norms]), "wrong")
-    assert [(one.path, one.code) for one in report.findings] == [("b.py", "NRM301"), ("a.py", "NRM301")]
+    assert [(one.path, one.code) for one in report.findings] == [("a.py", "NRM301"), ("b.py", "NRM301")]
 
 
 def test_what_an_exception_says_stays_in_one_line_and_in_its_place() -> None:

@@ -47,6 +47,29 @@ def test_a_broken_norm_is_reported_by_what_explains_it(name: str) -> None:
     assert status == "skipped" or (found.worst is not None and not found.worst.passed)
 
 
+NO_CAUSE = {
+    "an RMSNorm less its mean does not overflow": (
+        "h = h - h.mean(-1, keepdim=True); ",
+        "-1",
+        "large",
+        "fp16",
+        "overflows",
+    ),
+    "beside a large mean, that of |x| is the root mean square": ("", "(-2, -1)", "offset", "fp32", "the mean of"),
+}
+
+
+@pytest.mark.parametrize(("first", "axes", "probe", "dtype", "cause"), NO_CAUSE.values(), ids=NO_CAUSE)
+def test_a_wrong_output_is_given_no_cause_that_did_not_make_it(
+    first: str, axes: str, probe: str, dtype: str, cause: str
+) -> None:
+    scale = f"torch.rsqrt(h.pow(2).mean({axes}, keepdim=True) + self.eps)"
+    found = judge(subject(f"h = x.float(); {first}return (h * {scale}).type_as(x) * self.weight"))
+    (one,) = [each for each in found.probes if (each.probe, each.dtype) == (probe, dtype)]
+    assert "output is off" in one.message
+    assert cause not in one.message
+
+
 @pytest.mark.parametrize(
     ("name", "form", "value"),
     [

@@ -56,9 +56,11 @@ def parse(table: Any, file: str) -> Settings:
         raise ConfigError(f"{file}: [tool.normlint] must be a table")
     name = "" if os.path.basename(file) in OWN_FILES else "[tool.normlint] "
     values: dict[str, Any] = {}
-    for key, value in table.items():
-        reader = _KEYS[known_key(key, f"{file}: {name}")]
-        values[key.replace("-", "_")] = reader(value, f"{file}: {name}{key}")
+    try:
+        for key, value in table.items():
+            values[key.replace("-", "_")] = _KEYS[known_key(key, name)](value, f"{name}{key}")
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
     return Settings(os.path.dirname(os.path.abspath(file)), file, **values)
 
 

@@ -115,6 +115,8 @@ def discover(paths: Sequence[str], configs: Configs) -> Found:
     walk = _Walk(configs)
     files: list[str] = []
     for path in paths:
+        if not path:
+            raise ConfigError('a path is empty: "." is the directory you are in')
         files += walk.of(os.path.normpath(path))
     if len(paths) > 1:  # one walk gives them sorted
         files = sorted(dict.fromkeys(files), key=path_order)

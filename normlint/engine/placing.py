@@ -231,8 +231,9 @@ def _configured(folder: str) -> Iterable[Any]:
     for name in ("ruff.toml", ".ruff.toml"):
         if (table := _toml(os.path.join(folder, name))) is not None:
             yield table.get("line-length", _USUAL)
-    tools = (_toml(os.path.join(folder, "pyproject.toml")) or {}).get("tool", {})
-    yield from (tools[one].get("line-length", _USUAL) for one in ("ruff", "black") if isinstance(tools.get(one), dict))
+    tool = (_toml(os.path.join(folder, "pyproject.toml")) or {}).get("tool")
+    tables = [tool.get(one) for one in ("ruff", "black")] if isinstance(tool, dict) else []
+    yield from (table.get("line-length", _USUAL) for table in tables if isinstance(table, dict))
     for name, section in _INI:
         yield _number(os.path.join(folder, name), (section,), "max-line-length")
     yield _number(os.path.join(folder, ".editorconfig"), ("*.py", "*.{py,pyi}", "*"), "max_line_length")

@@ -28,7 +28,7 @@ _ABANDONED: Final = 3600  # seconds, in which no file is still being written
 def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None:
     """Put `data` in the file at `path`; OSError leaves the old file as it was.
 
-    `known`: what was read from it; BadSourceError if that is no longer what it holds.
+    `known`: what was read from it; BadSourceError if it holds something else by now.
     """
     real = os.path.realpath(path)
     _refuse_read_only(real)
@@ -44,7 +44,7 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
             _copy_owner(real, temporary)
             shutil.copymode(real, temporary)
         if known is not None:
-            _refuse_changed(real, known)
+            _refuse_changed(real, known, data)
         os.replace(temporary, real)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -77,9 +77,10 @@ def _refuse_read_only(real: str) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), real)
 
 
-def _refuse_changed(real: str, known: bytes) -> None:
+def _refuse_changed(real: str, known: bytes, data: bytes) -> None:
+    """To just this text it may have been: by the same run, under the name of a link."""
     with open(real, "rb") as file:
-        if file.read() != known:
+        if file.read() not in (known, data):
             raise BadSourceError("it was changed in the meantime; run again")
 
 

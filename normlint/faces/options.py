@@ -59,16 +59,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     options = _parsed(list(arguments))
     options.fix |= options.fix_only and not options.diff
     options.quiet |= options.silent
-    if options.watch and (STDIN in options.paths or options.output_file):
-        raise ConfigError("--watch looks at files, and shows what it finds")
+    _check_input(options)
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} needs --verify")
     for option in ("fix", "diff", "report"):
         if options.verify == IMPORT and getattr(options, option):
             raise ConfigError(f"--verify=import and --{option} cannot be combined: the file is executed as it is")
-    if options.verify == IMPORT and "-" in options.paths:
-        raise ConfigError("--verify=import cannot read standard input: the file is executed as it is")
     if options.fix and options.diff:
         raise ConfigError("--fix and --diff cannot be combined: one writes what the other shows")
     for option in ("fix", "diff", "add_noqa", "write_baseline", "show_settings", "show_files"):
@@ -79,6 +76,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             asked = "--fix" if options.fix else "--diff"
             raise ConfigError(f"{asked} and --{option.replace('_', '-')} cannot be combined")
     return options
+
+
+def _check_input(options: argparse.Namespace) -> None:
+    """ConfigError where standard input is read and can't be, or named and isn't read."""
+    if options.watch and (STDIN in options.paths or options.output_file):
+        raise ConfigError("--watch looks at files, and shows what it finds")
+    if options.verify == IMPORT and STDIN in options.paths:
+        raise ConfigError("--verify=import cannot read standard input: the file is executed as it is")
+    if options.stdin_filename is not None and STDIN not in options.paths:
+        raise ConfigError('--stdin-filename names what "-" reads: give "-" as the path')
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:

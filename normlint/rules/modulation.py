@@ -201,7 +201,7 @@ def _adds_one(factor: ast.expr) -> bool:
 def _is_affine(made: ast.Call) -> bool:
     """One of torch's norms with its weights, as far as is to be seen."""
     last = dotted(made.func).rpartition(".")
-    told = (
+    chosen = (
         len(made.args) > _BEFORE_AFFINE or not plain(made) or any(k.arg == "elementwise_affine" for k in made.keywords)
     )
-    return last[0] in ("nn", "torch.nn") and last[2] in ("LayerNorm", "RMSNorm") and not told
+    return last[0] in ("nn", "torch.nn") and last[2] in ("LayerNorm", "RMSNorm") and not chosen

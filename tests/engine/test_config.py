@@ -91,7 +91,7 @@ WRONG = {
     "an unknown key": ({"selekt": []}, "unknown key 'selekt'"),
     "codes that are no list": ({"select": "NRM1"}, "select must be a list of strings"),
     "codes that are no strings": ({"ignore": [1]}, "ignore must be a list of strings"),
-    "an unknown code": ({"select": ["XYZ"]}, "unknown rule 'XYZ'"),
+    "an unknown code": ({"select": ["XYZ"]}, r"^pyproject\.toml: unknown rule 'XYZ' in \[tool\.normlint\] select; "),
     "a flag that is none": ({"respect-gitignore": "yes"}, "must be true or false"),
     "an unknown format": ({"output-format": "xml"}, "must be one of full, concise"),
     "a place that is none": ({"cache-dir": ""}, "cache-dir must be the name of a directory"),

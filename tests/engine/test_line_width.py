@@ -19,6 +19,7 @@ CONFIGS = {
     "an editor": ({".editorconfig": "root = true\n[*]\nindent_size = 4\n[*.py]\nmax_line_length = 110\n"}, 110),
     "an editor who doesn't mind": ({".editorconfig": "[*]\nmax_line_length = off\n"}, None),
     "a file that can't be read": ({"pyproject.toml": "[tool.ruff\n", ".editorconfig": "]["}, None),
+    "a file whose tool is no table": ({"pyproject.toml": "tool = 3\n"}, None),
     "a file above": ({"../ruff.toml": "line-length = 60\n"}, 60),
 }
 

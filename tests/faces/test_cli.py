@@ -94,6 +94,11 @@ TROUBLE = {
     ),
     "a baseline that is none": (["--baseline", "a.py"], "normlint: baseline a.py: not a baseline; write it again"),
     "standard input and a path": (["-", "a.py"], 'normlint: "-" cannot be combined with paths'),
+    "a name for standard input that isn't read": (
+        ["--stdin-filename", "a.py"],
+        'normlint: --stdin-filename names what "-"',
+    ),
+    "a path without a letter": (["a.py", ""], 'normlint: a path is empty: "." is the directory'),
     "comments for standard input": (["-", "--add-noqa"], "normlint: --add-noqa writes files"),
     "a report that can't be written": (["--output-file", "no/a"], "normlint: --output-file no/a: No such"),
     "a SARIF file that can't be written": (["--sarif-file", "no/a"], "normlint: --sarif-file no/a: No such file"),

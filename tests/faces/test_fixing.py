@@ -201,6 +201,15 @@ def test_a_file_that_can_not_be_written_is_reported_and_the_others_are_fixed(run
     assert (Path("a.py").read_text(), Path("b.py").read_text()) == ("wide\n", "wide(-1)\n")
 
 
+def test_a_file_with_two_names_is_fixed_under_both(run: Run) -> None:
+    write(a__py="wide\n")
+    Path("link.py").symlink_to("a.py")
+    ran = run("--fix")
+    assert (ran.status, ran.err) == (0, "")
+    assert Path("link.py").is_symlink()
+    assert Path("a.py").read_text() == "wide(-1)\n"
+
+
 def test_a_file_that_changes_meanwhile_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from normlint.engine import fix
 

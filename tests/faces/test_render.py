@@ -179,6 +179,8 @@ def test_findings_are_parted_by_a_blank_line() -> None:
 def test_where_only_callers_are_reported_no_norms_are_counted() -> None:
     shown = render(Report((spanning(1, 1, "x"),)), "concise", Display(paths=("a.py",)))
     assert shown.splitlines()[1:] == ["Checked uses of norms in 1 file.", "Found 1 error."]
+    shown = render(Report((), fixed=(spanning(1, 1, "x"),)), "concise", Display(paths=("a.py",)))
+    assert shown.splitlines()[0] == "Checked uses of norms in 1 file."
 
 
 def everything() -> Report:

@@ -51,7 +51,7 @@ def looked_at(report: Report, display: Display) -> str:
     """How many norms and files a report is about."""
     unread = {error.path for error in report.errors}.intersection(display.paths)
     looked = scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
-    callers_alone = report.findings and not report.norm_count
+    callers_alone = (report.findings or report.fixed) and not report.norm_count
     return looked.replace("0 norms", "uses of norms", 1) if callers_alone else looked
 
 

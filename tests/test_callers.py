@@ -125,6 +125,9 @@ class {name}(nn.Module):
 KNOWN = CONFIG + NUMBER.replace("config)", "config: Config)").replace("1e-12", "1e-6")
 NO_REVIEW = {
     "the number is the configuration's": KNOWN.replace("1e-6", "1e-5"),
+    "the number is that of another of the configuration's eps": KNOWN.replace(
+        "norm_eps: float = 1e-5", "norm_eps: float = 1e-5\n    head_norm_eps: float = 1e-6"
+    ),
     "one function alone passes the attribute": NUMBER.replace("config.norm_eps", "1e-12", 1),
     "the norms are of another class": NUMBER.replace(
         "LayerNorm(config.dim, eps=1e-12", "RMSNorm(config.dim, eps=1e-12"

@@ -232,12 +232,13 @@ def lacks(document: Document, c: Computation) -> bool:
 
 
 def _compared(document: Document, c: Computation) -> bool:
-    """The text looks whether the product has the dtype that came in, and casts it where it hasn't."""
+    """The text looks whether the product has the dtype that came in, and casts it where it hasn't; not in an assert."""
     nodes = [node for span in (c.joined, c.span) if (node := document.at(span)) is not None]
     stmts = (document.around(node, cst.Assign) for node in nodes)
     several = [*nodes, *(t.target for stmt in stmts if stmt is not None for t in stmt.targets)]
     names = {n.value for n in several if isinstance(n, cst.Name)}
     tests = document.below(document.scope(nodes[0]), cst.Comparison) if names else []
+    tests = [test for test in tests if document.around(test, cst.Assert) is None]
     sides = (side for test in tests for side in (test.left, *(t.comparator for t in test.comparisons)))
     return any(isinstance(side, cst.Attribute) and _reads_dtype(side, names) for side in sides)
 

@@ -39,8 +39,8 @@ def intent(qualname: str) -> str:
 
 
 def is_grouping(name: str) -> bool:
-    """`group_size`, `num_groups` and `ngroups`, which say over how many features a grouped norm goes."""
-    return re.search(r"(?:^|_)(?:group_size|n_?groups|num_groups)$", name) is not None
+    """`group_size`, `num_groups`, `ngroups`: over how many features a grouped norm goes; `q_group_size` is no such."""
+    return re.fullmatch(r"group_size|n_?groups|num_groups", name) is not None
 
 
 def is_scale_norm(name: str) -> bool:

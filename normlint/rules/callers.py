@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Final
 
 from normlint.norm.makes import (
-    UNKNOWN,
     Configured,
     Eps,
     Function,
@@ -317,7 +316,7 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
     for made in makes.written():
         values = {c.source: c.value for c in makes.configured(made)}
         for source, others in islice(makes.passing(made).items(), 1):
-            if not math.isclose(values.get(source, UNKNOWN), number(made.given), rel_tol=_CLOSE):
+            if not any(math.isclose(value, number(made.given), rel_tol=_CLOSE) for value in values.values()):
                 message = f"eps is {number(made.given):g}, where `{others[0]}` passes `{source}`"
                 edits = (Edit(made.owner.span(made.given), source),)
                 repair = partial(makings.edited, f"Pass `{source}`", edits)

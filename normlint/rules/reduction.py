@@ -214,8 +214,6 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if not (c.gains and all(along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
         stat = next((t for t in (c.statistic, c.centre) if t is not None and misses_features(t)), None)
-        if stat is not None and _fits_gains(c, stat):
-            continue
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:
             stat = c.statistic
         if stat is not None and stat.layout == () and not stat.default_dim:
@@ -227,12 +225,6 @@ def _of_samples(c: Computation) -> bool:
     """Each sample as a whole: every axis but the first one of those that the gain's shape spells out, as (1, 1, D)."""
     spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
     return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
-
-
-def _fits_gains(c: Computation, stat: Stat) -> bool:
-    """The last axes, beside gains whose number of axes isn't known."""
-    unknown = all(g.param.shape is None for g in c.gains)
-    return unknown and isinstance(stat.axes, tuple) and sorted(stat.axes) == list(range(-len(stat.axes), 0))
 
 
 def _beside_argument(norm: Norm) -> Iterator[Problem]:

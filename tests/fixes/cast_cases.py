@@ -186,6 +186,22 @@ UPCAST: Final = [
         ),
     ),
     Case(
+        "what an assert holds to the dtype that came in",
+        "NRM201",
+        function(
+            "y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)",
+            "assert y.dtype == x.dtype",
+            "y = y * weight",
+            "return y",
+        ),
+        function(
+            "y = (x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)).type_as(x)",
+            "assert y.dtype == x.dtype",
+            "y = y * weight",
+            "return y",
+        ),
+    ),
+    Case(
         "an rms norm whose gain joins in a call, which may promote it",
         "NRM201",
         function(

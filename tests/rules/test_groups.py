@@ -37,6 +37,7 @@ SILENT = {
     "a base that isn't known may read them": "from .base import Quantized\n"
     + GROUPED.replace("(nn.Module)", "(Quantized)"),
     "a process group is no group of features": GROUPED.replace("group_size", "process_group"),
+    "they are those of a quantisation": GROUPED.replace("group_size", "q_group_size"),
     "the class has another purpose": GROUPED.replace("GatedRMSNorm", "Scaler").replace(
         "* self.weight", "* self.weight + x"
     ),

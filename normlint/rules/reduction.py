@@ -10,7 +10,7 @@ from normlint.norm.conventions import normalises
 from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features
 from normlint.norm.norm import Computation, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
-from normlint.text.finding import Applicability
+from normlint.text.finding import REVIEW, Applicability
 
 repair = Fixes("reduction")
 
@@ -325,7 +325,7 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
             yield Problem(stat.span, message, partial(repair.last_by_name, norm, stat))
 
 
-@rule("NRM107", name="unused-groups", about=("axes",))
+@rule("NRM107", name="unused-groups", severity=REVIEW, about=("axes",))
 def unused_groups(norm: Norm) -> Iterator[Problem]:
     """Takes groups, and normalises over all features at once.
 
@@ -365,7 +365,8 @@ def unused_groups(norm: Norm) -> Iterator[Problem]:
             return h.flatten(-2).type_as(x) * self.weight
     ```
 
-    It is reported where the constructor only stores the number, and no method reads it.
+    It is reported where the constructor only stores the number, and no method reads it. Another class may: so this is a
+    review, which `--min-severity review` shows.
     """
     unused = norm.owner.unused_groups
     named = norm.owner.intent in ("rms", "layer", "norm")

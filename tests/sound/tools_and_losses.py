@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a print where a kernel can't be imported": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        try:
+            from kernels import rms_norm
+
+            return rms_norm(x, self.weight, self.eps)
+        except ImportError:
+            print("kernels are not installed")
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
     "one gain for all features, where the features come first": """
 class LayerNorm(nn.Module):
     def __init__(self):

@@ -78,7 +78,7 @@ def _refuse_read_only(real: str) -> None:
 
 
 def _refuse_changed(real: str, known: bytes, data: bytes) -> None:
-    """To just this text it may have been: by the same run, under the name of a link."""
+    """Whether the file already holds this text: the same run may have written it through a link."""
     with open(real, "rb") as file:
         if file.read() not in (known, data):
             raise BadSourceError("it was changed in the meantime; run again")

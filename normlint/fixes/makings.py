@@ -49,7 +49,7 @@ def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -
 
 
 def _helps(text: str, path: str, fix: Fix) -> bool:
-    """Read again, is something not said any more that was, and nothing in its place?"""
+    """Whether the text with the fix has fewer findings than before, and none that is new."""
     took(len(text) // STEP)
     was, now = (
         Counter((one.code, one.norm) for one, _ in read(new, path).found) for new in (text, apply(text, fix.edits))

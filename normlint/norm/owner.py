@@ -273,7 +273,7 @@ def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
 
 
 def _unused_groups(cls: ClassRef, read: AbstractSet[str]) -> Span | None:
-    """A size or number of groups that a constructor takes, and does nothing with but to store it for nobody."""
+    """Where a constructor stores a size or number of groups that nothing reads; None if it stores none."""
     for init in constructors(cls):
         taken = {param.name for param in init.params if is_grouping(param.name)}
         for stmt in init.body if taken else ():

@@ -96,7 +96,7 @@ def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | N
 
 
 def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
-    """Is it made of what the function is given, whole, by functions of one argument, without a look at its axes?"""
+    """Whether it is a whole argument after functions of one argument, and no axis of it is asked for or looped over."""
     while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
         source = traced(source.args[0], values)
     named = source.id if isinstance(source, ast.Name) else ""
@@ -167,7 +167,7 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
 
 
 def _parts(module: Module, stmt: ast.stmt) -> set[str]:
-    """The names that are given what a call gives several of, but for those of a linear layer without a bias."""
+    """The names to which several results of one call are assigned, except those of a linear layer without a bias."""
     several = isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple)
     if not several or not isinstance(stmt, ast.Assign) or not isinstance(stmt.value, ast.Call):
         return set()

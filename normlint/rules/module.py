@@ -221,7 +221,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
 
 
 def _done(c: Computation) -> int:
-    """How much it does of upcast, gain and bias: a test that decides on these isn't there for the print behind it."""
+    """How many of upcast, gains and bias it has; a test that decides on one of them has another reason than a print."""
     wide = c.fused or c.statistic.square.wide or not c.sees_half
     return len(c.gains) + (c.shift is not None) + wide
 
@@ -345,7 +345,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_for_features(norm: Norm) -> bool:
-    """A gain has a value for each feature, which the bias beside it wants as well, and a number beside it need not."""
+    """Whether a gain of the norm has a value for each feature; a gain of one number beside it may be meant."""
     gains = (gain for c in norm.computations for gain in c.gains)
     return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in gains)
 

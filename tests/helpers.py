@@ -39,7 +39,7 @@ MARKS = {
     "NRM601": re.compile(r"1 / torch\.sqrt\(.*\)"),
 }
 MESSAGES = {
-    "NRM101": "all B·L·D elements share one scale",
+    "NRM101": "all tokens of the batch share one scale",
     "NRM302": "eps joins after the root",
     "NRM503": "prints at each call",
     "NRM601": "rsqrt is one op",

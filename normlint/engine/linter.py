@@ -296,6 +296,7 @@ class View:
             severity=finding.severity,
             consequence=RULES[finding.code].consequence if finding.code in RULES else "",
             evidence=self._evidence(finding.evidence),
+            reads=next((self.analysis.norms[number].sentence for number in finding.norms), ""),
         )
 
     def _evidence(self, span: Span | None) -> str:

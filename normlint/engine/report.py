@@ -65,6 +65,7 @@ class Diagnostic:
     severity: str = ERROR
     consequence: str = field(default="", compare=False)  # from the rule's page: what comes of it
     evidence: str = field(default="", compare=False)  # another line that the message rests on, with its number
+    reads: str = field(default="", compare=False)  # what the norm computes, in words
 
     @property
     def line_text(self) -> str:

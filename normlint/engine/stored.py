@@ -24,7 +24,7 @@ FIELDS: Final[dict[type[Any], dict[str, Shape]]] = {
     Diagnostic: {
         "code": str, "name": str, "message": str, "start": Place, "end": Place, "norm": str,
         "excerpt": [str], "excerpt_start": int, "fix": (..., PlacedFix), "norms": [int],
-        "severity": SEVERITY, "consequence": str, "evidence": str,
+        "severity": SEVERITY, "consequence": str, "evidence": str, "reads": str,
     },
     ListedNorm: {
         "place": Place, "kind": str, "qualname": str, "spine": str, "sentence": str, "number": int, "unit": int,

@@ -39,7 +39,7 @@ def _candidates(c: Computation, e: Eps, document: Document, style: Style) -> Ite
     if not _only_use(document, root, whole) or not _seen(document, eps, root):
         return
     away = _away(document, whole, eps)
-    yield f"Add `{document.source(eps)}` under the root", {**away, **_rooted(document, style, root, whole, eps)}
+    yield f"Move `{document.source(eps)}` under the root", {**away, **_rooted(document, style, root, whole, eps)}
 
 
 def _root(c: Computation, e: Eps, document: Document) -> cst.BaseExpression | None:

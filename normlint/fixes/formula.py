@@ -88,6 +88,7 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
     factor = -HALF / c.power
     start = document.at(c.statistic.span)
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
+    message = "Take the inverse square root" if factor < 0 else message
     for _, node in sorted(_steps(c, document), key=partial(_keeps, document)):
         yield from ((message, change) for change in scaled(document, style, node, factor))
     if start is not None and abs(factor) == HALF:  # x * mean(x²)

@@ -164,7 +164,8 @@ def _eps(plus: Plus, power: Fraction) -> Eps:
     sole = plus.eps.factors[0].atom if len(plus.eps.factors) == 1 else None
     value = plus.eps.coef if not plus.eps.factors else None
     default = sole.default if isinstance(sole, Scalar) else value
-    name = getattr(sole, "name", "") if sole is not None else ""
+    operation = isinstance(sole, Apply) and sole.name.isidentifier()
+    name = "" if sole is None or operation else getattr(sole, "name", "")
     return Eps(plus.how, power, value, default, name, plus.dtype, plus.span, plus.eps_span)
 
 

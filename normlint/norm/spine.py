@@ -17,6 +17,7 @@ _ROOTS = ("norm", "std")  # which hold one
 _INTERNAL = re.compile(r"\b(?:Mono|Product|Tup|Factor|Stat|Shape|Opaque|Constant)\(")
 _KINDS = {"rms": "RMSNorm", "layer": "LayerNorm", "l2": "L2 norm"}
 _ROOTED = {
+    Fraction(1): "multiplied by the mean square (expected: divided by its root)",
     HALF: "multiplied by the root (expected: divided by it)",
     Fraction(-1): "divided without a root (expected: by the root)",
     -HALF * HALF: "root taken twice (expected: once)",
@@ -76,7 +77,9 @@ def _over(c: Computation) -> str:
 
 def _eps(c: Computation, e: Eps) -> str:
     number = e.value if e.value is not None else e.default
-    named = f"eps {number:g}" if number is not None else f"eps `{_shown(e.name)}`" if e.name else "an eps"
+    named = f"eps {number:g}" if number is not None else "an eps"
+    if number is None and e.name:
+        named = f"eps `{_shown(e.name)}`"
     if e.power == 1 or e.how != "add":
         return f"{named} {'under the root' if e.power == 1 else 'as a floor'}"
     return f"{named} {'OUTSIDE the root (expected: under it)' if c.explicit_square else 'beside the root'}"

@@ -99,8 +99,9 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
 def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
-    Small rows come out larger than from torch's norms: with eps 1e-6 by 0.5 % at a scale of 1e-2, by 41 % at 1e-3.
-    The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite output.
+    Small rows come out larger than from torch's norms: with an eps of 1e-6 by 0.5 % where the root is 1e-2, by 41 %
+    where it is 1e-3. The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite
+    output.
 
     ```py
     import torch
@@ -154,8 +155,10 @@ def _beside_norm(c: Computation) -> bool:
 def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
     """Has an eps that does nothing, or too much.
 
-    Too small an eps protects nothing, and one of 1e-2 or more changes every output. 0 or less is no
-    protection; 1e-8 is 0 once it is added in fp16; 1e-2 is as large as the mean square of real activations.
+    With too small an eps rows of zeros, such as padding, become NaN; too large a one makes all outputs smaller. 0 or
+    less is no protection; 1e-8 is 0 once it is added in fp16; 1e-2 is as large as the mean square of real activations.
+
+    Instead: Add it to a statistic in fp32, or take one that fp16 holds, such as 1e-5
 
     ```py
     import torch

@@ -32,8 +32,8 @@ def _last_power(c: Computation) -> Span:
 def inverted_scale(norm: Norm) -> Iterator[Problem]:
     """Multiplies by the root mean square instead of dividing by it.
 
-    A token twice as large comes out four times as large, and the loss diverges: `x / torch.rsqrt(ms)` is `x *
-    sqrt(ms)`.
+    A row twice as large comes out four times as large, where a norm makes both alike. `x / torch.rsqrt(ms)` is `x *
+    torch.sqrt(ms)`.
 
     ```py
     import torch
@@ -65,8 +65,8 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
 def wrong_root(norm: Norm) -> Iterator[Problem]:
     """Divides by the mean square without a root, or takes the root twice.
 
-    The output's size still depends on the row's: one twice as large comes out half as large without a root, and 1.4
-    times as large with two.
+    What the next layer gets still depends on the row's size, which a norm takes out. A row twice as large comes out
+    half as large from `x / ms`, eight times as large from `x * ms`, and 1.4 times where the root is taken twice.
 
     ```py
     import torch
@@ -99,7 +99,8 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     names = {Fraction(-1): "no square root is taken", Fraction(1): "no square root is taken"}
     for c in norm.computations:
         if c.degree == 2 and abs(c.power) != HALF:
-            message = f"{names.get(c.power, 'the root is taken twice')}: the output's scale is not 1"
+            grown = f"a row twice as large comes out {2.0 ** (1 + c.degree * c.power):.2g} times as large"
+            message = f"{names.get(c.power, 'the root is taken twice')}: {grown}"
             yield Problem(_last_power(c), message, partial(formula.take_root, norm, c))
 
 

@@ -33,8 +33,8 @@ def shifts(norm: Norm) -> tuple[Param, ...]:
 def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
     """Keeps the gain or the bias in a plain tensor.
 
-    A checkpoint leaves it out, the first call on a GPU fails, and training leaves it as it was made. It is not in
-    `state_dict`, does not move with `.to(device)`, and no optimizer sees it.
+    A checkpoint leaves it out, a model that was moved to a GPU fails at its first call, and training never changes it.
+    It is not in `state_dict`, does not move with `.to(device)`, and no optimizer sees it.
 
     ```py
     import torch

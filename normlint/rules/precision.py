@@ -42,8 +42,8 @@ def _in_half(c: Computation) -> bool:
 def missing_upcast(norm: Norm) -> Iterator[Problem]:
     """Squares in half precision.
 
-    Nothing fails, but in fp16 a row with one feature beyond 256 comes out as zeros; in bf16 the mean keeps eight
-    bits. 300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, and its inverse root 0.
+    Nothing fails, but in fp16 a row with one feature of 256 or more comes out as zeros; in bf16 rows are off by tenths
+    of a percent. 300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, and its inverse root 0.
     `torch.var` accumulates in fp32: only the variance itself overflows, from a spread of 256.
 
     ```py
@@ -103,7 +103,7 @@ def _widened_later(c: Computation) -> bool:
 def late_upcast(norm: Norm) -> Iterator[Problem]:
     """Upcasts after the square, when the overflow has happened.
 
-    The upcast comes too late: a row with one feature beyond 256 comes out as zeros, and 1e-4 squared is 0 in fp16.
+    The upcast comes too late: a row with one feature of 256 or more comes out as zeros, and 1e-4 squared is 0 in fp16.
     `x.pow(2).float()` casts an inf.
 
     ```py
@@ -137,8 +137,8 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
 def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     """Takes the variance as E[x²] − E[x]², which cancels.
 
-    In fp32 the result is 4e-3 off at an offset of 100, and NaN at 1e4, where the difference comes out
-    negative. Where the mean is large beside the spread, both terms are large and nearly equal.
+    In fp32 the output is up to 4e-3 off where the mean is 100 times the spread; at 1e4 times some rows are NaN, for the
+    difference comes out negative. Where the mean is large beside the spread, both terms are large and nearly equal.
 
     ```py
     import torch
@@ -238,8 +238,8 @@ _HALF = (DType.FP16, DType.BF16)
 def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """Returns fp32 for a half input, so that what follows runs in fp32, or fails.
 
-    What follows runs in fp32, at twice the memory and a fraction of the speed, or fails at the next matrix product:
-    "expected mat1 and mat2 to have the same dtype".
+    Outside autocast, what follows runs in fp32, at twice the memory, or fails at the next matrix product: "expected
+    mat1 and mat2 to have the same dtype".
 
     ```py
     import torch
@@ -345,8 +345,9 @@ def _widened_last(c: Computation) -> bool:
 def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
     """Casts the statistic to half before the root or the product, or fixes a half dtype.
 
-    A rounded scale puts all features of its row off, and a hard-coded half gives any other input the wrong dtype.
-    Rounded to bf16 it has a relative error of up to 0.4 %, which the product in fp32 avoids.
+    A rounded scale puts all features of its row off by the same factor, so that the error doesn't average out. A root
+    taken in bf16 is off by up to 0.6 %, one rounded to it by 0.4 %; in fp16 a variance beyond 65,504 is inf, and its
+    rows zeros. A hard-coded half gives any other input the wrong dtype.
 
     ```py
     import torch
@@ -370,7 +371,7 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
         if (step := _narrowed(c)) is not None:
             several = tuple(other for other in norm.judged if _narrowed(other) == step)
             repair = partial(casts.widen, several, step.span)
-            message = "the statistic is rounded to half before the product: rows come out up to 0.4 % off in bf16"
+            message = "the statistic is rounded to half before the product: rows come out up to 0.6 % off in bf16"
             yield Problem(step.span, message, repair)
         elif (fixed := _fixed(c)) is not None:
             several = tuple(other for other in norm.judged if _fixed(other) == fixed)

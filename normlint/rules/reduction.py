@@ -19,9 +19,9 @@ repair = Fixes("reduction")
 def global_reduction(norm: Norm) -> Iterator[Problem]:
     """Reduces over every axis instead of the features alone.
 
-    What comes out for a token depends on its neighbours, on the padding and on the batch size. So it is in training
-    and in inference: without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number, which
-    all tokens of all sequences in the batch share.
+    What comes out for a token depends on its neighbours, on the padding and on the rest of the batch. So it is in
+    training and in inference: without a `dim`, `mean`, `sum`, `var` and `norm` reduce the whole tensor to one number,
+    which all tokens of all sequences in the batch share.
 
     ```py
     import torch
@@ -75,7 +75,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
         )
         if stat is not None and not c.placing.single:
             how = "over the whole shape" if c.fused else "without a dim"
-            message = f"`{stat.spelled}` {how}: all B·L·D elements share one scale"
+            message = f"`{stat.spelled}` {how}: all tokens of the batch share one scale"
             yield Problem(stat.span, message, partial(repair.over_last_axis, norm, c, stat))
 
 

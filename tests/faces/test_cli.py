@@ -66,7 +66,7 @@ def test_what_was_checked_is_counted_in_each_ending(bad: Run) -> None:
 def test_findings_are_1(bad: Run) -> None:
     ran = bad("--output-format", "concise")
     assert ran == Ran(
-        1, "a.py:1:9: NRM101 all B·L·D elements share one scale\nChecked 1 norm in 1 file.\nFound 1 error.\n", ""
+        1, "a.py:1:9: NRM101 all tokens of the batch share one scale\nChecked 1 norm in 1 file.\nFound 1 error.\n", ""
     )
 
 
@@ -121,7 +121,7 @@ def test_the_others_are_linted_beside_a_broken_file(bad: Run) -> None:
     ran = bad("--output-format", "concise")
     assert ran.status == 2
     assert ran.out.splitlines() == [
-        "a.py:1:9: NRM101 all B·L·D elements share one scale",
+        "a.py:1:9: NRM101 all tokens of the batch share one scale",
         "Checked 1 norm in 1 file; 1 file failed.",
         "Found 1 error.",
     ]

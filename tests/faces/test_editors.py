@@ -69,7 +69,7 @@ def session(place: Path, *command: str) -> dict[str, Any]:
 
 def holds(said: dict[str, Any], place: Path) -> None:
     """What both editors show."""
-    assert said["problems"] == ["NRM101 `mean` without a dim: all B·L·D elements share one scale"]
+    assert said["problems"] == ["NRM101 `mean` without a dim: all tokens of the batch share one scale"]
     assert "What comes out for a token depends on its neighbours" in said["hover"]
     assert "NRM101: Reduce over the last axis: `mean(-1, keepdim=True)`" in said["actions"]
     assert said["left"] == 0

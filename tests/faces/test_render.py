@@ -42,7 +42,7 @@ FRAMES = {
     "a finding with the lines around it": (
         "a = 1\nb = 2\nc = 3\ny = x / x.mean()\nd = 4\n",
         """\
-a.py:4:9: NRM101 all B·L·D elements share one scale
+a.py:4:9: NRM101 all tokens of the batch share one scale
   |
 2 | b = 2
 3 | c = 3
@@ -59,7 +59,7 @@ Found 1 error.
     "wide characters, which take two columns": (
         "变量 = x.mean()",
         """\
-a.py:1:6: NRM101 all B·L·D elements share one scale
+a.py:1:6: NRM101 all tokens of the batch share one scale
   |
 1 | 变量 = x.mean()
   |        ^^^^^^^^ NRM101
@@ -73,7 +73,7 @@ Found 1 error.
     "combining characters, which take none": (
         "e\u0301 = x.mean()",
         """\
-a.py:1:6: NRM101 all B·L·D elements share one scale
+a.py:1:6: NRM101 all tokens of the batch share one scale
   |
 1 | e\u0301 = x.mean()
   |     ^^^^^^^^ NRM101
@@ -87,7 +87,7 @@ Found 1 error.
     "tabs, which become four spaces": (
         "if x:\n\ty =\tx.mean()",
         """\
-a.py:2:6: NRM101 all B·L·D elements share one scale
+a.py:2:6: NRM101 all tokens of the batch share one scale
   |
 1 | if x:
 2 |     y =    x.mean()
@@ -102,7 +102,7 @@ Found 1 error.
     "control characters, made visible": (
         "'\x1b[31m\u202e'; x.mean()",
         """\
-a.py:1:11: NRM101 all B·L·D elements share one scale
+a.py:1:11: NRM101 all tokens of the batch share one scale
   |
 1 | '␛[31m�'; x.mean()
   |           ^^^^^^^^ NRM101
@@ -129,7 +129,7 @@ a.py:1:7: NRM302 eps joins after the root
   |
 
 Found 1 error.
-No safe fixes (1 with --fix --unsafe-fixes: outputs of a trained model may change).
+No safe fixes (1 with --fix --unsafe-fixes: may change what a trained model computes or loads).
 """,
     ),
 }
@@ -233,6 +233,18 @@ def test_an_inserted_line_is_shown_below_the_one_above_and_the_proof_at_the_grav
     assert shown.count("verify") == 1
 
 
+def test_what_a_norm_computes_stands_at_its_first_finding_and_lines_between_changes_are_marked() -> None:
+    (one,) = checked("y = x.sqrt() + eps\n").findings
+    hunks = (Hunk(None, 1, ("a",), ("b",)), Hunk(None, 2, ("c",), ("d",)), Hunk(None, 5, ("e",), ("f",)))
+    first = replace(one, reads="RMSNorm over the last axis", norms=(0,))
+    second = replace(first, fix=PlacedFix(Applicability.SAFE, "Widen", (), hunks))
+    other = replace(first, reads="LayerNorm over axis 1", norms=(1,), fix=None)
+    shown = render(Report((first, second, other)), "full", Display(quiet=True))
+    assert shown.count("= the norm: RMSNorm over the last axis\n") == 1
+    assert shown.count("= the norm: LayerNorm over axis 1\n") == 1
+    assert "+ b\n2 - c\n  + d\n...\n5 - e\n  + f\n" in shown
+
+
 GRADES = {
     "full": ("NRM101 all", "= global-reduction (warning):", "= global-reduction (review):"),
     "concise": ("Found 1 error.", "Found 1 warning.", "Found 1 review."),
@@ -264,7 +276,7 @@ def test_json_is_as_promised() -> None:
     assert first == {
         "code": "NRM101",
         "name": "global-reduction",
-        "message": "all B·L·D elements share one scale",
+        "message": "all tokens of the batch share one scale",
         "path": ODD_PATH,
         "cell": None,
         "line": 1,

@@ -22,7 +22,11 @@ def render(report: Report, display: Display) -> str:
     """Each finding with its frame, a blank line between them, then the count."""
     style = Style(display.colour)
     proofs = _proofs(report.findings)
-    blocks = [f"{header(one, style)}\n{frame(one, style, proof=id(one) in proofs)}\n" for one in report.findings]
+    firsts = {(one.path, one.norms): id(one) for one in reversed(report.findings)}.values()
+    blocks = [
+        f"{header(one, style)}\n{frame(one, style, proof=id(one) in proofs, reads=id(one) in firsts)}\n"
+        for one in report.findings
+    ]
     rest = list(verdicts.lines(report, style, lambda _: True))
     rest += [""] if rest else []
     return "".join(f"{line}\n" for line in (*blocks, *rest, *closing(report, display)))
@@ -37,7 +41,7 @@ def _proofs(findings: tuple[Diagnostic, ...]) -> set[int]:
     return {id(one) for one in best.values()}
 
 
-def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
+def frame(finding: Diagnostic, style: Style, *, proof: bool, reads: bool) -> str:
     """The lines around the finding; of a long expression the first and last lines."""
     last = finding.excerpt_start + len(finding.excerpt) - 1
     width = len(str(last))
@@ -56,16 +60,18 @@ def frame(finding: Diagnostic, style: Style, *, proof: bool) -> str:
             name = f" {finding.code}" if number == finding.end.line else ""
             out.append(f"{'':{width}} {bar} {style.grade(marks + name, finding.severity)}")
     out.append(f"{'':{width}} {bar}")
-    out += [f"{'':{width}} {style.dim('=')} {note}" for note in _notes(finding, proof)]
+    out += [f"{'':{width}} {style.dim('=')} {note}" for note in _notes(finding, proof=proof, reads=reads)]
     if finding.fix is not None:
         out += _fix_lines(finding.fix, width, style)
     return "\n".join(out)
 
 
-def _notes(finding: Diagnostic, proof: bool) -> list[str]:
+def _notes(finding: Diagnostic, *, proof: bool, reads: bool) -> list[str]:
     notes = [f"{finding.name} ({finding.severity}): {finding.consequence}".removesuffix(": ")]
     if finding.evidence:
         notes.append(harmless(finding.evidence))
+    if reads and finding.reads:
+        notes.append(f"the norm: {harmless(finding.reads)}")
     if proof and finding.verdict is not None:
         notes.append(f"verify (whole norm): {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
@@ -85,7 +91,11 @@ def _trust(fix: PlacedFix) -> str:
 def _fix_lines(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
     """The lines that the fix changes, before and after, with the numbers they have before."""
     yield f"{'':{width}} {style.dim('|')}"
+    end = fix.hunks[0].line if fix.hunks else 0
     for hunk in fix.hunks:
+        if hunk.line > end:
+            yield style.dim("...")
+        end = hunk.line + len(hunk.old)
         if hunk.above:
             yield style.dim(f"{hunk.line - 1:{width}}   {_cut(hunk.above)}".rstrip())
         for number, line in enumerate(hunk.old, hunk.line):

@@ -310,7 +310,14 @@ def _distributed(a: Product, b: Product, span: Span) -> Product | None:
 
 def _may_be_eps(b: Product) -> bool:
     """Something that depends on no tensor from outside: an eps, be its value known or not."""
-    return not b.mono.has_data and (_is_eps(b) or not any(isinstance(f.atom, Param) for f in b.mono.factors))
+    known = _is_eps(b) or not any(isinstance(f.atom, Param) for f in b.mono.factors)
+    return (known and not b.mono.has_data) or (b.sole is not None and _is_item(b.sole.atom))
+
+
+def _is_item(atom: Atom) -> bool:
+    """`params["eps"]`: no tensor has an item by such a key."""
+    key = atom.args[-1] if isinstance(atom, Apply) and atom.name == "index" else ()
+    return isinstance(key, tuple) and len(key) == 1 and isinstance(key[0], str) and key[0][-1:] in ("'", '"')
 
 
 def _is_eps(b: Product) -> bool:

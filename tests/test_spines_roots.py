@@ -193,7 +193,7 @@ def test_the_value_of_eps_is_known_where_the_text_fixes_it(
         ("the gain through a function", "y * torch.sigmoid(weight)", " → times(sigmoid)"),
         ("a gate", "y * weight * F.silu(gate)", " → scale(weight) → times(silu)"),
         ("a small number beside the gain is no offset", "y * (weight + 0.1)", " → times(plus)"),
-        ("an argument as a factor", "y * gate", " → times(input)"),
+        ("an argument as a factor", "y * gate", " → times(gate)"),
         ("a number as a factor", "y * 3", " → count(a number^1)"),
         (
             "the two by addcmul with a factor",

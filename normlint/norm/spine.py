@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isnan
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ALL, TRAILING, Apply, Atom, Mono, Scalar, Stat
+from normlint.evaluate.monomial import ALL, TRAILING, Apply, Atom, Input, Mono, Scalar, Stat
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
 
@@ -49,6 +49,7 @@ def _clauses(c: Computation) -> Iterator[str]:
     elif c.sees_half and c.statistic.accumulate in (DType.INPUT, DType.FP16, DType.BF16):
         yield "statistics in the input's dtype"
     yield from (f"gain {_offset(g)}`{g.param.name or 'tensor'}`{_power(g)}" for g in c.gains)
+    yield from (f"times `{a.name}`" for a in c.others if isinstance(a, Input))
     if c.shift is not None:
         yield f"shift `{_shown(_words(c.shift))}`"
     if any(step.op == "detach" for step in c.trail):
@@ -147,4 +148,4 @@ def _words(mono: Mono) -> str:
 def _atom(atom: Atom) -> str:
     if isinstance(atom, Apply):
         return _shown(_PLACE.sub("", atom.name))
-    return atom.name if isinstance(atom, Scalar) else type(atom).__name__.lower()
+    return atom.name if isinstance(atom, Scalar | Input) else type(atom).__name__.lower()

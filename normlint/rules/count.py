@@ -26,9 +26,9 @@ repair = Fixes("count")
 def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     """Divides by something that isn't the number of reduced elements, or not at all.
 
-    The next layer gets a factor that grows with D: 32 at D = 1024. A sum of squares that is never divided makes the
-    output √D times too small; a mean divided once more makes it √D times too large. √D beside an L2 norm belongs
-    into the numerator.
+    What the next layer gets is wrong by a factor that depends on D, such as 1/32 or 32 at D = 1024. A sum of squares
+    that is never divided makes the output √D times too small; a mean divided once more makes it √D times too large. √D
+    beside an L2 norm belongs into the numerator.
 
     ```py
     import torch

@@ -99,8 +99,8 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
 def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
-    Small rows come out larger than from torch's norms: with an eps of 1e-6 by 0.5 % where the root is 1e-2, by 41 %
-    where it is 1e-3. The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite
+    Small rows come out larger than torch's norms make them: at eps 1e-6 by 0.5 % where the root is 1e-2, by 41 % where
+    it is 1e-3. The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite
     output.
 
     ```py

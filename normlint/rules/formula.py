@@ -330,7 +330,7 @@ def _detaching(c: Computation) -> Step | None:
 def gain_offset(norm: Norm) -> Iterator[Problem]:
     """Starts with another gain than 1, such as 2 or 0.
 
-    Training starts with outputs that are too large, too small, zero or of random sign. `1 + weight` wants a weight
+    Training from scratch starts with outputs of the wrong size, of random sign or zero. `1 + weight` wants a weight
     that starts at zeros; a plain weight wants ones, and no noise around 0 either.
 
     ```py
@@ -387,6 +387,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             if isinstance(module, (nn.Linear, RMSNorm)):
                 module.weight.data.normal_(mean=0.0, std=0.02)
     ```
+
+    Instead: Start it at √D, `dim ** 0.5`, in an L2 norm; in any other at 1, or at 0 where 1 is added
 
     A gain that is computed from a condition (adaLN-zero) may well start at 0. Where a flag says whether 1 is added, no
     first value suits both ways.

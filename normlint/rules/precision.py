@@ -42,8 +42,8 @@ def _in_half(c: Computation) -> bool:
 def missing_upcast(norm: Norm) -> Iterator[Problem]:
     """Squares in half precision.
 
-    Nothing fails, but in fp16 a row with one feature of 256 or more comes out as zeros; in bf16 rows are off by tenths
-    of a percent. 300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, and its inverse root 0.
+    No error is raised, but in fp16 one feature of 256 or more loses its whole row; in bf16 rows are off by tenths of a
+    percent. 300² is 90,000, more than fp16 can hold (65,504). The mean is then inf, and its inverse root 0.
     `torch.var` accumulates in fp32: only the variance itself overflows, from a spread of 256.
 
     ```py
@@ -90,9 +90,10 @@ def _promoted(c: Computation) -> bool:
 
 def _overflow(c: Computation) -> str:
     """What happens in half: `var` accumulates in fp32, so that only its result overflows."""
+    output = "0" if c.power < 0 else "inf"
     if c.statistic.spelled in ("var", "var_mean"):
-        return "takes the variance in the input's dtype: in fp16 inf from a spread of 256, output 0"
-    return "squares the input in its own dtype: in fp16 inf from |x| = 256, output 0"
+        return f"takes the variance in the input's dtype: in fp16 inf from a spread of 256, output {output}"
+    return f"squares the input in its own dtype: in fp16 inf from |x| = 256, output {output}"
 
 
 def _widened_later(c: Computation) -> bool:
@@ -302,7 +303,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
     wide = tuple(c for c in wide if not any(_by_choice(c, other) for other in back))
     for c in wide if owner.module else (c for c in wide if not _is_reference(c)):
-        message = f"the output stays {c.output.value} for a half input"
+        message = f"the output stays {c.output.value} for an fp16 or bf16 input"
         yield Problem(c.span, message, partial(casts.downcast, wide))
 
 

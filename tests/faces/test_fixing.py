@@ -39,7 +39,7 @@ def test_nothing_is_written_without_fix(run: Run) -> None:
     assert ran.status == 1
     assert ran.out.splitlines()[-2:] == [
         "Found 3 errors.",
-        "[*] 2 fixable with --fix (1 more with --unsafe-fixes: may change what a trained model computes or loads).",
+        "[*] 2 fixable with --fix (1 more with --unsafe-fixes; first check if a model was trained with this code).",
     ]
     assert ran.out.startswith("a.py:1:1: NRM101 [*] said\na.py:2:1: NRM503 [*] said\na.py:3:1: NRM302 said\n")
     assert Path("a.py").read_text() == TEXT

@@ -129,7 +129,7 @@ a.py:1:7: NRM302 eps joins after the root
   |
 
 Found 1 error.
-No safe fixes (1 with --fix --unsafe-fixes: may change what a trained model computes or loads).
+No safe fixes (1 with --fix --unsafe-fixes; first check if a model was trained with this code).
 """,
     ),
 }

@@ -70,10 +70,10 @@ def by_severity(findings: Iterable[Diagnostic]) -> str:
 def _fixable(report: Report) -> list[str]:
     """`[*] 2 fixable with --fix (1 more with --unsafe-fixes: …).`; empty where no fix was found."""
     safe, more = made(report.findings), unsafe(report.findings)
-    risk = "may change what a trained model computes or loads"
+    risk = "first check if a model was trained with this code"
     if safe:
-        return [f"[*] {safe} fixable with --fix{f' ({more} more with --unsafe-fixes: {risk})' if more else ''}."]
-    return [f"No safe fixes ({more} with --fix --unsafe-fixes: {risk})."] if more else []
+        return [f"[*] {safe} fixable with --fix{f' ({more} more with --unsafe-fixes; {risk})' if more else ''}."]
+    return [f"No safe fixes ({more} with --fix --unsafe-fixes; {risk})."] if more else []
 
 
 def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:

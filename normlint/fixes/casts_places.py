@@ -27,7 +27,7 @@ from normlint.fixes.casts_words import (
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import loads, loads_after
 from normlint.fixes.powers import in_place_of
-from normlint.fixes.spelling import called, expression, last_name
+from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import LOOKS
 from normlint.norm.norm import Computation
 from normlint.text.finding import Span
@@ -71,20 +71,10 @@ def _scaled_first(document: Document, c: Computation, names: set[str]) -> Iterat
     gains = {gain.param.name.rpartition(".")[2] for gain in c.gains}
     made = document.at(c.joined)
     for node in document.below(made, cst.BinaryOperation | cst.Call) if made is not None else ():
-        one, other = _factors(node) or (node, node)
+        one, other = (operands(node) if operation(node) == "mul" else ()) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
             if isinstance(tensor, cst.Name) and tensor.value in names and last_name(gain) in gains:
                 yield tensor
-
-
-def _factors(node: cst.BinaryOperation | cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """The two of `a * b`, `a.mul(b)` and `torch.mul(a, b)`."""
-    if isinstance(node, cst.BinaryOperation):
-        return (node.left, node.right) if isinstance(node.operator, cst.Multiply) else None
-    if not isinstance(node.func, cst.Attribute) or called(node) != "mul":
-        return None
-    several = [*([node.func.value] if len(node.args) == 1 else []), *(a.value for a in node.args)]
-    return (several[0], several[1]) if len(several) == 2 else None
 
 
 def _spans(c: Computation) -> list[Span]:

@@ -22,6 +22,7 @@ from normlint.fixes.spelling import (
     expression,
     instead,
     number,
+    operation,
     stripped,
     tight,
     written,
@@ -84,9 +85,7 @@ def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) 
         yield {whole: in_place_of(document, whole, product.other)} if isinstance(whole, cst.BaseExpression) else {}
         yield document.gone(whole) if isinstance(whole, cst.AugAssign) else {}
     elif factor == -1:
-        operator = getattr(whole, "operator", None)
-        divides = isinstance(operator, cst.Divide | cst.DivideAssign) or "div" in called(whole)
-        yield from () if divides else _negated(document, node)
+        yield from () if operation(whole) == "div" else _negated(document, node)
         yield from flipped(style, product)
     else:
         base, power = power_of(node) or (node, Fraction(1))

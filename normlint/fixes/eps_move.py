@@ -10,7 +10,19 @@ import libcst as cst
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads_after, names_of, reads, sole_value, stored
 from normlint.fixes.powers import in_place_of, power_of, renamed
-from normlint.fixes.spelling import HALF, SUM, Style, called, expression, instead, number, stripped, tight
+from normlint.fixes.spelling import (
+    HALF,
+    SUM,
+    Style,
+    called,
+    expression,
+    instead,
+    number,
+    operands,
+    operation,
+    stripped,
+    tight,
+)
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Eps, Norm
@@ -81,14 +93,9 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
 
 def _kept(whole: cst.CSTNode, eps: cst.BaseExpression) -> cst.BaseExpression | None:
     """What stays of a sum without eps."""
-    match whole:
-        case cst.AugAssign(target=cst.Name() as target, operator=cst.AddAssign()):
-            return target
-        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
-            return right if left.deep_equals(eps) else left
-        case cst.Call(func=cst.Attribute(value=value), args=args) if called(whole) in ("add", "add_"):
-            return None if any(a.keyword for a in args) else args[0].value if len(args) == 2 else value
-    return None
+    several = operands(whole) if operation(whole) == "add" else []
+    first = isinstance(whole, cst.BinaryOperation) and bool(several) and several[0].deep_equals(eps)
+    return several[first] if several else None
 
 
 def _away(document: Document, whole: Any, eps: cst.BaseExpression) -> Changes:

@@ -9,13 +9,12 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.fixes.document import Document
-from normlint.fixes.spelling import called, number
+from normlint.fixes.spelling import called, number, operands, operation
 from normlint.text.frozen import dataclass
 
 FAR: Final = 60
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
-_MULTIPLIES: Final = ("mul", "multiply", "mul_", "div", "divide", "true_divide", "div_")
 Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
 
 
@@ -159,30 +158,10 @@ def products(document: Document, start: cst.BaseExpression) -> Iterator[Product]
 def product_at(document: Document, node: cst.BaseExpression) -> Product | None:
     """The product that the expression is an operand of."""
     holder = document.parent(node)
-    match holder:
-        case cst.BinaryOperation(left=left, operator=cst.Multiply() | cst.Divide(), right=right):
-            return Product(holder, node, right if left is node else left, left is node)
-        case cst.AugAssign(operator=cst.MultiplyAssign() | cst.DivideAssign(), target=cst.Name() as target):
-            return Product(holder, node, target, first=False)
-        case cst.Attribute(attr=cst.Name(value=name)) if name in _MULTIPLIES:  # r.mul(x)
-            call = document.parent(holder)
-            if isinstance(call, cst.Call) and call.func is holder and len(call.args) == 1:
-                return Product(call, node, call.args[0].value, first=True)
-        case cst.Call() if called(holder) in _MULTIPLIES and holder.func is not node:
-            return _called_product(holder, node)
-    return None
-
-
-def _called_product(call: cst.Call, node: cst.BaseExpression) -> Product | None:
-    values = [a.value for a in call.args]
-    if any(a.keyword for a in call.args):
-        return None
-    if len(values) == 2:  # torch.mul(x, r)
-        first = values[0] is node
-        return Product(call, node, values[first], first)
-    if len(values) == 1 and isinstance(call.func, cst.Attribute):
-        return Product(call, node, call.func.value, first=False)
-    return None
+    whole = document.parent(holder) if isinstance(holder, cst.Attribute) else holder  # r.mul(x)
+    values = operands(whole) if operation(whole) in ("mul", "div") else []
+    first = values[:1] == [node]
+    return Product(whole, node, values[first], first) if node in values else None
 
 
 def named_a_root(document: Document, start: cst.BaseExpression) -> bool:

@@ -24,7 +24,7 @@ from normlint.fixes.flow import (
     single_targets,
 )
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
-from normlint.fixes.spelling import Style, call_of, called, expression, number, placed, tight
+from normlint.fixes.spelling import Style, call_of, called, expression, number, operation, placed, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import HALF, Computation, Norm
@@ -246,7 +246,7 @@ def _divided(document: Document, style: Style, value: Any) -> Changes:
     if isinstance(whole, cst.BinaryOperation) and isinstance(whole.operator, cst.Divide) and number(whole.left) == 1:
         return {whole: lambda u: in_place_of(document, whole, u.right)}
     product = product_at(document, value)
-    divides = isinstance(getattr(whole, "operator", None), cst.Divide | cst.DivideAssign) or "div" in called(whole)
+    divides = operation(whole) == "div"
     return next(flipped(style, product), {}) if product is not None and divides and not product.first else {}
 
 

@@ -23,7 +23,18 @@ from normlint.fixes.flow import (
     stored,
 )
 from normlint.fixes.powers import in_place_of, squared_base
-from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
+from normlint.fixes.spelling import (
+    SUM,
+    called,
+    expression,
+    instead,
+    number,
+    operands,
+    operation,
+    placed,
+    stripped,
+    tight,
+)
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, reported
 from normlint.norm.norm import Computation, Norm
@@ -202,14 +213,8 @@ def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:
 
 def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Minuend and subtrahend of a difference: a - b, a.sub(b), torch.sub(a, b)."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract):
-        return node.left, node.right
-    if not isinstance(node, cst.Call) or called(node) not in ("sub", "subtract") or not node.args:
-        return None
-    values = [a.value for a in node.args]
-    if len(values) == 1 and isinstance(node.func, cst.Attribute):
-        values.insert(0, node.func.value)
-    return (values[0], values[1]) if len(values) == 2 else None
+    values = operands(node) if operation(node) == "sub" else ()
+    return (values[0], values[1]) if values else None
 
 
 def averaged(document: Document, call: cst.Call, target: cst.BaseExpression) -> cst.BaseExpression | None:

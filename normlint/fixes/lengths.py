@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import libcst as cst
 
+from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import assignments, reads, targets_of
+from normlint.fixes.powers import squared_base
 from normlint.fixes.spelling import called, expression, number, tight, written
 from normlint.text.operations import CLASSES
 
@@ -80,16 +82,9 @@ def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseEx
 
 
 def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    match tensor:
-        case cst.Call(func=cst.Attribute(value=one), args=args) if called(tensor) in _SAME:
-            return (args[0].value if args else None) if document.is_module(one) else one
-        case cst.Call(func=cst.Name(), args=[cst.Arg(value=one), *_]) if called(tensor) in ("square", "pow"):
-            return one
-        case cst.BinaryOperation(left=one, operator=cst.Power()):
-            return one
-        case cst.BinaryOperation(left=one, operator=cst.Multiply(), right=two) if one.deep_equals(two):
-            return one
-    return None
+    if isinstance(tensor, cst.Call) and called(tensor) in _SAME:
+        return operand_of(document, tensor)  # type: ignore[no-any-return]
+    return squared_base(tensor)
 
 
 def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 import libcst as cst
@@ -50,15 +49,10 @@ def _in_its_own(document: Document, c: Computation) -> bool:
 
 def _upcast(
     document: Document, several: tuple[Computation, ...], entry: Entry, up: str, changes: Changes | None
-) -> Fix | None:
-    fix = _fix(document, f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`", changes)
+) -> Fix:
     asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
-    return replace(fix, applicability=Applicability.UNSAFE) if fix is not None and asked else fix
-
-
-def _fix(document: Document, message: str, changes: Changes | None) -> Fix | None:
-    edits = document.edits(changes) if changes else ()
-    return Fix(message, edits, Applicability.SAFE) if edits else None
+    message = f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`"
+    return document.fix(message, changes or {}, Applicability.UNSAFE if asked else Applicability.SAFE)
 
 
 def _entered(document: Document, several: tuple[Computation, ...], made: Span, entry: Entry, up: str) -> Changes | None:
@@ -121,10 +115,10 @@ def _suffix(document: Document, call: cst.Call) -> str:
 # --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
-def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
+def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix:
     """The output cast back to the dtype that came in."""
     changes = cast_back(tree.document, several)
-    return _fix(tree.document, "Cast the output back to the input's dtype", changes)
+    return tree.document.fix("Cast the output back to the input's dtype", changes or {}, Applicability.SAFE)
 
 
 def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
@@ -134,7 +128,7 @@ def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | Non
     backs = cast_back(document, [c for c in several if lacks(document, c)])
     if changes is None or backs is None or any(c.partial for c in several):
         return None
-    return _fix(document, "Leave the statistic in fp32 until the product", backs | changes)
+    return document.fix("Leave the statistic in fp32 until the product", backs | changes, Applicability.SAFE)
 
 
 def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
@@ -147,5 +141,5 @@ def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | No
     if found is None:
         return None
     line = written_above([(found.line_at, found.line)]) if found.line_at is not None else {}
-    edits = document.edits({**line, node: lambda now: cast(now.func.value, found.suffix)})
-    return Fix(f"Cast to the input's dtype: `{found.suffix}`", edits, Applicability.UNSAFE)
+    changes = {**line, node: lambda now: cast(now.func.value, found.suffix)}
+    return document.fix(f"Cast to the input's dtype: `{found.suffix}`", changes, Applicability.UNSAFE)

@@ -47,9 +47,8 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     fix = trial.first(several)
     if fix is not None or not several:
         return fix
-    message, edits = several[0][0], document.edits(several[0][1])
-    merged = bool(edits) and trial.fixed(edits) is None  # what differed by it alone is one norm now
-    return Fix(message, edits, Applicability.SAFE) if merged else None
+    first = document.fix(*several[0], Applicability.SAFE)
+    return first if trial.fixed(first.edits) is None else None  # what differed by it alone is one norm now
 
 
 def _changes_of_count(c: Computation, document: Document, style: Style) -> Iterator[Change]:
@@ -176,7 +175,6 @@ def not_one_less(span: Span, tree: Tree) -> Fix | None:
     return _biased(tree, "", {node: in_place_of(tree.document, node, node.left)})
 
 
-def _biased(tree: Tree, word: str, changes: Changes) -> Fix | None:
-    edits = tree.document.edits(changes)
+def _biased(tree: Tree, word: str, changes: Changes) -> Fix:
     message = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
-    return Fix(message, edits, Applicability.UNSAFE) if edits else None
+    return tree.document.fix(message, changes, Applicability.UNSAFE)

@@ -19,7 +19,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
 from normlint.fixes.work import took
-from normlint.text.finding import Edit, Span
+from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.source import line_starts
 
 Changes = dict[Any, Any]  # node → the new one, a function that makes it of the old one, or None: the statement goes
@@ -207,6 +207,10 @@ class Document:
             parts.setdefault(self._of(node), {})[node] = new
         made = [block.edits(part) for block, part in parts.items()]
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
+
+    def fix(self, message: str, changes: Changes, applicability: Applicability) -> Fix:
+        """What makes these changes; of no edits, and so no fix, where they can't be written."""
+        return Fix(message, self.edits(changes), applicability)
 
     @cached_property
     def _known(self) -> dict[cst.CSTNode, Block]:

@@ -33,10 +33,10 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Take eps from where it stands and add it to what the root is taken of."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
     for message, changes in _candidates(c, e, document, Style(tree)):
-        edits = document.edits(changes)
+        fix = document.fix(message, changes, Applicability.UNSAFE)
         if called(document.at(c.statistic.span)).startswith("std"):
-            return Fix(message, edits, Applicability.UNSAFE)  # a variance in half may be the next round's finding
-        fixed = trial.fixed(edits) if edits else None
+            return fix  # a variance in half may be the next round's finding
+        fixed = trial.fixed(fix.edits)
         sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
         if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
             return trial.first([(message, changes)], Applicability.UNSAFE)

@@ -74,8 +74,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
         first.with_changes(body=made) if suite else body[-1].with_changes(body=made, leading_lines=first.leading_lines)
     )
     changes = {body[0]: line, **dict.fromkeys(body[1:]), **_unused(document, function, body)}
-    edits = document.edits(changes)
-    return Fix(f"Let torch do it: `{call}`", edits, Applicability.UNSAFE) if edits else None
+    return document.fix(f"Let torch do it: `{call}`", changes, Applicability.UNSAFE)
 
 
 def _is_line(stmt: cst.CSTNode | None) -> bool:

@@ -260,4 +260,4 @@ def widened(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
     whole = document.at(gain.span)
     found = [n for n in document.below(whole, cst.Attribute) if n.attr.value == gain.param.name] if whole else []
     changes = {n: expression("{w}.float()", w=n) for n in found} if len(found) == 1 and norm.main.returned else {}
-    return Trial(tree, norm, "NRM207").first([("Add 1 in fp32: `.float()`", changes)] if changes else ())
+    return Trial(tree, norm, "NRM207").first([("Add 1 in fp32: `.float()`", changes)])

@@ -26,8 +26,8 @@ def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     if call is None:
         return None
     new = argument(expression(source), name)
-    edits = document.edits({call: partial(with_arguments, new=(new,), at=len(call.args))})
-    return Fix(f"Pass `{name}={source}`", edits, Applicability.UNSAFE) if edits else None
+    changes = {call: partial(with_arguments, new=(new,), at=len(call.args))}
+    return document.fix(f"Pass `{name}={source}`", changes, Applicability.UNSAFE)
 
 
 def edited(message: str, edits: tuple[Edit, ...], _: Tree) -> Fix:

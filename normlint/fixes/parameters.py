@@ -35,8 +35,8 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
     parameter = spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), "")
     if owner is None or value is None or not parameter or _set_again(document, owner, param.name, value):
         return None
-    edits = document.edits(_wrapped(document, value, parameter))
-    return Fix(f"Make it a parameter: `{parameter}(…)`", edits, Applicability.UNSAFE) if edits else None
+    changes = _wrapped(document, value, parameter)
+    return document.fix(f"Make it a parameter: `{parameter}(…)`", changes, Applicability.UNSAFE)
 
 
 def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | None:
@@ -89,20 +89,20 @@ def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> C
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
 
 
-def filled(param: Param, init: str, tree: Tree) -> Fix | None:
+def filled(param: Param, init: str, tree: Tree) -> Fix:
     """`torch.empty(dim)` becomes `torch.ones(dim)`, or of zeros: `init` says which."""
     maker = _made_by(tree.document, param.span, tuple(_EMPTY))
     name = _EMPTY[called(maker)].format(init) if maker is not None else ""
     func = _renamed(tree, maker, name) if maker is not None else None
-    edits = tree.document.edits({maker.func: func}) if maker is not None and func is not None else ()
-    return Fix(f"Fill it: `torch.{name}(…)`", edits, Applicability.SAFE) if edits else None
+    changes = {maker.func: func} if maker is not None and func is not None else {}
+    return tree.document.fix(f"Fill it: `torch.{name}(…)`", changes, Applicability.SAFE)
 
 
-def of_features(param: Param, init: str, tree: Tree) -> Fix | None:
+def of_features(param: Param, init: str, tree: Tree) -> Fix:
     """`torch.Tensor([dim])` and `torch.ones(1)` become `torch.ones(dim)`."""
     maker = _made_by(tree.document, param.span, _MAKERS)
-    edits = tree.document.edits(_shaped(tree, maker, init)) if maker is not None and maker.args else ()
-    return Fix(f"Make one value for each feature: `torch.{init}(…)`", edits, Applicability.UNSAFE) if edits else None
+    changes = _shaped(tree, maker, init) if maker is not None and maker.args else {}
+    return tree.document.fix(f"Make one value for each feature: `torch.{init}(…)`", changes, Applicability.UNSAFE)
 
 
 def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
 LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())  # no value is read by these
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Tree:

@@ -25,7 +25,7 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, loads_after
+from normlint.fixes.flow import loads, loads_after, names_of
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import LOOKS
@@ -170,16 +170,12 @@ def _at_the_top(
     if len(names) != 1 or "" in names or not all(any(n in later for n in document.above(one)) for one in nodes):
         return None
     (name,) = names
-    anew = (document.span(line).end for line in later if _binds(line, name))
+    lines = (line for line in later if isinstance(line, cst.SimpleStatementLine))
+    anew = (document.span(line).end for line in lines if any(name in names_of(stmt) for stmt in line.body))
     stretch = Span(document.span(first).start, end)
     if not _only_there(document, function, name, stretch, next(anew, len(document.text))):
         return None
     return Top(first, name, raising(document, nodes[0], up), function)
-
-
-def _binds(line: cst.CSTNode, name: str) -> bool:
-    assigned = [s for s in line.body if isinstance(s, cst.Assign)] if isinstance(line, cst.SimpleStatementLine) else []
-    return any(isinstance(t.target, cst.Name) and t.target.value == name for s in assigned for t in s.targets)
 
 
 def _only_there(document: Document, function: cst.FunctionDef, name: str, stretch: Span, anew: int) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.fixes.calls import Scope, argument_of, parameters
 from normlint.fixes.document import Document
-from normlint.fixes.flow import stored
+from normlint.fixes.flow import Value, given, stored
 from normlint.fixes.spelling import called, is_none, last_name, number
 from normlint.fixes.tree import Tree
 from normlint.norm.owner import is_eps
@@ -18,7 +18,6 @@ from normlint.text.frozen import dataclass
 
 _DEEP: Final = 6
 _KEEP_EPS: Final = {"LayerNorm", "RMSNorm", "GroupNorm"}  # as an attribute, in torch.nn
-Value = cst.BaseExpression | None  # None: it isn't an expression of its own
 
 
 # --- scopes ----------------------------------------------------------------------------------------------------------
@@ -121,22 +120,9 @@ def stores(document: Document, cls: cst.ClassDef, name: str) -> list[Value]:
     found: list[Value] = []
     for one in lineage(document, cls):
         nodes = (n for n in document.below(one, cst.Attribute) if n.attr.value == name)
-        found += [value for n in nodes for value in _given(document, n)]
+        found += [value for n in nodes for value in given(document, n)]
         found += [value for own, value in _constants(one) if own == name]
     return found or [a.value for a in _handed_up(document, cls) if a.keyword and a.keyword.value == name]
-
-
-def _given(document: Document, target: cst.BaseExpression) -> list[Value]:
-    """What a target is given; nothing for what is only read."""
-    above: Any = (*document.above(target),)
-    match above:
-        case [cst.AssignTarget(target=aim), stmt, *_] | [cst.AnnAssign(target=aim) as stmt, *_] if aim is target:
-            return [stmt.value]
-        case [cst.AugAssign(target=aim), *_] if aim is target:
-            return [None]
-        case [cst.Element(), *_] if any(isinstance(n, cst.AssignTarget) for n in above):
-            return [None]
-    return []
 
 
 def _constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
@@ -193,7 +179,7 @@ def _attributes(tree: Tree, cls: cst.ClassDef) -> set[str]:
     document = tree.document
     family = lineage(document, cls)
     targets = (n for one in family for n in document.below(one, cst.Attribute) if is_eps(n.attr.value))
-    names = {n.attr.value for n in targets if _given(document, n)} | {n for one in family for n, _ in _constants(one)}
+    names = {n.attr.value for n in targets if given(document, n)} | {n for one in family for n, _ in _constants(one)}
     names |= {a.keyword.value for a in _handed_up(document, cls) if a.keyword}
     bases = {last_name(b.value) for one in family for b in one.bases} - {one.name.value for one in family}
     own = {n for n in names if is_eps(n) and all(v is not None and _usable(tree, v) for v in stores(document, cls, n))}
@@ -263,7 +249,7 @@ def _of_name(tree: Tree, node: cst.Name) -> list[Value]:
 
 def _bound(document: Document, scope: Scope, name: str) -> list[Value]:
     """What a function gives to a name."""
-    return [value for n in stored(document, scope.body, name) for value in _given(document, n) or [None]]
+    return [value for n in stored(document, scope.body, name) for value in given(document, n) or [None]]
 
 
 def arguments(document: Document, function: cst.FunctionDef, name: str) -> Iterator[Value]:

@@ -15,6 +15,7 @@ from normlint.text.frozen import dataclass
 FAR: Final = 60
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
+Value = cst.BaseExpression | None  # None: it isn't an expression of its own
 Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
 
 
@@ -56,6 +57,21 @@ def single_targets(stmt: Any) -> list[Any]:
     """The same, with what stands in tuples and lists one by one."""
     several = (t.elements if isinstance(t, cst.Tuple | cst.List) else [t] for t in targets_of(stmt))
     return [one.value if isinstance(one, cst.BaseElement) else one for some in several for one in some]
+
+
+def given(document: Document, target: cst.BaseExpression) -> list[Value]:
+    """What a target is given; nothing for what is only read."""
+    above: Any = (*document.above(target),)
+    match above:
+        case [cst.AssignTarget(target=aim), stmt, *_] | [cst.AnnAssign(target=aim) as stmt, *_] if aim is target:
+            return [stmt.value]
+        case [cst.NamedExpr(target=aim) as stmt, *_] if aim is target:
+            return [stmt.value]
+        case [cst.AugAssign(target=aim), *_] if aim is target:
+            return [None]
+        case [cst.Element(), *_] if any(isinstance(n, cst.AssignTarget) for n in above):
+            return [None]
+    return []
 
 
 def names_of(stmt: cst.CSTNode | None) -> tuple[str, ...]:
@@ -134,8 +150,8 @@ def definitions(document: Document, node: cst.BaseExpression) -> list[cst.BaseEx
     if not isinstance(node, cst.Name):
         return []
     start = document.span(node).start
-    given = assignments(document, document.scope(node))
-    found = [s.value for s in given if names_of(s) == (node.value,) and document.span(s).end <= start]
+    several = assignments(document, document.scope(node))
+    found = [s.value for s in several if names_of(s) == (node.value,) and document.span(s).end <= start]
     return [value for value in reversed(found) if value is not None]
 
 

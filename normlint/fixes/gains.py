@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import targets_of
+from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -178,16 +178,10 @@ def _optional(document: Document, name: str) -> bool:
     own = re.escape(name)
     if not re.search(rf"\.{own}\s*(?::[^=\n]+)?=[^=]", document.text):
         return True
-    given = [n for n in document.everywhere(cst.Assign | cst.AnnAssign, name) if _gives(n, name)]
-    parts = [
-        part for n in given for part in (n.value, getattr(n.value, "body", None), getattr(n.value, "orelse", None))
-    ]
+    values = [v for n in document.everywhere(cst.Attribute, name) if n.attr.value == name for v in given(document, n)]
+    parts = [part for v in values for part in (v, getattr(v, "body", None), getattr(v, "orelse", None))]
     registered = re.search(rf"register_parameter\(\s*[\"']{own}[\"'],\s*None\s*\)", document.text)
     return bool(registered) or any(map(is_none, parts))
-
-
-def _gives(stmt: Any, name: str) -> bool:
-    return any(isinstance(t, cst.Attribute) and t.attr.value == name for t in targets_of(stmt))
 
 
 _OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)

@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import assignments, reads, targets_of
+from normlint.fixes.flow import Value, given, reads
 from normlint.fixes.powers import squared_base
 from normlint.fixes.spelling import called, expression, number, tight, written
 from normlint.text.operations import CLASSES
@@ -19,17 +19,13 @@ from normlint.text.operations import CLASSES
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
 
 
-def bindings(document: Document, node: cst.BaseExpression) -> Iterator[cst.BaseExpression | None]:
+def bindings(document: Document, node: cst.BaseExpression) -> Iterator[Value]:
     """The expressions assigned to a name in its function, or to an attribute in the text; None for a part of one."""
     of_self = isinstance(node, cst.Attribute) and document.source(node.value) in ("self", "cls")
-    for scope in _scopes(document, node):
-        for stmt in (*assignments(document, scope), *document.below(scope, cst.NamedExpr | cst.AugAssign)):
-            for target in targets_of(stmt):
-                constant = of_self and isinstance(target, cst.Name) and target.value == node.attr.value  # type: ignore[attr-defined]
-                if target.deep_equals(node) or (constant and document.around(stmt, cst.FunctionDef) is None):
-                    yield stmt.value if not isinstance(stmt, cst.AugAssign) else None
-                elif isinstance(target, cst.Tuple) and any(e.value.deep_equals(node) for e in target.elements):
-                    yield None
+    for one in (n for scope in _scopes(document, node) for n in document.below(scope, cst.Name | cst.Attribute)):
+        constant = of_self and isinstance(one, cst.Name) and one.value == node.attr.value  # type: ignore[attr-defined]
+        if one.deep_equals(node) or (constant and document.around(one, cst.FunctionDef) is None):
+            yield from given(document, one)
 
 
 def _scopes(document: Document, node: cst.BaseExpression) -> list[cst.CSTNode]:

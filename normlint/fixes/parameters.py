@@ -11,7 +11,7 @@ from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters, without_keyword
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import reads, targets_of
+from normlint.fixes.flow import given, reads, targets_of
 from normlint.fixes.spelling import called, is_none, number
 from normlint.fixes.tree import Tree, spelled
 from normlint.text.finding import Applicability, Fix, Span
@@ -61,10 +61,9 @@ def _gives(stmt: Any, name: str) -> bool:
 
 def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.BaseExpression) -> bool:
     """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
-    here = document.around(value, cst.Assign | cst.AnnAssign)
-    several = document.below(owner, cst.Assign | cst.AnnAssign | cst.AugAssign)
-    others = [n.value for n in several if n is not here and _gives(n, name)]
-    return any(v is not None and not is_none(v) for v in others)
+    here = document.around(value, cst.Assign | cst.AnnAssign).value
+    named = (n for n in document.below(owner, cst.Attribute) if n.attr.value == name)
+    return any(v is not here and not is_none(v) for n in named for v in given(document, n))
 
 
 def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:

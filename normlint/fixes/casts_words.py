@@ -12,7 +12,7 @@ import libcst as cst
 
 from normlint.fixes.calls import Scope, parameters
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import names_in, stored
+from normlint.fixes.flow import given, names_in, single_targets, stored
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import expression, tight
 from normlint.fixes.tree import Tree, spelled
@@ -183,24 +183,19 @@ def _saved(document: Document, function: Scope, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one and it is under no test."""
     if isinstance(function, cst.Lambda):
         return ""
-    given = document.below(function, cst.Assign)
-    found = {name for stmt in given for name in _dtypes(stmt)}
+    found = {name for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
     straight = (s for s in _straight(function.body) if isinstance(s, cst.Assign) and document.span(s).end <= until)
-    kept = {name for stmt in straight for name in _dtypes(stmt)}
+    kept = {name for stmt in straight for name in _dtypes(document, stmt)}
     once = [name for name in kept if len(bound(document, function, name)) == 1]
     return once[0] if len(once) == len(found) == 1 else ""
 
 
-def _dtypes(stmt: cst.Assign) -> Iterator[str]:
+def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
     """The names that a statement gives to dtypes: `dtype, dim = x.dtype, -1`."""
-    pairs: list[tuple[Any, Any]] = [(stmt.targets[0].target, stmt.value)] if len(stmt.targets) == 1 else []
-    if pairs and isinstance(pairs[0][0], cst.Tuple) and isinstance(stmt.value, cst.Tuple):
-        several = zip(pairs[0][0].elements, stmt.value.elements, strict=False)
-        pairs = [(one.value, other.value) for one, other in several]
-    for name, of in pairs:
-        read = isinstance(of, cst.Attribute) and of.attr.value == "dtype" and isinstance(of.value, cst.Name)
-        if read and isinstance(name, cst.Name):
-            yield name.value
+    for target in single_targets(stmt):
+        for of in given(document, target) if isinstance(target, cst.Name) else ():
+            if isinstance(of, cst.Attribute) and of.attr.value == "dtype" and isinstance(of.value, cst.Name):
+                yield target.value
 
 
 def _straight(block: Any) -> Iterator[cst.CSTNode]:

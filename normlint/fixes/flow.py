@@ -69,6 +69,8 @@ def given(document: Document, target: cst.BaseExpression) -> list[Value]:
             return [stmt.value]
         case [cst.AugAssign(target=aim), *_] if aim is target:
             return [None]
+        case [one, cst.Tuple(elements=names), cst.AssignTarget(), cst.Assign(value=cst.Tuple(elements=values)), *_]:
+            return [values[names.index(one)].value if len(names) == len(values) else None]
         case [cst.Element(), *_] if any(isinstance(n, cst.AssignTarget) for n in above):
             return [None]
     return []

@@ -37,7 +37,7 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
     if any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE or _in_its_own(document, c) for c in several):
         return None  # first it must be centred; and what says its dtype takes that, whatever comes in
     entry, up = entry_of(document, several), usual_upcast(tree)
-    if entry is None or not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
+    if not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
         return None
     return _upcast(document, several, entry, up, _entered(document, several, made, entry, up))
 
@@ -73,11 +73,11 @@ def _entered(document: Document, several: tuple[Computation, ...], made: Span, e
 # --- NRM202 ----------------------------------------------------------------------------------------------------------
 
 
-def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
+def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
     document = tree.document
     entry = entry_of(document, several)
-    if entry is None or not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
+    if not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
         return None  # one pass must be centred first
     gone, up = Changes(), ""
     for c in several:
@@ -86,9 +86,7 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
         gone |= taken
         up = up or (suffix if late is not None and scope(document, late) is scope(document, entry.nodes[0]) else "")
     up = up or usual_upcast(tree)
-    top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
-    put = written_above([(top.stmt, top.line)]) if top else casting(document, entry, up)
-    return _upcast(document, several, entry, up, put | gone)
+    return _upcast(document, several, entry, up, casting(document, entry, up) | gone)
 
 
 def _late_span(c: Computation) -> Span:

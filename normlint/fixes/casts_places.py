@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Centred, Input, Param, Stat, Step
-from normlint.fixes.calls import argument_of, operand_of, parameters
+from normlint.fixes.calls import argument_of, operand_of
 from normlint.fixes.casts_words import (
     Back,
     asks,
@@ -18,6 +18,7 @@ from normlint.fixes.casts_words import (
     behind,
     bound,
     cast,
+    dtype_of,
     raising,
     receiver,
     scope,
@@ -25,7 +26,7 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, loads_after, names_of
+from normlint.fixes.flow import loads, loads_after, names_of, targets_of
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import LOOKS
@@ -53,13 +54,13 @@ class Entry:
         return [*self.operands, *(product.left for product in self.twice)]
 
 
-def entry_of(document: Document, several: Iterable[Computation]) -> Entry | None:
-    """The places for these computations; None where one of them can't be found."""
+def entry_of(document: Document, several: Iterable[Computation]) -> Entry:
+    """The places for these computations, as far as they are found."""
     found, seen = Entry(), set[Span]()
     for c in several:
         for stat in _spans(c):
-            if stat not in seen and not _enter(document, found, c, stat):
-                return None
+            if stat not in seen:
+                _enter(document, found, c, stat)
             seen.add(stat)
     names = {node.value for node in found.nodes if isinstance(node, cst.Name)}
     found.operands += dict.fromkeys(node for c in several for node in _scaled_first(document, c, names))
@@ -70,7 +71,7 @@ def _scaled_first(document: Document, c: Computation, names: set[str]) -> Iterat
     """Where the input meets the gain before the statistic: in halves this product may overflow, too."""
     gains = {gain.param.name.rpartition(".")[2] for gain in c.gains}
     made = document.at(c.joined)
-    for node in document.below(made, cst.BinaryOperation | cst.Call) if made is not None else ():
+    for node in document.below(made, cst.BinaryOperation | cst.Call):
         one, other = (operands(node) if operation(node) == "mul" else ()) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
             if isinstance(tensor, cst.Name) and tensor.value in names and last_name(gain) in gains:
@@ -97,24 +98,19 @@ def _centres(c: Computation) -> list[Stat]:
     return [s for s in found.values() if s.span != c.statistic.span]
 
 
-def _enter(document: Document, found: Entry, c: Computation, span: Span) -> bool:
+def _enter(document: Document, found: Entry, c: Computation, span: Span) -> None:
     node = document.at(span)
     if called(node) in ("einsum", "vecdot"):
-        several = [a for a in node.args if not isinstance(a.value, cst.BaseString | cst.BaseNumber)]
-        found.operands += [a.value for a in several]  # all in one dtype, or torch refuses
-        return bool(several) and not any(a.star for a in several)
-    if span not in _squares(c):
+        several = [a.value for a in node.args if not a.star]  # all in one dtype, or torch refuses
+        found.operands += [one for one in several if not isinstance(one, cst.BaseString | cst.BaseNumber)]
+    elif span not in _squares(c):
         found.operands += [node] if node is not None else []
-        return node is not None
-    if isinstance(node, cst.BinaryOperation):
-        product = isinstance(node.operator, cst.Multiply)
-        twice = product and isinstance(node.left, cst.Name) and node.left.deep_equals(node.right)
+    elif isinstance(node, cst.BinaryOperation):
+        twice = isinstance(node.left, cst.Name) and node.left.deep_equals(node.right)
         found.twice += [node] if twice else []
         found.operands += [] if twice else [node.left]
-        return product or isinstance(node.operator, cst.Power)
-    operand = operand_of(document, node) if isinstance(node, cst.Call) else None
-    found.operands += [operand] if operand is not None else []
-    return operand is not None
+    elif isinstance(node, cst.Call) and (operand := operand_of(document, node)) is not None:
+        found.operands.append(operand)
 
 
 def casting(document: Document, entry: Entry, up: str) -> Changes:
@@ -152,10 +148,8 @@ def one_line(document: Document, entry: Entry, made: Span, up: str) -> Top | Non
     function = scope(document, nodes[0]) if several else None
     if not isinstance(function, cst.FunctionDef) or any(scope(document, n) is not function for n in nodes):
         return None
-    node: Any = document.at(made)
-    stmt = statement(document, node) if node is not None else None
-    here = stmt is not None and function in document.above(stmt)
-    end = document.span(stmt if here and stmt is not None else function).end
+    stmt = statement(document, document.at(made))
+    end = document.span(stmt if function in document.above(stmt) else function).end
     return _at_the_top(document, nodes, function, end, up)
 
 
@@ -219,31 +213,25 @@ def lacks(document: Document, c: Computation) -> bool:
 
 def _compared(document: Document, c: Computation) -> bool:
     """The text looks whether the product has the dtype that came in, and casts it where it hasn't; not in an assert."""
-    nodes = [node for span in (c.joined, c.span) if (node := document.at(span)) is not None]
-    stmts = (document.around(node, cst.Assign) for node in nodes)
-    several = [*nodes, *(t.target for stmt in stmts if stmt is not None for t in stmt.targets)]
+    nodes = [document.at(span) for span in (c.joined, c.span)]
+    several = [*nodes, *(one for node in nodes for one in targets_of(document.around(node, cst.Assign)))]
     names = {n.value for n in several if isinstance(n, cst.Name)}
     tests = document.below(document.scope(nodes[0]), cst.Comparison) if names else []
     tests = [test for test in tests if document.around(test, cst.Assert) is None]
     sides = (side for test in tests for side in (test.left, *(t.comparator for t in test.comparisons)))
-    return any(isinstance(side, cst.Attribute) and _reads_dtype(side, names) for side in sides)
-
-
-def _reads_dtype(side: cst.Attribute, names: set[str]) -> bool:
-    return side.attr.value == "dtype" and isinstance(side.value, cst.Name) and side.value.value in names
+    return any(dtype_of(side) in names for side in sides)
 
 
 def _cast_later(document: Document, c: Computation) -> bool:
     """The text that is read no further casts the product, or the name that it gets."""
     node: Any = document.at(c.span)
-    holder = document.parent(node) if node is not None else None
+    holder = document.parent(node)
     call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
     if isinstance(call, cst.Call) and call.func is holder and (asks(call) or called(call) in _CASTS):
         return True
-    stmt: Any = document.around(node, cst.Assign) if node is not None and not c.returned else None
+    stmt: Any = document.around(node, cst.Assign) if not c.returned else None
     name: Any = stmt.targets[0].target if stmt is not None else None
-    function = scope(document, stmt) if isinstance(name, cst.Name) else None
-    calls = document.below(function, cst.Call) if function is not None else []
+    calls = document.below(scope(document, stmt), cst.Call) if isinstance(name, cst.Name) else []
     later = (n for n in calls if asks(n) and document.span(n).start > document.span(stmt).end)
     return any(isinstance(of := receiver(document, n), cst.Name) and of.deep_equals(name) for n in later)
 
@@ -318,7 +306,7 @@ def _backwards(
 
 def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> bool:
     """The gains join behind the product, in other words than `weight * y`, which parameters in fp32 promote."""
-    stmt = document.parent(made) if made is not None and made is not given else None
+    stmt = document.parent(made) if made is not given else None
     if given is None or not isinstance(stmt, cst.Assign) or _but_for_gain(document, c, given) is not given:
         return False
     names = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
@@ -327,8 +315,7 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:
     """What the name of the product stands for is given back in more than one way: it is cast once, where it is made."""
-    stmt = document.parent(made) if made is not None else None
-    home = document.around(given, cst.Return) if given is not None else None
+    stmt, home = document.parent(made), document.around(given, cst.Return)
     if home is None or not isinstance(stmt, cst.Assign):
         return False
     returns = [document.around(node, cst.Return) for node in loads_after(document, stmt)]
@@ -405,23 +392,18 @@ def at_the_call(
         return None
     call = _only_call(document, helper)
     given = argument_of(helper, call, name) if call is not None else None
-    if call is None or given is None or not _hands_on(document, helper, name, entry):
+    if call is None or given is None or any(_asked(document.parent(n), n) for n in loads(document, name, helper)):
         return None
-    if any(_scope_at(document, c.span) is not scope(document, call) for c in several):
+    if any(scope(document, document.at(c.span)) is not scope(document, call) for c in several):
         return None
     changes = behind(given, raising(document, given, up))
     if not lacking:
         return changes
     own = (given.value,) if isinstance(given, cst.Name) else ()
     found = back(document, call, (*own, *inputs_of(lacking[0])))
-    if found is None or found.line or any(_scope_at(document, c.joined) is not helper for c in lacking):
+    if found is None or found.line or any(scope(document, document.at(c.joined)) is not helper for c in lacking):
         return None
     return changes | behind(call, found.suffix)
-
-
-def _scope_at(document: Document, span: Span) -> cst.CSTNode | None:
-    node = document.at(span)
-    return scope(document, node) if node is not None else None
 
 
 def _private(document: Document, helper: cst.FunctionDef) -> bool:
@@ -438,12 +420,3 @@ def _only_call(document: Document, helper: cst.FunctionDef) -> cst.Call | None:
     func = holders[0].func if holders and len(found) == 1 else None
     named = func is not None and found[0] in (func, getattr(func, "attr", None))
     return holders[0] if named else None
-
-
-def _hands_on(document: Document, helper: cst.FunctionDef, name: str, entry: Entry) -> bool:
-    """Whether the helper casts its parameter `name` unchanged, and nowhere tests its dtype."""
-    first = max(document.span(n).start for n in entry.nodes)
-    if name not in parameters(helper) or any(at < first for at in bound(document, helper, name)):
-        return False
-    own = (n for n in loads(document, name, helper) if scope(document, n) is helper)
-    return not any(_asked(document.parent(n), n) for n in own)

@@ -65,7 +65,7 @@ def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes
     return {call: lambda now: in_place_of(document, call, now.func.value)}
 
 
-def scope(document: Document, node: cst.CSTNode) -> Any:
+def scope(document: Document, node: cst.CSTNode | None) -> Any:
     """The function or lambda whose names the node sees first."""
     return document.around(node, cst.FunctionDef | cst.Lambda)
 
@@ -77,7 +77,7 @@ def bound(document: Document, function: Scope, name: str) -> list[int]:
     return [document.span(n).start for n in names if document.around(n, kinds) is function]
 
 
-def statement(document: Document, node: cst.CSTNode) -> Any:
+def statement(document: Document, node: cst.CSTNode | None) -> Any:
     """The line, or the compound statement, that the node is part of."""
     return document.around(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
 
@@ -192,10 +192,14 @@ def _saved(document: Document, function: Scope, until: int) -> str:
 
 def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
     """The names that a statement gives to dtypes: `dtype, dim = x.dtype, -1`."""
-    for target in single_targets(stmt):
-        for of in given(document, target) if isinstance(target, cst.Name) else ():
-            if isinstance(of, cst.Attribute) and of.attr.value == "dtype" and isinstance(of.value, cst.Name):
-                yield target.value
+    names = (target for target in single_targets(stmt) if isinstance(target, cst.Name))
+    yield from (name.value for name in names if any(map(dtype_of, given(document, name))))
+
+
+def dtype_of(node: cst.CSTNode | None) -> str:
+    """The name of the tensor whose dtype is read."""
+    read = isinstance(node, cst.Attribute) and node.attr.value == "dtype" and isinstance(node.value, cst.Name)
+    return node.value.value if read else ""  # type: ignore[union-attr]
 
 
 def _straight(block: Any) -> Iterator[cst.CSTNode]:

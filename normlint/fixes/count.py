@@ -76,7 +76,7 @@ def _changes_of_count(c: Computation, document: Document, style: Style) -> Itera
 def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) -> Iterator[Changes]:
     """The count to another power in the product."""
     node = document.at(count.operands[0])
-    product = product_at(document, node) if node is not None else None
+    product = product_at(document, node)
     if product is None:
         return
     whole = product.node

@@ -149,29 +149,25 @@ class Document:
         start, end = self.span(node)
         return self.text[start:end]
 
-    def parent(self, node: cst.CSTNode) -> Any:
+    def parent(self, node: cst.CSTNode | None) -> Any:
         """The node that holds this one; arguments, elements and targets are passed over."""
-        found = self._of(node).parent(node)
-        while isinstance(found, cst.Arg | cst.Element | cst.AssignTarget | cst.Index | cst.SubscriptElement):
-            found = self._of(node).parent(found)
-        return found
+        passed = cst.Arg | cst.Element | cst.AssignTarget | cst.Index | cst.SubscriptElement
+        return next((n for n in self.above(node) if not isinstance(n, passed)), None)
 
-    def above(self, node: cst.CSTNode) -> Iterator[Any]:
-        """The nodes that hold this one, from the inside out."""
-        found = self._of(node).parent(node)
-        while found is not None:
-            yield found
-            found = self._of(node).parent(found)
+    def above(self, node: cst.CSTNode | None) -> Iterator[Any]:
+        """The nodes that hold this one, from the inside out; of None there are none, here and below."""
+        while node is not None and (node := self._of(node).parent(node)) is not None:
+            yield node
 
-    def around(self, node: cst.CSTNode, kind: Any) -> Any:
+    def around(self, node: cst.CSTNode | None, kind: Any) -> Any:
         """The innermost node of that kind that holds this one."""
         return next((n for n in self.above(node) if isinstance(n, kind)), None)
 
-    def below(self, node: cst.CSTNode, kind: Any) -> list[Any]:
+    def below(self, node: cst.CSTNode | None, kind: Any) -> list[Any]:
         """The nodes of that kind in this one, in the order of the text."""
-        return self._of(node).below(node, kind)
+        return self._of(node).below(node, kind) if node is not None else []
 
-    def line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+    def line(self, node: cst.CSTNode | None) -> cst.SimpleStatementLine | None:
         """The line of simple statements that the node is or belongs to."""
         return node if isinstance(node, cst.SimpleStatementLine) else self.around(node, cst.SimpleStatementLine)
 

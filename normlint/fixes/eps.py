@@ -120,7 +120,7 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
         return _used(norm, tree, Source(cls, target.attr.value), {}) if cls else None
     word = re.compile(r"\w*").match(tree.text, unused.start)
     name: Any = document.at(Span(*word.span()), cst.Name) if word else None
-    function = document.around(name, cst.FunctionDef) if name is not None else None
+    function = document.around(name, cst.FunctionDef)
     if function is None:
         return None
     holder = class_of(document, function)

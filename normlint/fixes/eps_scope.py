@@ -50,7 +50,7 @@ def outermost(document: Document, node: cst.CSTNode) -> cst.FunctionDef | None:
 
 def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassDef | None:
     """The class whose method it is."""
-    holder = document.around(function, cst.FunctionDef | cst.ClassDef) if function is not None else None
+    holder = document.around(function, cst.FunctionDef | cst.ClassDef)
     return holder if isinstance(holder, cst.ClassDef) else None
 
 
@@ -138,7 +138,7 @@ def _constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
 def _handed_up(document: Document, cls: cst.ClassDef) -> list[cst.Arg]:
     """What a base class is given by name, and keeps by that name, as torch's do: `super().__init__(d, eps=eps)`."""
     init = constructor(cls)
-    calls = [n for n in document.below(init, cst.Call) if called(n) == "__init__"] if init is not None else []
+    calls = [n for n in document.below(init, cst.Call) if called(n) == "__init__"]
     return [a for a in calls[0].args if a.keyword] if len(calls) == 1 else []
 
 

@@ -120,7 +120,7 @@ def reads(document: Document, node: cst.Name) -> bool:
 def _unpacked(document: Document, element: cst.BaseElement) -> bool:
     """The element is one of the names that an assignment or a loop binds."""
     whole = next(document.above(element), None)
-    holder = next(document.above(whole), None) if whole is not None else None
+    holder = next(document.above(whole), None)
     if isinstance(holder, cst.Element):
         return _unpacked(document, holder)
     return isinstance(holder, cst.AssignTarget) or getattr(holder, "target", None) is whole is not None
@@ -173,7 +173,7 @@ def products(document: Document, start: cst.BaseExpression) -> Iterator[Product]
             yield found
 
 
-def product_at(document: Document, node: cst.BaseExpression) -> Product | None:
+def product_at(document: Document, node: Any) -> Product | None:
     """The product that the expression is an operand of."""
     holder = document.parent(node)
     whole = document.parent(holder) if isinstance(holder, cst.Attribute) else holder  # r.mul(x)

@@ -184,7 +184,7 @@ def _uncut(document: Document, node: cst.BaseExpression) -> Any:
 def _unguarded(document: Document, span: Span) -> Changes:
     """Without the `with torch.no_grad():` around the statistic, where its block does nothing but name values."""
     node = document.at(span)
-    holders = (n for n in document.above(node) if isinstance(n, cst.With)) if node is not None else iter(())
+    holders = (n for n in document.above(node) if isinstance(n, cst.With))
     guard = next((n for n in holders if any(map(_guards, n.items))), None)
     if guard is None or not isinstance(guard.body, cst.IndentedBlock) or not all(map(_names_values, guard.body.body)):
         return {}

@@ -91,7 +91,7 @@ def _moved(
 ) -> Iterator[Changes]:
     """A line further down that subtracts the mean, or takes it, stands in front of the statistic."""
     line = document.line(statistic)
-    block = list(getattr(document.parent(line), "body", ())) if line is not None else []
+    block = list(getattr(document.parent(line), "body", ()))
     start = block.index(line) if line in block else len(block)
     for at, later in enumerate(block[start:], start):
         stmt = later.body[0] if isinstance(later, cst.SimpleStatementLine) and len(later.body) == 1 else None

@@ -54,7 +54,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
     """The whole body of the function as one call: nothing else may happen in it."""
     document, functional = tree.document, spelled(tree, "torch.nn.functional")
     name = document.at(norm.owner.span, cst.Name)
-    function = document.around(name, cst.FunctionDef) if name is not None else None
+    function = document.around(name, cst.FunctionDef)
     if function is None or functional is None or norm.kind not in _FUNCTIONAL or any(reported(norm)):  # first the rest
         return None
     body = _body(function)
@@ -203,7 +203,7 @@ def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Docume
     """Eps as the function itself can write it."""
     eps = norm.main.eps[0]
     node = document.at(eps.at)
-    home = document.around(node, cst.FunctionDef) if node is not None else None
+    home = document.around(node, cst.FunctionDef)
     if node is None or home is None or eps.name in {p.name for p in norm.owner.params}:
         return ""
     of_helper = home is not function and isinstance(node, cst.Name) and node.value in parameters(home)

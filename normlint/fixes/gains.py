@@ -79,7 +79,7 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
     biases = [p for p in unused if p.name in _BIASES]
     gains = [p for p in unused if p not in biases]
     name = document.at(norm.owner.span, cst.Name)
-    forward = document.around(name, cst.FunctionDef) if name is not None else None
+    forward = document.around(name, cst.FunctionDef)
     if len(gains) > 1 or len(biases) > 1 or forward is None or document.around(forward, cst.ClassDef) is None:
         return None
     if any(_under_a_test(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
@@ -168,8 +168,7 @@ def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleSta
 
 def _under_a_test(document: Document, param: Param) -> bool:
     """There may be no such attribute at all."""
-    made = document.at(param.span)
-    branch = document.around(made, cst.If | cst.FunctionDef) if made is not None else None
+    branch = document.around(document.at(param.span), cst.If | cst.FunctionDef)
     return isinstance(branch, cst.If) and not _optional(document, param.name)
 
 
@@ -221,8 +220,7 @@ def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
 
 def _made(document: Document, gain: Gain) -> list[cst.Call]:
     """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like, in nn.Parameter(…) or not."""
-    node = document.at(gain.param.span)
-    return document.below(node, cst.Call)[:2] if node is not None else []
+    return document.below(document.at(gain.param.span), cst.Call)[:2]
 
 
 def _filled(document: Document, gain: Gain) -> list[cst.Call]:

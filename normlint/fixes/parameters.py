@@ -27,7 +27,7 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
     """`self.weight = torch.ones(dim)`: in nn.Parameter."""
     document = tree.document
     made = document.at(param.span)
-    owner = document.around(made, cst.ClassDef) if made is not None else None
+    owner = document.around(made, cst.ClassDef)
     value = _assigned(document, made, param.name) if owner is not None else None
     modules = (
         [document.source(b.value.value) for b in owner.bases if isinstance(b.value, cst.Attribute)] if owner else []
@@ -138,8 +138,7 @@ def _renamed(tree: Tree, call: cst.Call, name: str) -> cst.BaseExpression | None
 
 
 def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Call | None:
-    whole = document.at(span)
-    calls = document.below(whole, cst.Call) if whole is not None else []
+    calls = document.below(document.at(span), cst.Call)
     return next((call for call in calls if called(call) in makers), None)
 
 

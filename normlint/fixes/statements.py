@@ -37,7 +37,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
     document = tree.document
     call = document.at(span, cst.Call)
     safety = _applicability(call) if call is not None else None
-    stmt = document.parent(call) if call is not None else None
+    stmt = document.parent(call)
     if safety is None or not isinstance(stmt, cst.Expr) or not isinstance(call.func, cst.Name):
         return None
     line = document.line(stmt)

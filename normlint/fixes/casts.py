@@ -73,7 +73,7 @@ def _entered(document: Document, several: tuple[Computation, ...], made: Span, e
 # --- NRM202 ----------------------------------------------------------------------------------------------------------
 
 
-def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
+def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
     document = tree.document
     entry = entry_of(document, several)
@@ -86,7 +86,9 @@ def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
         gone |= taken
         up = up or (suffix if late is not None and scope(document, late) is scope(document, entry.nodes[0]) else "")
     up = up or usual_upcast(tree)
-    return _upcast(document, several, entry, up, casting(document, entry, up) | gone)
+    top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
+    put = written_above([(top.stmt, top.line)]) if top else casting(document, entry, up)
+    return _upcast(document, several, entry, up, put | gone)
 
 
 def _late_span(c: Computation) -> Span:

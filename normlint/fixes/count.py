@@ -34,7 +34,6 @@ from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.operations import CLASSES
 
 _RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
-_VIEWS: Final = frozenset(CLASSES["layout"].split())
 _STATISTICS: Final = frozenset(CLASSES["statistic"].split())
 _TWICE: Final = "A mean is divided already: leave the count out"
 _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
@@ -133,21 +132,11 @@ def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None
 def _multiplied(
     document: Document, node: cst.BaseExpression, scale: cst.BaseExpression | None, sign: str
 ) -> Iterator[Change]:
-    """The value times a number, or over it; behind an axis that is put back."""
-    while (whole := _with_axis(document, node)) is not None:
-        node = whole
+    """The value times a number, or over it."""
     if scale is not None:
         new = expression(f"{{x}} {sign} {{s}}", x=tight(stripped(node), PRODUCT), s=scale)
         shown = cst.Module([]).code_for_node(scale)
         yield f"Count the features: `{sign} {shown}`", {node: instead(document, node, new)}
-
-
-def _with_axis(document: Document, node: cst.BaseExpression) -> cst.BaseExpression | None:
-    holder = document.parent(node)
-    call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
-    if call is not None and called(call) in _VIEWS:
-        return call  # type: ignore[no-any-return]
-    return holder if isinstance(holder, cst.Subscript) and holder.value is node else None
 
 
 # --- Bessel's correction ---------------------------------------------------------------------------------------------

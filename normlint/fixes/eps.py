@@ -233,10 +233,6 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
         return found if found.changes else None
     if isinstance(node, cst.Name) and any(node.value in parameters(s) for s in scopes(document, node)):
         return None
-    stmt = document.line(numbers[0])
-    in_class = stmt is not None and isinstance(document.parent(document.parent(stmt)), cst.ClassDef)
-    if isinstance(node, cst.Attribute) and not in_class:  # the class's own, and set nowhere else
-        return None
     return Reached(found.text, {**found.changes, **_instead(node, found.text)})
 
 
@@ -276,8 +272,6 @@ def _seen(document: Document, node: cst.CSTNode, source: Source) -> str | None:
     for scope in scopes(document, node):
         if scope is source.holder:
             return source.name
-        if source.name in parameters(scope):
-            return None
     return None
 
 

@@ -68,17 +68,8 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
     """Eps added to what the root is taken of, as it is added where it stands."""
     eps = tight(eps, SUM + 1)
     taken = power_of(root)
-    if (
-        taken is None
-    ):  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`, `torch.std(…)` becomes `torch.sqrt(torch.var(…) + eps)`
-
-        def of_variance(now: Any) -> cst.BaseExpression:
-            square = expression("{v} + {e}", v=renamed(style, now, "var"), e=eps)
-            if not document.is_module(root.func.value):
-                return expression("{s}.sqrt()", s=tight(square))
-            return expression("{m}.sqrt({s})", m=root.func.value, s=square)
-
-        return {root: of_variance}
+    if taken is None:  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`
+        return {root: lambda now: expression("({v} + {e}).sqrt()", v=renamed(style, now, "var"), e=eps)}
     base = taken[0]
     chained = isinstance(whole, cst.Call) and len(whole.args) == 1
     first = isinstance(whole, cst.BinaryOperation) and whole.right is _kept(whole, eps)

@@ -209,8 +209,7 @@ def _usable(tree: Tree, value: Value) -> bool:
     origins = origin(tree, value) if value is not None else []
     if any(not 0 < (number(o) or 0) < 1e-2 for o in origins):
         return False
-    cast = isinstance(value, cst.Call) and isinstance(value.func, cst.Name) and called(value) in ("float", "getattr")
-    return not isinstance(value, cst.Call) or (not origins and cast)
+    return not isinstance(value, cst.Call) or called(value) in ("float", "getattr")
 
 
 # --- where a value stands --------------------------------------------------------------------------------------------

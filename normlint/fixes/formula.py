@@ -86,13 +86,9 @@ def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
     document, style = tree.document, Style(tree)
     factor = -HALF / c.power
-    start = document.at(c.statistic.span)
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     for _, node in sorted(_steps(c, document), key=partial(_keeps, document)):
         yield from ((message, change) for change in scaled(document, style, node, factor))
-    if start is not None and abs(factor) == HALF:  # x * mean(x²)
-        root = "sqrt" if factor > 0 else "rsqrt"
-        yield from ((message, {p.value: style.around(p.value, root)}) for p in products(document, start))
 
 
 def _keeps(document: Document, one: Taken) -> bool:

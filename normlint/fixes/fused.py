@@ -111,11 +111,9 @@ def _body(function: cst.FunctionDef) -> Sequence[Any]:
 
 def _plain(body: Sequence[Any], document: Document, parts: _Parts) -> bool:
     """Nothing but names given values, casts that hang on the dtype, and a gain that may be None."""
-    if not body:
+    if not body or any(document.below(one, cst.NamedExpr | cst.Await | cst.Yield) for one in body):
         return False
     *made, last = body
-    if any(document.below(one, cst.NamedExpr | cst.Await | cst.Yield) for one in body):
-        return False
     *before, returned = last.body
     given = returned.value is not None and not isinstance(returned.value, cst.Tuple)
     return given and all(map(_binds, before)) and all(_harmless(stmt, document, parts) for stmt in made)

@@ -22,6 +22,8 @@ from normlint.fixes.spelling import (
     instead,
     is_none,
     number,
+    operands,
+    operation,
     stripped,
     tight,
 )
@@ -116,39 +118,8 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Ite
     document = new.document
     names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
     for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
-        here, holder = node, document.parent(node)
-        while isinstance(holder, cst.Attribute | cst.Call) and not _adds(holder, here):
-            here, holder = holder, document.parent(holder)
-        yield _beside(new, holder, here)
-
-
-def _adds(holder: Any, part: cst.CSTNode) -> bool:
-    """`y.add(bias)`, `torch.add(y, bias)`."""
-    return called(holder) in ("add", "add_") and holder.func is not part
-
-
-def _beside(new: _Unused, holder: Any, bias: cst.BaseExpression) -> Changes:
-    """The gain on what the bias is added to."""
-    match holder:
-        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
-            other = left if bias is right else right
-            return {other: _onto(new, other)}
-        case cst.AugAssign(operator=cst.AddAssign(), target=target):
-            line = new.document.line(holder)
-            first = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(target)], new.on(target))])
-            return {line: partial(_behind, first)}
-        case cst.Call(args=[one, _]):
-            return {one.value: _onto(new, one.value)}
-        case cst.Call(func=cst.Attribute(value=value)):  # y.add(bias): in the same style
-            return {value: expression("{x}.mul({g})", x=value, g=new.factor)}
-    return {}
-
-
-def _behind(first: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
-    """Both lines, with what stood above the second one above both."""
-    return cst.FlattenSentinel(
-        [first.with_changes(leading_lines=line.leading_lines), line.with_changes(leading_lines=())]
-    )
+        whole = next((n for n in document.above(node) if operation(n) == "add"), None)
+        yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------
@@ -238,9 +209,7 @@ def _changed(style: Style, call: cst.Call, old: str) -> Changes:
             function = style.function(_OTHER[name])
             return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
         return {call.func: renamed(style, call, _OTHER[name].rstrip("_")).func}
-    filled = [a.value for a in call.args if a.keyword and a.keyword.value in ("fill_value", "val", "value")]
-    filled += [a.value for a in call.args[-1:]]
-    value = filled[0] if filled and name in _FILLED else None
+    value = call.args[-1].value if call.args and name in _FILLED else None
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}
     return {}

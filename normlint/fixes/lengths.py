@@ -102,5 +102,3 @@ def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst
             yield index, last if number(index) not in (None, -1) else None
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
             yield node, last_of(document, tensor)
-        case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=tensor)]):
-            yield node, last_of(document, tensor)

@@ -29,10 +29,7 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
     made = document.at(param.span)
     owner = document.around(made, cst.ClassDef)
     value = _assigned(document, made, param.name) if owner is not None else None
-    modules = (
-        [document.source(b.value.value) for b in owner.bases if isinstance(b.value, cst.Attribute)] if owner else []
-    )
-    parameter = spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), "")
+    parameter = spelled(tree, "torch.nn.Parameter")
     if owner is None or value is None or not parameter or _set_again(document, owner, param.name, value):
         return None
     changes = _wrapped(document, value, parameter)
@@ -92,7 +89,7 @@ def filled(param: Param, init: str, tree: Tree) -> Fix:
     """`torch.empty(dim)` becomes `torch.ones(dim)`, or of zeros: `init` says which."""
     maker = _made_by(tree.document, param.span, tuple(_EMPTY))
     name = _EMPTY[called(maker)].format(init) if maker is not None else ""
-    func = _renamed(tree, maker, name) if maker is not None else None
+    func = _function(tree, name) if maker is not None else None
     changes = {maker.func: func} if maker is not None and func is not None else {}
     return tree.document.fix(f"Fill it: `torch.{name}(…)`", changes, Applicability.SAFE)
 
@@ -118,7 +115,7 @@ def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
     if called(maker) in ("full", init):
         several = called(maker) == init and len([a for a in maker.args if not a.keyword]) > 1
         return {} if several else {size if beside else sole: new}
-    func = _renamed(tree, maker, init)
+    func = _function(tree, init)
     return {maker.func: func, size: new} if func and sum(not a.keyword for a in maker.args) == 1 else {}
 
 
@@ -129,10 +126,8 @@ def _sole(size: cst.BaseExpression) -> cst.BaseExpression | None:
     return size
 
 
-def _renamed(tree: Tree, call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """Another of torch's functions, as the call names it."""
-    if isinstance(call.func, cst.Attribute) and tree.document.source(call.func.value) == spelled(tree, "torch"):
-        return call.func.with_changes(attr=cst.Name(name))
+def _function(tree: Tree, name: str) -> cst.BaseExpression | None:
+    """Torch's function, as the text calls it."""
     written = spelled(tree, f"torch.{name}")
     return cst.parse_expression(written) if written else None
 

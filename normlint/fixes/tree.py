@@ -101,13 +101,10 @@ class Tree:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
-    def span(self, node: ast.AST) -> Span:
-        """Where the node stands, without parentheses around it."""
-        first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
-        if first is None or last is None:
-            raise ValueError(f"{type(node).__name__} has no place")
-        column, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
-        return Span(self._offset(first, column), self._offset(last, end))
+    def span(self, node: Any) -> Span:
+        """Where an expression or a statement stands, without parentheses around it."""
+        start = self._offset(node.lineno, node.col_offset)
+        return Span(start, self._offset(node.end_lineno, node.end_col_offset))
 
     def source(self, node: ast.AST) -> str:
         """The node as it is written."""

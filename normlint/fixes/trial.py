@@ -27,7 +27,6 @@ from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.frozen import dataclass
 
-MOST: Final = 24  # candidates tried for one finding
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
 _Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
@@ -53,8 +52,6 @@ class Trial:
             edits = with_twins(self.tree, self.tree.document.edits(change), places)
             if not edits or edits in tried:
                 continue
-            if len(tried) == MOST:
-                break
             tried[edits] = message
             if self.passes(edits):
                 if not beside(self.tree, edits, self.tree.owners, ()):

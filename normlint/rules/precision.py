@@ -130,7 +130,7 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
         what = "variance" if c.statistic.spelled in ("var", "var_mean") else "square"
         limit = "a spread of 256" if what == "variance" else "|x| = 256"
         message = f"the {what} is taken before the upcast: in fp16 it is inf from {limit}"
-        yield Problem(_square_span(c), message, partial(casts.earlier, late))
+        yield Problem(_square_span(c), message, partial(casts.earlier, late, norm.span))
 
 
 @rule("NRM204", name="one-pass-variance", fix=Applicability.SAFE, severity=WARNING)

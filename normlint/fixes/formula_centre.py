@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, Final
 
 import libcst as cst
@@ -16,7 +15,6 @@ from normlint.fixes.flow import (
     carried,
     definitions,
     loads,
-    names_in,
     names_of,
     products,
     reads,
@@ -66,8 +64,6 @@ def _centrings(c: Computation, document: Document) -> Iterator[Change]:
         wholes = [inner, *definitions(document, inner)]
         targets = [_same(document, whole, t) for whole in wholes for t in _parts(document, whole)]
         message = "Subtract the mean under the square"
-    moves = _moved(document, start, targets)
-    yield from (("Subtract the mean before the squares are taken", change) for change in moves)
     for many in targets:
         yield from ((message, change) for change in _less_mean(document, many, start))
 
@@ -84,39 +80,6 @@ def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpress
 def _same(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> list[cst.BaseExpression]:
     """Everything in the whole that is written like the part: both factors of `x * x`."""
     return [n for n in document.below(whole, type(part)) if n.deep_equals(part)]
-
-
-def _moved(
-    document: Document, statistic: cst.BaseExpression, targets: Sequence[Sequence[cst.BaseExpression]]
-) -> Iterator[Changes]:
-    """A line further down that subtracts the mean, or takes it, stands in front of the statistic."""
-    line = document.line(statistic)
-    block = list(getattr(document.parent(line), "body", ()))
-    start = block.index(line) if line in block else len(block)
-    for at, later in enumerate(block[start:], start):
-        stmt = later.body[0] if isinstance(later, cst.SimpleStatementLine) and len(later.body) == 1 else None
-        if line is None or not isinstance(stmt, cst.Assign) or not _may_pass(document, stmt, block[start:at]):
-            continue
-        move: Changes = {line: partial(_behind, later), later: None}
-        name = next(iter(names_of(stmt)), "")
-        if sides(stmt.value) is not None:
-            yield move
-        elif holds_mean(document, stmt.value) and name:
-            yield from ({**_differences(document, many, cst.Name(name)), **move} for many in targets)
-
-
-def _behind(moved: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
-    """Both lines, the moved one first."""
-    return cst.FlattenSentinel([moved, line])
-
-
-def _may_pass(document: Document, later: cst.Assign, passed: Sequence[cst.CSTNode]) -> bool:
-    """The statement may stand in front of the first of those: they give it nothing, and the first alone sees it."""
-    needed = {n.value for n in names_in(document, later.value)}
-    names = [n for stmt in passed for n in names_in(document, stmt)]
-    given = {n.value for n in names if not reads(document, n)}
-    seen = {n.value for stmt in passed[1:] for n in names_in(document, stmt)}
-    return bool(passed) and not needed & given and not set(names_of(later)) & (seen | given)
 
 
 def _less_mean(

@@ -12,7 +12,7 @@ import libcst as cst
 from normlint.fixes.calls import Reduction
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
-from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
+from normlint.fixes.lengths import last_of, raised, to_last
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -83,24 +83,14 @@ def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) 
         yield {whole: in_place_of(document, whole, product.other)} if isinstance(whole, cst.BaseExpression) else {}
         yield document.gone(whole) if isinstance(whole, cst.AugAssign) else {}
     elif factor == -1:
-        yield from () if operation(whole) == "div" else _negated(document, node)
+        if operation(whole) == "mul" and isinstance(node, cst.BinaryOperation) and (raised_to := power_of(node)):
+            yield {node.right: written(-raised_to[1])}
         yield from flipped(style, product)
     else:
         base, power = power_of(node) or (node, Fraction(1))
         written_out = isinstance(node, cst.BinaryOperation) and power * factor != 1
         new = in_place_of(document, node, raised(document, stripped(base), power * factor))
         yield {node.right: written(power * factor)} if written_out else {node: new}
-
-
-def _negated(document: Document, node: cst.BaseExpression) -> Iterator[Changes]:
-    """The sign of an exponent turned round, also where the one name that stands here gets its value."""
-    found = power_of(node)
-    if isinstance(node, cst.BinaryOperation) and found is not None:
-        yield {node.right: written(-found[1])}
-    elif isinstance(node, cst.Name | cst.Attribute) and uses(document, node) == 1:
-        values = list(bindings(document, node))
-        if len(values) == 1 and isinstance(values[0], cst.BinaryOperation):
-            yield from _negated(document, values[0])
 
 
 # --- a sum that is never divided -------------------------------------------------------------------------------------

@@ -11,48 +11,11 @@ import libcst as cst
 
 from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import Value, given, reads
 from normlint.fixes.powers import squared_base
 from normlint.fixes.spelling import called, expression, number, tight, written
 from normlint.text.operations import CLASSES
 
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
-
-
-def bindings(document: Document, node: cst.BaseExpression) -> Iterator[Value]:
-    """The expressions assigned to a name in its function, or to an attribute in the text; None for a part of one."""
-    of_self = isinstance(node, cst.Attribute) and document.source(node.value) in ("self", "cls")
-    for one in (n for scope in _scopes(document, node) for n in document.below(scope, cst.Name | cst.Attribute)):
-        constant = of_self and isinstance(one, cst.Name) and one.value == node.attr.value  # type: ignore[attr-defined]
-        if one.deep_equals(node) or (constant and document.around(one, cst.FunctionDef) is None):
-            yield from given(document, one)
-
-
-def _scopes(document: Document, node: cst.BaseExpression) -> list[cst.CSTNode]:
-    """Where else the name means the same: the function, or the class where it sets the attribute itself."""
-    if isinstance(node, cst.Name):
-        return [document.scope(node)]
-    name = node.attr.value if isinstance(node, cst.Attribute) else ""
-    cls = document.around(node, cst.ClassDef)
-    blocks = dict.fromkeys(document.whole(n) for n in document.everywhere(cst.Name, name) if n.value == name)
-    if cls is None or re.search(rf"\bclass\s+\w+\([^)]*\b{cls.name.value}\b", document.text):
-        return list(blocks)
-    stored = [n for n in document.below(cls, cst.Name) if n.value == name and not _read(document, n)]
-    return [cls] if stored else list(blocks)
-
-
-def _read(document: Document, name: cst.Name) -> bool:
-    """It is read, by itself or as an attribute."""
-    holder = next(document.above(name), None)
-    if isinstance(holder, cst.Attribute) and holder.attr is name:
-        return not isinstance(next(document.above(holder), None), cst.AssignTarget | cst.AnnAssign)
-    return reads(document, name)
-
-
-def uses(document: Document, node: cst.BaseExpression) -> int:
-    """How often the name is read where it means the same."""
-    found = (n for scope in _scopes(document, node) for n in document.below(scope, type(node)) if n.deep_equals(node))
-    return sum(_read(document, n.attr if isinstance(n, cst.Attribute) else n) for n in found)
 
 
 # --- what to write ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from normlint.evaluate.dtypes import HALVES
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE
 from normlint.fixes.casts_places import (
     Entry,
-    at_the_call,
     cast_back,
     casting,
     entry_of,
@@ -56,11 +55,8 @@ def _upcast(
 
 
 def _entered(document: Document, several: tuple[Computation, ...], made: Span, entry: Entry, up: str) -> Changes | None:
-    """At the helper's call, in one line in front where that is shorter, or at each place."""
+    """In one line in front where that is shorter, or at each place."""
     lacking = [c for c in several if not c.output.wide and lacks(document, c)]
-    called = at_the_call(document, entry, several, lacking, up)
-    if called:
-        return called
     top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
     backs = cast_back(document, lacking, entry)
     lines = cast_back(document, lacking, entry, top) if top else None

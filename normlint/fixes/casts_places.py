@@ -1,4 +1,4 @@
-"""Where casts stand: at what is squared, in one line in front, where a helper is called, around what comes out."""
+"""Where casts stand: at what is squared, in one line in front, around what comes out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Centred, Input, Param, Stat, Step
-from normlint.fixes.calls import argument_of, operand_of
+from normlint.fixes.calls import operand_of
 from normlint.fixes.casts_words import (
     Back,
     asks,
@@ -376,47 +376,3 @@ def _line_of(document: Document, node: cst.BaseExpression) -> int:
     """Where its statement starts, which may bind the name anew: `k = k * k.square()`."""
     stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
     return document.span(stmt if stmt is not None else node).start
-
-
-# --- where a helper is called ----------------------------------------------------------------------------------------
-
-
-def at_the_call(
-    document: Document, entry: Entry, several: Sequence[Computation], lacking: Sequence[Computation], up: str
-) -> Changes | None:
-    """The casts around the only call of the private helper that all happens in; None where it isn't so."""
-    names = {n.value if isinstance(n, cst.Name) else "" for n in entry.nodes}
-    helpers = {scope(document, n) for n in entry.nodes}
-    name, helper = (names.pop(), helpers.pop()) if len(names) == len(helpers) == 1 else ("", None)
-    if not name or not isinstance(helper, cst.FunctionDef) or not _private(document, helper):
-        return None
-    call = _only_call(document, helper)
-    given = argument_of(helper, call, name) if call is not None else None
-    if call is None or given is None or any(_asked(document.parent(n), n) for n in loads(document, name, helper)):
-        return None
-    if any(scope(document, document.at(c.span)) is not scope(document, call) for c in several):
-        return None
-    changes = behind(given, raising(document, given, up))
-    if not lacking:
-        return changes
-    own = (given.value,) if isinstance(given, cst.Name) else ()
-    found = back(document, call, (*own, *inputs_of(lacking[0])))
-    if found is None or found.line or any(scope(document, document.at(c.joined)) is not helper for c in lacking):
-        return None
-    return changes | behind(call, found.suffix)
-
-
-def _private(document: Document, helper: cst.FunctionDef) -> bool:
-    """Nobody else calls it: its name begins with an underscore, or it stands in a function."""
-    static = (isinstance(d.decorator, cst.Name) and d.decorator.value == "staticmethod" for d in helper.decorators)
-    return all(static) and (helper.name.value.startswith("_") or scope(document, helper) is not None)
-
-
-def _only_call(document: Document, helper: cst.FunctionDef) -> cst.Call | None:
-    """The one place in the text that speaks of the helper, where that is a call."""
-    name = helper.name.value
-    found = [n for n in document.everywhere(cst.Name, name) if n.value == name and document.parent(n) is not helper]
-    holders = [holder for n in found for holder in document.above(n) if isinstance(holder, cst.Call)][:1]
-    func = holders[0].func if holders and len(found) == 1 else None
-    named = func is not None and found[0] in (func, getattr(func, "attr", None))
-    return holders[0] if named else None

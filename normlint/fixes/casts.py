@@ -60,7 +60,7 @@ def _entered(document: Document, several: tuple[Computation, ...], made: Span, e
     top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
     backs = cast_back(document, lacking, entry)
     lines = cast_back(document, lacking, entry, top) if top else None
-    shorter = len(entry.nodes) > 2 or not lacking or not backs or len(lines or ()) < len(entry.nodes) + len(backs)
+    shorter = not lacking or len(lines or ()) < len(entry.nodes) + len(backs or ())
     if lines and (shorter or up != raising(document, entry.nodes[0], up)):
         return lines
     return casting(document, entry, up) | backs if backs is not None else None

@@ -35,7 +35,6 @@ from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 _LOOKS: Final = LOOKS - {"dtype"}  # alike in every dtype
-_CASTS: Final = ("half", "bfloat16", "float", "double")
 
 
 # --- what is cast ----------------------------------------------------------------------------------------------------
@@ -208,7 +207,7 @@ def lacks(document: Document, c: Computation) -> bool:
     """With its statistic in fp32 the product would be, too, in a module of halves: nothing casts it back."""
     casts = shared_casts(c)
     back_again = bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
-    return c.gain_may_be_half and not back_again and not _cast_later(document, c) and not _compared(document, c)
+    return c.gain_may_be_half and not back_again and not _compared(document, c)
 
 
 def _compared(document: Document, c: Computation) -> bool:
@@ -220,20 +219,6 @@ def _compared(document: Document, c: Computation) -> bool:
     tests = [test for test in tests if document.around(test, cst.Assert) is None]
     sides = (side for test in tests for side in (test.left, *(t.comparator for t in test.comparisons)))
     return any(dtype_of(side) in names for side in sides)
-
-
-def _cast_later(document: Document, c: Computation) -> bool:
-    """The text that is read no further casts the product, or the name that it gets."""
-    node: Any = document.at(c.span)
-    holder = document.parent(node)
-    call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
-    if isinstance(call, cst.Call) and call.func is holder and (asks(call) or called(call) in _CASTS):
-        return True
-    stmt: Any = document.around(node, cst.Assign) if not c.returned else None
-    name: Any = stmt.targets[0].target if stmt is not None else None
-    calls = document.below(scope(document, stmt), cst.Call) if isinstance(name, cst.Name) else []
-    later = (n for n in calls if asks(n) and document.span(n).start > document.span(stmt).end)
-    return any(isinstance(of := receiver(document, n), cst.Name) and of.deep_equals(name) for n in later)
 
 
 # --- back ------------------------------------------------------------------------------------------------------------

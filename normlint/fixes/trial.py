@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.fixes.along import with_twins
-from normlint.fixes.callers import beside
 from normlint.fixes.document import Change
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
@@ -43,9 +42,8 @@ class Trial:
     partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
     def first(self, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
-        """The fix by the first of these changes that passes, rather one that changes nothing else."""
+        """The fix by the first of these changes that passes."""
         tried: dict[tuple[Edit, ...], str] = {}
-        second: Fix | None = None
         places = {c.statistic.span for c in self.norm.computations}
         for message, change in changes:
             edits = with_twins(self.tree, self.tree.document.edits(change), places)
@@ -53,11 +51,7 @@ class Trial:
                 continue
             tried[edits] = message
             if self.passes(edits):
-                if not beside(self.tree, edits, self.tree.owners, ()):
-                    return Fix(message, edits, applicability)
-                second = second or Fix(message, edits, applicability)
-        if second is not None:
-            return second
+                return Fix(message, edits, applicability)
         edits = next(self._in_part(tried), ()) if self.partly else ()
         return Fix(tried[edits], edits, applicability) if edits else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import libcst as cst
@@ -86,18 +86,16 @@ def _less_mean(
     document: Document, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
 ) -> Iterator[Changes]:
     """The targets by the name of what is centred, less the name of the mean, or less the mean written out."""
-    known = known_means(document, targets[0])
-    for name in known.centred[:_CENTRES]:
-        yield dict.fromkeys(targets, name)
-    for less in known.means[: 2 * _CENTRES]:
-        yield _differences(document, targets, less)
+    scope = document.scope(targets[0])
+    last = assignments(document, scope)[::-1]
+    centred = [cst.Name(name) for s in last if sides(s.value) for name in names_of(s)]
+    yield from (dict.fromkeys(targets, name) for name in centred[:_CENTRES])
+    means = [cst.Name(name) for s in last if holds_mean(document, s.value) for name in names_of(s)[-1:] if name != "_"]
+    written = [pair[1] for n in document.below(scope, cst.BaseExpression) if (pair := sides(n)) is not None]
+    several = [*means, *(n for n in written if not isinstance(n, cst.Name))][: 2 * _CENTRES]
     mean = averaged(document, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
-    if mean is not None:
-        yield _differences(document, targets, mean)
-
-
-def _differences(document: Document, targets: Sequence[cst.BaseExpression], less: cst.BaseExpression) -> Changes:
-    return {t: _difference(document, t, less) for t in targets}
+    for less in (*several, *([mean] if mean is not None else [])):
+        yield {target: _difference(document, target, less) for target in targets}
 
 
 def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseExpression) -> cst.BaseExpression:
@@ -143,29 +141,6 @@ def _undone(document: Document, difference: cst.BaseExpression, minuend: Any, su
 
 _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
 _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """Centred values and means in a function that have names, and means that are written out; the last first."""
-
-    centred: tuple[cst.BaseExpression, ...]
-    means: tuple[cst.BaseExpression, ...]
-
-
-def known_means(document: Document, node: cst.CSTNode) -> Means:
-    """What the function of the node has."""
-    scope = document.scope(node)
-    statements = assignments(document, scope)[::-1]
-    centred = [name for s in statements if sides(s.value) for name in names_of(s)]
-    means = [name for s in statements if holds_mean(document, s.value) for name in names_of(s)[-1:]]
-    found = [sides(n) for n in document.below(scope, cst.BaseExpression)]
-    written = [pair[1] for pair in found if pair and not isinstance(pair[1], cst.Name)]
-    return Means(_names(centred), (*_names(means), *written))
-
-
-def _names(found: Iterable[str]) -> tuple[cst.BaseExpression, ...]:
-    return tuple(cst.Name(name) for name in dict.fromkeys(found) if name != "_")
 
 
 def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:

@@ -204,22 +204,14 @@ def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
     x = squared_base(whole.square) if whole is not None else None
     if whole is None or mean is None or x is None or not all(_once(document, s) for _, _, s in whole.links):
         return
-    removed: Changes = document.gone(stmt) if stmt is not None and _once(document, stmt) else {}
-    for centred in _centred(document, stat, x, mean, whole.square):
+    read = [s for _, _, s in whole.links] + ([stmt] if stmt is not None and _once(document, stmt) else [])
+    gone = {line: None for s in read for line in document.gone(s)}
+    for centred in (
+        () if _bound_between(document, whole.square, node) else _centred(document, stat, x, mean, whole.square)
+    ):
         message = f"Centre first, then square: `{cst.Module([]).code_for_node(centred)}`"
-        new = _resquared(whole.square, x, centred)
-        known = isinstance(centred, cst.Name) or not _bound_between(document, mean, whole.square, node)
-        if known and not isinstance(found[0], cst.Name):
-            there: Any = placed(document, whole.square, new)
-            kept = in_place_of(document, node, found[0])
-            inside = whole.holder is found[0]
-            if inside:
-                kept = in_place_of(document, node, found[0].deep_replace(whole.square, there))
-            yield message, {node: kept, **({} if inside else {whole.square: there}), **removed}
-        elif not _bound_between(document, whole.square, whole.square, node):
-            gone = {line: None for _, _, s in whole.links for line in document.gone(s)}
-            value = whole.inlined(document, placed(document, whole.square, new))
-            yield message, {node: instead(document, node, stripped(value)), **gone, **removed}
+        value = whole.inlined(document, placed(document, whole.square, _resquared(whole.square, x, centred)))
+        yield message, {node: in_place_of(document, node, value), **gone}
 
 
 def _once(document: Document, stmt: cst.Assign) -> bool:
@@ -253,12 +245,10 @@ def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | No
     return last
 
 
-def _bound_between(
-    document: Document, written: cst.BaseExpression, first: cst.BaseExpression, last: cst.BaseExpression
-) -> bool:
-    """A name in an expression is bound between two others."""
+def _bound_between(document: Document, first: cst.BaseExpression, last: cst.BaseExpression) -> bool:
+    """A name in an expression is bound between it and another."""
     start, end = (document.span(n).end for n in (first, last))
-    names = {n.value for n in document.below(written, cst.Name)}
+    names = {n.value for n in document.below(first, cst.Name)}
     bound = stored(document, document.scope(last), *names)
     return any(start <= document.span(n).start < end for n in bound)
 

@@ -181,13 +181,11 @@ def back(
 
 def _saved(document: Document, function: Scope, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one and it is under no test."""
-    if isinstance(function, cst.Lambda):
-        return ""
-    found = {name for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
-    straight = (s for s in _straight(function.body) if isinstance(s, cst.Assign) and document.span(s).end <= until)
-    kept = {name for stmt in straight for name in _dtypes(document, stmt)}
-    once = [name for name in kept if len(bound(document, function, name)) == 1]
-    return once[0] if len(once) == len(found) == 1 else ""
+    found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
+    once = [name for name in found if len(bound(document, function, name)) == 1]
+    before = [name for name in once if document.span(found[name]).end <= until]
+    straight = [name for name in before if document.around(found[name], cst.If | cst.For | cst.While | cst.Try) is None]
+    return straight[0] if len(straight) == len(found) == 1 else ""
 
 
 def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
@@ -200,17 +198,6 @@ def dtype_of(node: cst.CSTNode | None) -> str:
     """The name of the tensor whose dtype is read."""
     read = isinstance(node, cst.Attribute) and node.attr.value == "dtype" and isinstance(node.value, cst.Name)
     return node.value.value if read else ""  # type: ignore[union-attr]
-
-
-def _straight(block: Any) -> Iterator[cst.CSTNode]:
-    """The simple statements of a block that are under no test."""
-    for line in block.body:
-        if isinstance(line, cst.With):
-            yield from _straight(line.body)
-        elif isinstance(line, cst.SimpleStatementLine):
-            yield from line.body
-        elif isinstance(line, cst.BaseSmallStatement):
-            yield line
 
 
 def _anew(document: Document, stored: list[int], node: cst.BaseExpression) -> list[int]:

@@ -69,7 +69,7 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
     eps = tight(eps, SUM + 1)
     taken = power_of(root)
     if taken is None:  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`
-        return {root: lambda now: expression("({v} + {e}).sqrt()", v=renamed(style, now, "var"), e=eps)}
+        return {root: lambda now: style.around(expression("{v} + {e}", v=renamed(style, now, "var"), e=eps), "sqrt")}
     base = taken[0]
     chained = isinstance(whole, cst.Call) and len(whole.args) == 1
     first = isinstance(whole, cst.BinaryOperation) and whole.right is _kept(whole, eps)

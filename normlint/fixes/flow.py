@@ -196,12 +196,6 @@ def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
     return _root_name(name)
 
 
-def bound_to_root(document: Document, node: cst.BaseExpression) -> bool:
-    """Is the expression what a name like rms or std is given?"""
-    stmt = document.parent(node)
-    return isinstance(stmt, cst.Assign | cst.AnnAssign) and any(map(_root_name, names_of(stmt)))
-
-
 def _root_name(name: str) -> bool:
     return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
 

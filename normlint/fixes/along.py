@@ -23,25 +23,19 @@ def with_remarks(tree: Tree, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         lost = _lost(tree, edits) if loses_comment(tree.text, edits) else {}
         if not lost:
             return edits
-        if not all(_starts_its_line(tree, stmt) for stmt in lost):
-            return ()
         kept = (*(_lines_above(tree, stmt, *remarks) for stmt, remarks in lost.items()), *edits)
         return () if _lost(tree, kept) else kept
     except (SyntaxError, ValueError):
         return ()
 
 
-def _starts_its_line(tree: Tree, stmt: ast.stmt) -> bool:
-    """Nothing but white space stands in front of the statement."""
-    start = tree.span(stmt).start
-    return not tree.text[tree.text.rfind("\n", 0, start) + 1 : start].strip(" \t\f")
-
-
 def _lines_above(tree: Tree, stmt: ast.stmt, *lines: str) -> Edit:
-    """New lines in front of a statement that starts its line, and of the comments directly above it."""
+    """New lines in front of a statement and of the comments directly above it; ValueError where it starts no line."""
     end = tree.span(stmt).start
     start = tree.text.rfind("\n", 0, end) + 1
     indent = tree.text[start:end]
+    if indent.strip(" \t\f"):
+        raise ValueError("another statement stands in front of it")
     while start:
         above = tree.text.rfind("\n", 0, start - 1) + 1
         if not tree.text[above:start].startswith(f"{indent}#"):
@@ -109,7 +103,7 @@ def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterato
 def _twins(document: Document, place: Span) -> list[Span]:
     """The widest expression around the statistic that stands in its statement more than once, then where else."""
     node: Any = document.at(place)
-    stmt: Any = document.around(node, cst.BaseSmallStatement) if node is not None else None
+    stmt: Any = document.around(node, cst.BaseSmallStatement)
     if stmt is None:
         return []
     above = takewhile(lambda n: n is not stmt, document.above(node))

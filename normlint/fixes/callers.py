@@ -7,24 +7,17 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from normlint.fixes.tree import LOOKS, Tree
-from normlint.fixes.work import took, walk
+from normlint.fixes.work import took
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Edit, Span
-from normlint.text.frozen import dataclass
 from normlint.text.operations import CLASSES
 
 _OWN: Final = ("self", "cls")
 _CALLED: Final = ("forward", "__call__")
 _OF_TENSORS: Final = frozenset(" ".join(CLASSES.values()).split())
+_Function: Final = ast.FunctionDef | ast.AsyncFunctionDef
+_Given: Final = ast.Assign | ast.AnnAssign
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who uses a definition: by name, and by the definition that does where there is one."""
-
-    name: str
-    node: _Definition | None = None
 
 
 def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: Collection[str]) -> str:
@@ -60,8 +53,7 @@ def read_elsewhere(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Norm])
     A fix changes what it edits, and all that is computed from it on the way to the norm. Whoever else reads that gets
     another value, or another dtype, than before: another output, an attribute, a line that has no step of the norm.
     """
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    function = next((f for edit in edits for kind in kinds if (f := tree.around(edit.span, kind)) is not None), None)
+    function = next((f for edit in edits if (f := tree.around(edit.span, _Function)) is not None), None)
     if function is None:
         return ""
     steps = [span for norm in norms for c in norm.computations for span in _steps(norm, c)]
@@ -91,7 +83,7 @@ class _Event(NamedTuple):
 
 
 def _events(tree: Tree, function: ast.AST) -> Iterator[_Event]:
-    for node in walk(function):
+    for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield _Event(tree.span(node).start, node)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -113,7 +105,7 @@ def _within(one: Span, two: Span) -> bool:
 
 def _is_norms(tree: Tree, node: ast.Name, own: Collection[Span], steps: Collection[Span]) -> bool:
     """The name is read in a line that is edited, has a step of the norm or names a value; or it is only looked at."""
-    holder, stmt = tree.parent(node), tree.statement(node)
+    holder, stmt = tree.parent(node), tree.holder(node, ast.stmt)
     if stmt is None or (isinstance(holder, ast.Attribute) and holder.attr in LOOKS):
         return True
     if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name):
@@ -135,7 +127,7 @@ class Users:
         self._tree = tree
         self._classes: dict[str, ast.ClassDef] = {}
         self._names: dict[str, list[ast.Name | ast.Attribute]] = {}
-        for node in walk(tree.root):
+        for node in tree.nodes:
             if isinstance(node, ast.ClassDef):
                 self._classes[node.name] = node
             elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -143,8 +135,7 @@ class Users:
 
     def home(self, span: Span) -> _Definition | None:
         """The function that the place is in, or the statement that gives a constant or a lambda its name."""
-        function = self._tree.around(span, ast.FunctionDef) or self._tree.around(span, ast.AsyncFunctionDef)
-        found = function or self._tree.around(span, ast.Assign) or self._tree.around(span, ast.AnnAssign)
+        found = self._tree.around(span, _Function) or self._tree.around(span, _Given)
         return found if found is not None and _called(found) not in ("", "__init__") else None
 
     def name(self, node: ast.AST) -> str:
@@ -154,57 +145,42 @@ class Users:
 
     def other(self, home: _Definition, owners: Collection[str], seen: frozenset[ast.AST] = frozenset()) -> str:
         """A user of the definition that is no part of the owners' norms."""
-        for user in self._users_of(home):
-            if _owned(user.name, owners) or user.node in seen or user.node is home:
+        for name, user in self._users_of(home):
+            if _owned(name, owners) or user in seen:
                 continue
-            if user.node is None or not any(self._users_of(user.node)):
-                return user.name
-            if found := self.other(user.node, owners, seen | {home}):
+            if user is None or not any(self._users_of(user)):
+                return name
+            if found := self.other(user, owners, seen | {home, user}):
                 return found
         return ""
 
-    def _users_of(self, home: _Definition) -> Iterator[User]:
-        """What calls a function or method of the text, or hands it on: functions, and `_loose` uses outside of them."""
+    def _users_of(self, home: _Definition) -> Iterator[tuple[str, _Definition | None]]:
+        """What calls a definition of the text or hands it on, by name: functions, and lines outside of them."""
         name, holder = _called(home), self._tree.parent(home)
         if isinstance(holder, ast.ClassDef) and name in _CALLED:
             for heir in self._classes.values():
                 if heir is not holder and self._found(heir, name) is home:
-                    yield User(f"{heir.name}.{name}")
+                    yield f"{heir.name}.{name}", None
         for node in self._names.get(name, ()):
-            if self._means(node, home, holder) and home not in (above := list(self._tree.above(node))):
-                functions = (n for n in above if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-                outer = next(functions, None)
-                yield User(self.name(outer), outer) if outer else self._loose(node)
+            if self._means(node, holder) and home not in (above := list(self._tree.above(node))):
+                outer = next((n for n in above if isinstance(n, _Function)), None)
+                yield (self.name(outer), outer) if outer else (f"line {node.lineno}", None)
 
-    def _loose(self, node: ast.expr) -> User:
-        """What uses it at the top of the text or of a class: a name that is given, or a line."""
-        stmt = self._tree.statement(node)
-        if isinstance(stmt, ast.Assign | ast.AnnAssign) and _called(stmt):
-            return User(self.name(stmt), stmt)
-        return User(f"line {node.lineno}")
-
-    def _means(self, node: ast.Name | ast.Attribute, home: _Definition, holder: ast.AST | None) -> bool:
-        """Does the name stand for the definition?"""
+    def _means(self, node: ast.Name | ast.Attribute, holder: ast.AST | None) -> bool:
+        """May the name stand for the definition?"""
         if isinstance(node, ast.Name):
             return not isinstance(holder, ast.ClassDef) and not self._shadowed(node)
         if not isinstance(holder, ast.ClassDef):
             return False
-        value, outer = node.value, self._tree.enclosing_class(node)
+        value, outer = node.value, self._tree.holder(node, ast.ClassDef)
         over = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
         if over or (isinstance(value, ast.Name) and value.id in _OWN):
-            return outer is not None and any(self._found(one, node.attr) is home for one in self._family(outer))
-        if isinstance(value, ast.Name) and value.id in self._classes:
-            return self._found(self._classes[value.id], node.attr) is home
+            return outer is not None and (holder in self._lineage(outer) or outer in self._lineage(holder))
         return node.attr not in _OF_TENSORS and not (isinstance(value, ast.Name) and value.id in self._tree.imported)
 
     def _shadowed(self, node: ast.Name) -> bool:
-        function = self._tree.function(node)
-        return function is not None and any(n.arg == node.id for n in walk(function.args) if isinstance(n, ast.arg))
-
-    def _family(self, cls: ast.ClassDef) -> Iterator[ast.ClassDef]:
-        """The class, its bases and its heirs: whose methods it may call by its own name."""
-        yield cls
-        yield from (one for one in self._classes.values() if one in self._lineage(cls) or cls in self._lineage(one))
+        function = self._tree.holder(node, _Function)
+        return function is not None and any(n.arg == node.id for n in ast.walk(function.args) if isinstance(n, ast.arg))
 
     def _lineage(self, cls: ast.ClassDef, depth: int = 8) -> list[ast.ClassDef]:
         bases = (getattr(base, "id", getattr(base, "attr", "")) for base in cls.bases)
@@ -223,4 +199,4 @@ def _called(node: ast.AST) -> str:
         return target.id if isinstance(target, ast.Name) else ""
     if isinstance(node, ast.AnnAssign):
         return getattr(node.target, "id", "")
-    return getattr(node, "name", "") if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else ""
+    return getattr(node, "name", "") if isinstance(node, _Function) else ""

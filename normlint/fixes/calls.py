@@ -42,8 +42,6 @@ class Reduction:
         method = isinstance(node.func, cst.Attribute) and not document.is_module(node.func.value)
         names = PARAMETERS[name][method:]
         by_place = [a for a in node.args if a.keyword is None]
-        if len(by_place) > len(names):
-            return None
         given = dict(zip(names, by_place, strict=False))
         given |= {_ALIASES.get(a.keyword.value, a.keyword.value): a for a in node.args if a.keyword is not None}
         if "unbiased" in names and "dim" in given and _flag(given["dim"].value) is not None:
@@ -63,8 +61,10 @@ class Reduction:
 
     @property
     def numpy(self) -> bool:
-        """It speaks of an axis, not of a dim."""
-        return any(a.keyword is not None and a.keyword.value in ("axis", "keepdims") for a in self.given.values())
+        """It speaks of an axis, not of a dim, or its model does."""
+        calls = (self, self.model) if "dim" not in self.given and self.model else (self,)
+        words = {a.keyword.value for call in calls for a in call.given.values() if a.keyword}
+        return not words.isdisjoint(("axis", "keepdims"))
 
     # --- other calls, whose spelling is a model ----------------------------------------------------------------------
 
@@ -91,8 +91,7 @@ class Reduction:
         plain = model and not model.given["keepdim"].keyword and dim_by_place and self.name in ("mean", "sum")
         if plain and not self.numpy:
             return argument(_TRUE)
-        numpy = self.numpy or (model is not None and model.numpy and "dim" not in self.given)
-        return argument(_TRUE, "keepdims" if numpy else "keepdim")
+        return argument(_TRUE, "keepdims" if self.numpy else "keepdim")
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
@@ -113,8 +112,7 @@ class Reduction:
         if dim is not None:
             return {dim: axis, **(self.kept() if keep else {})}
         by_place = self.dim_by_place()
-        numpy = self.numpy or (self.model is not None and _keyword(self.model.given["dim"]) == "axis")
-        new = [argument(axis, "" if by_place else "axis" if numpy else "dim")]
+        new = [argument(axis, "" if by_place else "axis" if self.numpy else "dim")]
         if keep and "keepdim" not in self.given:
             return self._first(*new, self._keep(dim_by_place=by_place))
         return {**self._first(*new), **(self.kept() if keep else {})}
@@ -192,13 +190,10 @@ def operand_of(document: Document, call: cst.Call) -> Any:
 
 def without_keyword(name: str, call: cst.Call) -> cst.Call:
     """The call without an argument that is given by this name."""
-    args = list(call.args)
-    at = next((n for n, a in enumerate(args) if a.keyword and a.keyword.value == name), None)
-    if at is None:
-        return call
-    gone = args.pop(at)
-    if args and at == len(args):  # it was the last: what stood behind it closes the list now
-        args[-1] = args[-1].with_changes(comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg)
+    args = [a for a in call.args if not (a.keyword and a.keyword.value == name)]
+    last = call.args[-1:]
+    if args and args[-1:] != last:  # it was the last: what stood behind it closes the list now
+        args[-1] = args[-1].with_changes(comma=last[0].comma, whitespace_after_arg=last[0].whitespace_after_arg)
     return call.with_changes(args=args)
 
 
@@ -232,10 +227,6 @@ def bound_first(function: cst.FunctionDef, call: cst.Call) -> int:
 
 def _flag(value: cst.BaseExpression) -> bool | None:
     return {"True": True, "False": False}.get(value.value) if isinstance(value, cst.Name) else None
-
-
-def _keyword(arg: cst.Arg) -> str:
-    return arg.keyword.value if arg.keyword else ""
 
 
 def reductions(document: Document, beside: cst.CSTNode) -> Iterator[Reduction]:

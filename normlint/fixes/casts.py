@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 import libcst as cst
@@ -12,7 +11,6 @@ from normlint.evaluate.dtypes import HALVES
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE
 from normlint.fixes.casts_places import (
     Entry,
-    at_the_call,
     cast_back,
     casting,
     entry_of,
@@ -38,7 +36,7 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
     if any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE or _in_its_own(document, c) for c in several):
         return None  # first it must be centred; and what says its dtype takes that, whatever comes in
     entry, up = entry_of(document, several), usual_upcast(tree)
-    if entry is None or not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
+    if not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
         return None
     return _upcast(document, several, entry, up, _entered(document, several, made, entry, up))
 
@@ -50,27 +48,19 @@ def _in_its_own(document: Document, c: Computation) -> bool:
 
 def _upcast(
     document: Document, several: tuple[Computation, ...], entry: Entry, up: str, changes: Changes | None
-) -> Fix | None:
-    fix = _fix(document, f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`", changes)
+) -> Fix:
     asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
-    return replace(fix, applicability=Applicability.UNSAFE) if fix is not None and asked else fix
-
-
-def _fix(document: Document, message: str, changes: Changes | None) -> Fix | None:
-    edits = document.edits(changes) if changes else ()
-    return Fix(message, edits, Applicability.SAFE) if edits else None
+    message = f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`"
+    return document.fix(message, changes or {}, Applicability.UNSAFE if asked else Applicability.SAFE)
 
 
 def _entered(document: Document, several: tuple[Computation, ...], made: Span, entry: Entry, up: str) -> Changes | None:
-    """At the helper's call, in one line in front where that is shorter, or at each place."""
+    """In one line in front where that is shorter, or at each place."""
     lacking = [c for c in several if not c.output.wide and lacks(document, c)]
-    called = at_the_call(document, entry, several, lacking, up)
-    if called:
-        return called
     top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
     backs = cast_back(document, lacking, entry)
     lines = cast_back(document, lacking, entry, top) if top else None
-    shorter = len(entry.nodes) > 2 or not lacking or not backs or len(lines or ()) < len(entry.nodes) + len(backs)
+    shorter = not lacking or len(lines or ()) < len(entry.nodes) + len(backs or ())
     if lines and (shorter or up != raising(document, entry.nodes[0], up)):
         return lines
     return casting(document, entry, up) | backs if backs is not None else None
@@ -83,7 +73,7 @@ def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | N
     """The upcast moved from behind the square to the input."""
     document = tree.document
     entry = entry_of(document, several)
-    if entry is None or not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
+    if not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
         return None  # one pass must be centred first
     gone, up = Changes(), ""
     for c in several:
@@ -121,10 +111,10 @@ def _suffix(document: Document, call: cst.Call) -> str:
 # --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
-def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
+def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix:
     """The output cast back to the dtype that came in."""
     changes = cast_back(tree.document, several)
-    return _fix(tree.document, "Cast the output back to the input's dtype", changes)
+    return tree.document.fix("Cast the output back to the input's dtype", changes or {}, Applicability.SAFE)
 
 
 def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
@@ -134,7 +124,7 @@ def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | Non
     backs = cast_back(document, [c for c in several if lacks(document, c)])
     if changes is None or backs is None or any(c.partial for c in several):
         return None
-    return _fix(document, "Leave the statistic in fp32 until the product", backs | changes)
+    return document.fix("Leave the statistic in fp32 until the product", backs | changes, Applicability.SAFE)
 
 
 def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
@@ -147,5 +137,5 @@ def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | No
     if found is None:
         return None
     line = written_above([(found.line_at, found.line)]) if found.line_at is not None else {}
-    edits = document.edits({**line, node: lambda now: cast(now.func.value, found.suffix)})
-    return Fix(f"Cast to the input's dtype: `{found.suffix}`", edits, Applicability.UNSAFE)
+    changes = {**line, node: lambda now: cast(now.func.value, found.suffix)}
+    return document.fix(f"Cast to the input's dtype: `{found.suffix}`", changes, Applicability.UNSAFE)

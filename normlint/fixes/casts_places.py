@@ -1,4 +1,4 @@
-"""Where casts stand: at what is squared, in one line in front, where a helper is called, around what comes out."""
+"""Where casts stand: at what is squared, in one line in front, around what comes out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Centred, Input, Param, Stat, Step
-from normlint.fixes.calls import argument_of, operand_of, parameters
+from normlint.fixes.calls import operand_of
 from normlint.fixes.casts_words import (
     Back,
     asks,
@@ -18,6 +18,7 @@ from normlint.fixes.casts_words import (
     behind,
     bound,
     cast,
+    dtype_of,
     raising,
     receiver,
     scope,
@@ -25,16 +26,15 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, loads_after
+from normlint.fixes.flow import loads, loads_after, names_of, targets_of
 from normlint.fixes.powers import in_place_of
-from normlint.fixes.spelling import called, expression, last_name
+from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import LOOKS
 from normlint.norm.norm import Computation
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 _LOOKS: Final = LOOKS - {"dtype"}  # alike in every dtype
-_CASTS: Final = ("half", "bfloat16", "float", "double")
 
 
 # --- what is cast ----------------------------------------------------------------------------------------------------
@@ -53,13 +53,13 @@ class Entry:
         return [*self.operands, *(product.left for product in self.twice)]
 
 
-def entry_of(document: Document, several: Iterable[Computation]) -> Entry | None:
-    """The places for these computations; None where one of them can't be found."""
+def entry_of(document: Document, several: Iterable[Computation]) -> Entry:
+    """The places for these computations, as far as they are found."""
     found, seen = Entry(), set[Span]()
     for c in several:
         for stat in _spans(c):
-            if stat not in seen and not _enter(document, found, c, stat):
-                return None
+            if stat not in seen:
+                _enter(document, found, c, stat)
             seen.add(stat)
     names = {node.value for node in found.nodes if isinstance(node, cst.Name)}
     found.operands += dict.fromkeys(node for c in several for node in _scaled_first(document, c, names))
@@ -70,21 +70,11 @@ def _scaled_first(document: Document, c: Computation, names: set[str]) -> Iterat
     """Where the input meets the gain before the statistic: in halves this product may overflow, too."""
     gains = {gain.param.name.rpartition(".")[2] for gain in c.gains}
     made = document.at(c.joined)
-    for node in document.below(made, cst.BinaryOperation | cst.Call) if made is not None else ():
-        one, other = _factors(node) or (node, node)
+    for node in document.below(made, cst.BinaryOperation | cst.Call):
+        one, other = (operands(node) if operation(node) == "mul" else ()) or (node, node)
         for tensor, gain in ((one, other), (other, one)):
             if isinstance(tensor, cst.Name) and tensor.value in names and last_name(gain) in gains:
                 yield tensor
-
-
-def _factors(node: cst.BinaryOperation | cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """The two of `a * b`, `a.mul(b)` and `torch.mul(a, b)`."""
-    if isinstance(node, cst.BinaryOperation):
-        return (node.left, node.right) if isinstance(node.operator, cst.Multiply) else None
-    if not isinstance(node.func, cst.Attribute) or called(node) != "mul":
-        return None
-    several = [*([node.func.value] if len(node.args) == 1 else []), *(a.value for a in node.args)]
-    return (several[0], several[1]) if len(several) == 2 else None
 
 
 def _spans(c: Computation) -> list[Span]:
@@ -107,24 +97,19 @@ def _centres(c: Computation) -> list[Stat]:
     return [s for s in found.values() if s.span != c.statistic.span]
 
 
-def _enter(document: Document, found: Entry, c: Computation, span: Span) -> bool:
+def _enter(document: Document, found: Entry, c: Computation, span: Span) -> None:
     node = document.at(span)
     if called(node) in ("einsum", "vecdot"):
-        several = [a for a in node.args if not isinstance(a.value, cst.BaseString | cst.BaseNumber)]
-        found.operands += [a.value for a in several]  # all in one dtype, or torch refuses
-        return bool(several) and not any(a.star for a in several)
-    if span not in _squares(c):
+        several = [a.value for a in node.args if not a.star]  # all in one dtype, or torch refuses
+        found.operands += [one for one in several if not isinstance(one, cst.BaseString | cst.BaseNumber)]
+    elif span not in _squares(c):
         found.operands += [node] if node is not None else []
-        return node is not None
-    if isinstance(node, cst.BinaryOperation):
-        product = isinstance(node.operator, cst.Multiply)
-        twice = product and isinstance(node.left, cst.Name) and node.left.deep_equals(node.right)
+    elif isinstance(node, cst.BinaryOperation):
+        twice = isinstance(node.left, cst.Name) and node.left.deep_equals(node.right)
         found.twice += [node] if twice else []
         found.operands += [] if twice else [node.left]
-        return product or isinstance(node.operator, cst.Power)
-    operand = operand_of(document, node) if isinstance(node, cst.Call) else None
-    found.operands += [operand] if operand is not None else []
-    return operand is not None
+    elif isinstance(node, cst.Call) and (operand := operand_of(document, node)) is not None:
+        found.operands.append(operand)
 
 
 def casting(document: Document, entry: Entry, up: str) -> Changes:
@@ -162,10 +147,8 @@ def one_line(document: Document, entry: Entry, made: Span, up: str) -> Top | Non
     function = scope(document, nodes[0]) if several else None
     if not isinstance(function, cst.FunctionDef) or any(scope(document, n) is not function for n in nodes):
         return None
-    node: Any = document.at(made)
-    stmt = statement(document, node) if node is not None else None
-    here = stmt is not None and function in document.above(stmt)
-    end = document.span(stmt if here and stmt is not None else function).end
+    stmt = statement(document, document.at(made))
+    end = document.span(stmt if function in document.above(stmt) else function).end
     return _at_the_top(document, nodes, function, end, up)
 
 
@@ -180,16 +163,12 @@ def _at_the_top(
     if len(names) != 1 or "" in names or not all(any(n in later for n in document.above(one)) for one in nodes):
         return None
     (name,) = names
-    anew = (document.span(line).end for line in later if _binds(line, name))
+    lines = (line for line in later if isinstance(line, cst.SimpleStatementLine))
+    anew = (document.span(line).end for line in lines if any(name in names_of(stmt) for stmt in line.body))
     stretch = Span(document.span(first).start, end)
     if not _only_there(document, function, name, stretch, next(anew, len(document.text))):
         return None
     return Top(first, name, raising(document, nodes[0], up), function)
-
-
-def _binds(line: cst.CSTNode, name: str) -> bool:
-    assigned = [s for s in line.body if isinstance(s, cst.Assign)] if isinstance(line, cst.SimpleStatementLine) else []
-    return any(isinstance(t.target, cst.Name) and t.target.value == name for s in assigned for t in s.targets)
 
 
 def _only_there(document: Document, function: cst.FunctionDef, name: str, stretch: Span, anew: int) -> bool:
@@ -228,38 +207,18 @@ def lacks(document: Document, c: Computation) -> bool:
     """With its statistic in fp32 the product would be, too, in a module of halves: nothing casts it back."""
     casts = shared_casts(c)
     back_again = bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
-    return c.gain_may_be_half and not back_again and not _cast_later(document, c) and not _compared(document, c)
+    return c.gain_may_be_half and not back_again and not _compared(document, c)
 
 
 def _compared(document: Document, c: Computation) -> bool:
     """The text looks whether the product has the dtype that came in, and casts it where it hasn't; not in an assert."""
-    nodes = [node for span in (c.joined, c.span) if (node := document.at(span)) is not None]
-    stmts = (document.around(node, cst.Assign) for node in nodes)
-    several = [*nodes, *(t.target for stmt in stmts if stmt is not None for t in stmt.targets)]
+    nodes = [document.at(span) for span in (c.joined, c.span)]
+    several = [*nodes, *(one for node in nodes for one in targets_of(document.around(node, cst.Assign)))]
     names = {n.value for n in several if isinstance(n, cst.Name)}
     tests = document.below(document.scope(nodes[0]), cst.Comparison) if names else []
     tests = [test for test in tests if document.around(test, cst.Assert) is None]
     sides = (side for test in tests for side in (test.left, *(t.comparator for t in test.comparisons)))
-    return any(isinstance(side, cst.Attribute) and _reads_dtype(side, names) for side in sides)
-
-
-def _reads_dtype(side: cst.Attribute, names: set[str]) -> bool:
-    return side.attr.value == "dtype" and isinstance(side.value, cst.Name) and side.value.value in names
-
-
-def _cast_later(document: Document, c: Computation) -> bool:
-    """The text that is read no further casts the product, or the name that it gets."""
-    node: Any = document.at(c.span)
-    holder = document.parent(node) if node is not None else None
-    call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
-    if isinstance(call, cst.Call) and call.func is holder and (asks(call) or called(call) in _CASTS):
-        return True
-    stmt: Any = document.around(node, cst.Assign) if node is not None and not c.returned else None
-    name: Any = stmt.targets[0].target if stmt is not None else None
-    function = scope(document, stmt) if isinstance(name, cst.Name) else None
-    calls = document.below(function, cst.Call) if function is not None else []
-    later = (n for n in calls if asks(n) and document.span(n).start > document.span(stmt).end)
-    return any(isinstance(of := receiver(document, n), cst.Name) and of.deep_equals(name) for n in later)
+    return any(dtype_of(side) in names for side in sides)
 
 
 # --- back ------------------------------------------------------------------------------------------------------------
@@ -332,7 +291,7 @@ def _backwards(
 
 def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> bool:
     """The gains join behind the product, in other words than `weight * y`, which parameters in fp32 promote."""
-    stmt = document.parent(made) if made is not None and made is not given else None
+    stmt = document.parent(made) if made is not given else None
     if given is None or not isinstance(stmt, cst.Assign) or _but_for_gain(document, c, given) is not given:
         return False
     names = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
@@ -341,8 +300,7 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:
     """What the name of the product stands for is given back in more than one way: it is cast once, where it is made."""
-    stmt = document.parent(made) if made is not None else None
-    home = document.around(given, cst.Return) if given is not None else None
+    stmt, home = document.parent(made), document.around(given, cst.Return)
     if home is None or not isinstance(stmt, cst.Assign):
         return False
     returns = [document.around(node, cst.Return) for node in loads_after(document, stmt)]
@@ -403,61 +361,3 @@ def _line_of(document: Document, node: cst.BaseExpression) -> int:
     """Where its statement starts, which may bind the name anew: `k = k * k.square()`."""
     stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
     return document.span(stmt if stmt is not None else node).start
-
-
-# --- where a helper is called ----------------------------------------------------------------------------------------
-
-
-def at_the_call(
-    document: Document, entry: Entry, several: Sequence[Computation], lacking: Sequence[Computation], up: str
-) -> Changes | None:
-    """The casts around the only call of the private helper that all happens in; None where it isn't so."""
-    names = {n.value if isinstance(n, cst.Name) else "" for n in entry.nodes}
-    helpers = {scope(document, n) for n in entry.nodes}
-    name, helper = (names.pop(), helpers.pop()) if len(names) == len(helpers) == 1 else ("", None)
-    if not name or not isinstance(helper, cst.FunctionDef) or not _private(document, helper):
-        return None
-    call = _only_call(document, helper)
-    given = argument_of(helper, call, name) if call is not None else None
-    if call is None or given is None or not _hands_on(document, helper, name, entry):
-        return None
-    if any(_scope_at(document, c.span) is not scope(document, call) for c in several):
-        return None
-    changes = behind(given, raising(document, given, up))
-    if not lacking:
-        return changes
-    own = (given.value,) if isinstance(given, cst.Name) else ()
-    found = back(document, call, (*own, *inputs_of(lacking[0])))
-    if found is None or found.line or any(_scope_at(document, c.joined) is not helper for c in lacking):
-        return None
-    return changes | behind(call, found.suffix)
-
-
-def _scope_at(document: Document, span: Span) -> cst.CSTNode | None:
-    node = document.at(span)
-    return scope(document, node) if node is not None else None
-
-
-def _private(document: Document, helper: cst.FunctionDef) -> bool:
-    """Nobody else calls it: its name begins with an underscore, or it stands in a function."""
-    static = (isinstance(d.decorator, cst.Name) and d.decorator.value == "staticmethod" for d in helper.decorators)
-    return all(static) and (helper.name.value.startswith("_") or scope(document, helper) is not None)
-
-
-def _only_call(document: Document, helper: cst.FunctionDef) -> cst.Call | None:
-    """The one place in the text that speaks of the helper, where that is a call."""
-    name = helper.name.value
-    found = [n for n in document.everywhere(cst.Name, name) if n.value == name and document.parent(n) is not helper]
-    holders = [holder for n in found for holder in document.above(n) if isinstance(holder, cst.Call)][:1]
-    func = holders[0].func if holders and len(found) == 1 else None
-    named = func is not None and found[0] in (func, getattr(func, "attr", None))
-    return holders[0] if named else None
-
-
-def _hands_on(document: Document, helper: cst.FunctionDef, name: str, entry: Entry) -> bool:
-    """Whether the helper casts its parameter `name` unchanged, and nowhere tests its dtype."""
-    first = max(document.span(n).start for n in entry.nodes)
-    if name not in parameters(helper) or any(at < first for at in bound(document, helper, name)):
-        return False
-    own = (n for n in loads(document, name, helper) if scope(document, n) is helper)
-    return not any(_asked(document.parent(n), n) for n in own)

@@ -12,7 +12,7 @@ import libcst as cst
 
 from normlint.fixes.calls import Scope, parameters
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import names_in, stored
+from normlint.fixes.flow import given, names_in, single_targets, stored
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import expression, tight
 from normlint.fixes.tree import Tree, spelled
@@ -65,7 +65,7 @@ def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes
     return {call: lambda now: in_place_of(document, call, now.func.value)}
 
 
-def scope(document: Document, node: cst.CSTNode) -> Any:
+def scope(document: Document, node: cst.CSTNode | None) -> Any:
     """The function or lambda whose names the node sees first."""
     return document.around(node, cst.FunctionDef | cst.Lambda)
 
@@ -77,7 +77,7 @@ def bound(document: Document, function: Scope, name: str) -> list[int]:
     return [document.span(n).start for n in names if document.around(n, kinds) is function]
 
 
-def statement(document: Document, node: cst.CSTNode) -> Any:
+def statement(document: Document, node: cst.CSTNode | None) -> Any:
     """The line, or the compound statement, that the node is part of."""
     return document.around(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
 
@@ -181,37 +181,23 @@ def back(
 
 def _saved(document: Document, function: Scope, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one and it is under no test."""
-    if isinstance(function, cst.Lambda):
-        return ""
-    given = document.below(function, cst.Assign)
-    found = {name for stmt in given for name in _dtypes(stmt)}
-    straight = (s for s in _straight(function.body) if isinstance(s, cst.Assign) and document.span(s).end <= until)
-    kept = {name for stmt in straight for name in _dtypes(stmt)}
-    once = [name for name in kept if len(bound(document, function, name)) == 1]
-    return once[0] if len(once) == len(found) == 1 else ""
+    found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
+    once = [name for name in found if len(bound(document, function, name)) == 1]
+    before = [name for name in once if document.span(found[name]).end <= until]
+    straight = [name for name in before if document.around(found[name], cst.If | cst.For | cst.While | cst.Try) is None]
+    return straight[0] if len(straight) == len(found) == 1 else ""
 
 
-def _dtypes(stmt: cst.Assign) -> Iterator[str]:
+def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
     """The names that a statement gives to dtypes: `dtype, dim = x.dtype, -1`."""
-    pairs: list[tuple[Any, Any]] = [(stmt.targets[0].target, stmt.value)] if len(stmt.targets) == 1 else []
-    if pairs and isinstance(pairs[0][0], cst.Tuple) and isinstance(stmt.value, cst.Tuple):
-        several = zip(pairs[0][0].elements, stmt.value.elements, strict=False)
-        pairs = [(one.value, other.value) for one, other in several]
-    for name, of in pairs:
-        read = isinstance(of, cst.Attribute) and of.attr.value == "dtype" and isinstance(of.value, cst.Name)
-        if read and isinstance(name, cst.Name):
-            yield name.value
+    names = (target for target in single_targets(stmt) if isinstance(target, cst.Name))
+    yield from (name.value for name in names if any(map(dtype_of, given(document, name))))
 
 
-def _straight(block: Any) -> Iterator[cst.CSTNode]:
-    """The simple statements of a block that are under no test."""
-    for line in block.body:
-        if isinstance(line, cst.With):
-            yield from _straight(line.body)
-        elif isinstance(line, cst.SimpleStatementLine):
-            yield from line.body
-        elif isinstance(line, cst.BaseSmallStatement):
-            yield line
+def dtype_of(node: cst.CSTNode | None) -> str:
+    """The name of the tensor whose dtype is read."""
+    read = isinstance(node, cst.Attribute) and node.attr.value == "dtype" and isinstance(node.value, cst.Name)
+    return node.value.value if read else ""  # type: ignore[union-attr]
 
 
 def _anew(document: Document, stored: list[int], node: cst.BaseExpression) -> list[int]:

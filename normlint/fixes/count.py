@@ -12,7 +12,7 @@ import libcst as cst
 from normlint.fixes.calls import Reduction
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
-from normlint.fixes.lengths import bindings, last_of, raised, to_last, uses
+from normlint.fixes.lengths import last_of, raised, to_last
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -22,6 +22,7 @@ from normlint.fixes.spelling import (
     expression,
     instead,
     number,
+    operation,
     stripped,
     tight,
     written,
@@ -33,7 +34,6 @@ from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.operations import CLASSES
 
 _RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
-_VIEWS: Final = frozenset(CLASSES["layout"].split())
 _STATISTICS: Final = frozenset(CLASSES["statistic"].split())
 _TWICE: Final = "A mean is divided already: leave the count out"
 _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
@@ -46,9 +46,8 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     fix = trial.first(several)
     if fix is not None or not several:
         return fix
-    message, edits = several[0][0], document.edits(several[0][1])
-    merged = bool(edits) and trial.fixed(edits) is None  # what differed by it alone is one norm now
-    return Fix(message, edits, Applicability.SAFE) if merged else None
+    first = document.fix(*several[0], Applicability.SAFE)
+    return first if trial.fixed(first.edits) is None else None  # what differed by it alone is one norm now
 
 
 def _changes_of_count(c: Computation, document: Document, style: Style) -> Iterator[Change]:
@@ -76,7 +75,7 @@ def _changes_of_count(c: Computation, document: Document, style: Style) -> Itera
 def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) -> Iterator[Changes]:
     """The count to another power in the product."""
     node = document.at(count.operands[0])
-    product = product_at(document, node) if node is not None else None
+    product = product_at(document, node)
     if product is None:
         return
     whole = product.node
@@ -84,26 +83,14 @@ def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) 
         yield {whole: in_place_of(document, whole, product.other)} if isinstance(whole, cst.BaseExpression) else {}
         yield document.gone(whole) if isinstance(whole, cst.AugAssign) else {}
     elif factor == -1:
-        operator = getattr(whole, "operator", None)
-        divides = isinstance(operator, cst.Divide | cst.DivideAssign) or "div" in called(whole)
-        yield from () if divides else _negated(document, node)
+        if operation(whole) == "mul" and isinstance(node, cst.BinaryOperation) and (raised_to := power_of(node)):
+            yield {node.right: written(-raised_to[1])}
         yield from flipped(style, product)
     else:
         base, power = power_of(node) or (node, Fraction(1))
         written_out = isinstance(node, cst.BinaryOperation) and power * factor != 1
         new = in_place_of(document, node, raised(document, stripped(base), power * factor))
         yield {node.right: written(power * factor)} if written_out else {node: new}
-
-
-def _negated(document: Document, node: cst.BaseExpression) -> Iterator[Changes]:
-    """The sign of an exponent turned round, also where the one name that stands here gets its value."""
-    found = power_of(node)
-    if isinstance(node, cst.BinaryOperation) and found is not None:
-        yield {node.right: written(-found[1])}
-    elif isinstance(node, cst.Name | cst.Attribute) and uses(document, node) == 1:
-        values = list(bindings(document, node))
-        if len(values) == 1 and isinstance(values[0], cst.BinaryOperation):
-            yield from _negated(document, values[0])
 
 
 # --- a sum that is never divided -------------------------------------------------------------------------------------
@@ -135,21 +122,11 @@ def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None
 def _multiplied(
     document: Document, node: cst.BaseExpression, scale: cst.BaseExpression | None, sign: str
 ) -> Iterator[Change]:
-    """The value times a number, or over it; behind an axis that is put back."""
-    while (whole := _with_axis(document, node)) is not None:
-        node = whole
+    """The value times a number, or over it."""
     if scale is not None:
         new = expression(f"{{x}} {sign} {{s}}", x=tight(stripped(node), PRODUCT), s=scale)
         shown = cst.Module([]).code_for_node(scale)
         yield f"Count the features: `{sign} {shown}`", {node: instead(document, node, new)}
-
-
-def _with_axis(document: Document, node: cst.BaseExpression) -> cst.BaseExpression | None:
-    holder = document.parent(node)
-    call = document.parent(holder) if isinstance(holder, cst.Attribute) else None
-    if call is not None and called(call) in _VIEWS:
-        return call  # type: ignore[no-any-return]
-    return holder if isinstance(holder, cst.Subscript) and holder.value is node else None
 
 
 # --- Bessel's correction ---------------------------------------------------------------------------------------------
@@ -177,7 +154,6 @@ def not_one_less(span: Span, tree: Tree) -> Fix | None:
     return _biased(tree, "", {node: in_place_of(tree.document, node, node.left)})
 
 
-def _biased(tree: Tree, word: str, changes: Changes) -> Fix | None:
-    edits = tree.document.edits(changes)
+def _biased(tree: Tree, word: str, changes: Changes) -> Fix:
     message = f"Divide by D, not by D − 1{f': `{word}`' if word else ''}"
-    return Fix(message, edits, Applicability.UNSAFE) if edits else None
+    return tree.document.fix(message, changes, Applicability.UNSAFE)

@@ -19,7 +19,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
 from normlint.fixes.work import took
-from normlint.text.finding import Edit, Span
+from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.source import line_starts
 
 Changes = dict[Any, Any]  # node → the new one, a function that makes it of the old one, or None: the statement goes
@@ -149,29 +149,25 @@ class Document:
         start, end = self.span(node)
         return self.text[start:end]
 
-    def parent(self, node: cst.CSTNode) -> Any:
+    def parent(self, node: cst.CSTNode | None) -> Any:
         """The node that holds this one; arguments, elements and targets are passed over."""
-        found = self._of(node).parent(node)
-        while isinstance(found, cst.Arg | cst.Element | cst.AssignTarget | cst.Index | cst.SubscriptElement):
-            found = self._of(node).parent(found)
-        return found
+        passed = cst.Arg | cst.Element | cst.AssignTarget | cst.Index | cst.SubscriptElement
+        return next((n for n in self.above(node) if not isinstance(n, passed)), None)
 
-    def above(self, node: cst.CSTNode) -> Iterator[Any]:
-        """The nodes that hold this one, from the inside out."""
-        found = self._of(node).parent(node)
-        while found is not None:
-            yield found
-            found = self._of(node).parent(found)
+    def above(self, node: cst.CSTNode | None) -> Iterator[Any]:
+        """The nodes that hold this one, from the inside out; of None there are none, here and below."""
+        while node is not None and (node := self._of(node).parent(node)) is not None:
+            yield node
 
-    def around(self, node: cst.CSTNode, kind: Any) -> Any:
+    def around(self, node: cst.CSTNode | None, kind: Any) -> Any:
         """The innermost node of that kind that holds this one."""
         return next((n for n in self.above(node) if isinstance(n, kind)), None)
 
-    def below(self, node: cst.CSTNode, kind: Any) -> list[Any]:
+    def below(self, node: cst.CSTNode | None, kind: Any) -> list[Any]:
         """The nodes of that kind in this one, in the order of the text."""
-        return self._of(node).below(node, kind)
+        return self._of(node).below(node, kind) if node is not None else []
 
-    def line(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+    def line(self, node: cst.CSTNode | None) -> cst.SimpleStatementLine | None:
         """The line of simple statements that the node is or belongs to."""
         return node if isinstance(node, cst.SimpleStatementLine) else self.around(node, cst.SimpleStatementLine)
 
@@ -207,6 +203,10 @@ class Document:
             parts.setdefault(self._of(node), {})[node] = new
         made = [block.edits(part) for block, part in parts.items()]
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
+
+    def fix(self, message: str, changes: Changes, applicability: Applicability) -> Fix:
+        """What makes these changes; of no edits, and so no fix, where they can't be written."""
+        return Fix(message, self.edits(changes), applicability)
 
     @cached_property
     def _known(self) -> dict[cst.CSTNode, Block]:

@@ -83,10 +83,10 @@ def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
         eps = _some(tree, where.node, usual(norm))
         text = text or eps.text
         changes |= {**eps.changes, **joined(document, where, eps.text)}
-    made = document.edits(changes) if changes else ()
-    fixed = Trial(tree, norm, "NRM301").fixed(made) if made else None
+    fix = document.fix(f"Add eps: `{text}`", changes, SAFE)
+    fixed = Trial(tree, norm, "NRM301").fixed(fix.edits)
     protected = fixed is not None and fixed.judged and all(c.eps for c in fixed.judged)
-    return Fix(f"Add eps: `{text}`", made, SAFE) if protected else None  # what comes to light now is the next round's
+    return fix if protected else None  # what comes to light now is the next round's
 
 
 def _some(tree: Tree, node: cst.CSTNode, value: str) -> Reached:
@@ -120,7 +120,7 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
         return _used(norm, tree, Source(cls, target.attr.value), {}) if cls else None
     word = re.compile(r"\w*").match(tree.text, unused.start)
     name: Any = document.at(Span(*word.span()), cst.Name) if word else None
-    function = document.around(name, cst.FunctionDef) if name is not None else None
+    function = document.around(name, cst.FunctionDef)
     if function is None:
         return None
     holder = class_of(document, function)
@@ -233,10 +233,6 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
         return found if found.changes else None
     if isinstance(node, cst.Name) and any(node.value in parameters(s) for s in scopes(document, node)):
         return None
-    stmt = document.line(numbers[0])
-    in_class = stmt is not None and isinstance(document.parent(document.parent(stmt)), cst.ClassDef)
-    if isinstance(node, cst.Attribute) and not in_class:  # the class's own, and set nowhere else
-        return None
     return Reached(found.text, {**found.changes, **_instead(node, found.text)})
 
 
@@ -252,8 +248,8 @@ def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
     text = known(tree, call) or "1e-6"
     alike = (n for n in document.below(document.scope(call), cst.Call) if n.func.deep_equals(call.func))
     several = (one for n in alike if (one := Reduction.of(document, n)) and one.value("eps") is None)
-    edits = document.edits({node: new for one in several for node, new in with_argument(one.node, "eps", text).items()})
-    return Fix(f"Pass an eps: `eps={text}`", edits, UNSAFE) if edits else None
+    changes = {node: new for one in several for node, new in with_argument(one.node, "eps", text).items()}
+    return document.fix(f"Pass an eps: `eps={text}`", changes, UNSAFE)
 
 
 # --- from where it is known to where it acts -------------------------------------------------------------------------
@@ -276,8 +272,6 @@ def _seen(document: Document, node: cst.CSTNode, source: Source) -> str | None:
     for scope in scopes(document, node):
         if scope is source.holder:
             return source.name
-        if source.name in parameters(scope):
-            return None
     return None
 
 

@@ -9,15 +9,13 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import Step
-from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.powers import power_of
-from normlint.fixes.spelling import HALF, SUM, called, expression, instead, stripped, tight
+from normlint.fixes.spelling import HALF, SUM, expression, instead, operands, operation, stripped, tight
 from normlint.text.frozen import dataclass
 
 ONE: Final = Fraction(1)
 _POWERS: Final = {"norm": HALF, "std": HALF, "sqrt": HALF, "rsqrt": -HALF, "recip": -ONE, "square": Fraction(2)}
-_DIVISIONS: Final = ("div", "div_", "divide", "divide_", "true_divide", "true_divide_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +52,10 @@ def _walked(document: Document, trail: Sequence[Step]) -> Iterator[tuple[Step, F
 def _operand(document: Document, step: Step) -> Any:
     """What the root, the power or the reciprocal is taken of; what is divided by."""
     node = document.at(step.span, cst.AugAssign) or document.at(step.span)
-    match node:
-        case cst.AugAssign(operator=cst.DivideAssign(), value=value):
-            return value
-        case cst.BinaryOperation(left=left, operator=cst.Power()):
-            return left
-        case cst.BinaryOperation(operator=cst.Divide(), right=right):
-            return right
-        case cst.Call(args=args) if not any(a.star for a in args):
-            given = [a.value for a in args if not a.keyword or a.keyword.value == "other"]
-            return given[-1] if called(node) in _DIVISIONS and given else operand_of(document, node)
-    return None
+    if operation(node) == "div":
+        return next(iter(operands(node)[1:]), None)
+    found = power_of(node)
+    return found[0] if found is not None else None
 
 
 def joined(document: Document, where: Place, eps: str) -> Changes:

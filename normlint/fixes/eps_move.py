@@ -10,7 +10,19 @@ import libcst as cst
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads_after, names_of, reads, sole_value, stored
 from normlint.fixes.powers import in_place_of, power_of, renamed
-from normlint.fixes.spelling import HALF, SUM, Style, called, expression, instead, number, stripped, tight
+from normlint.fixes.spelling import (
+    HALF,
+    SUM,
+    Style,
+    called,
+    expression,
+    instead,
+    number,
+    operands,
+    operation,
+    stripped,
+    tight,
+)
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Eps, Norm
@@ -21,10 +33,10 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Take eps from where it stands and add it to what the root is taken of."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
     for message, changes in _candidates(c, e, document, Style(tree)):
-        edits = document.edits(changes)
+        fix = document.fix(message, changes, Applicability.UNSAFE)
         if called(document.at(c.statistic.span)).startswith("std"):
-            return Fix(message, edits, Applicability.UNSAFE)  # a variance in half may be the next round's finding
-        fixed = trial.fixed(edits) if edits else None
+            return fix  # a variance in half may be the next round's finding
+        fixed = trial.fixed(fix.edits)
         sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
         if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
             return trial.first([(message, changes)], Applicability.UNSAFE)
@@ -56,17 +68,8 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
     """Eps added to what the root is taken of, as it is added where it stands."""
     eps = tight(eps, SUM + 1)
     taken = power_of(root)
-    if (
-        taken is None
-    ):  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`, `torch.std(…)` becomes `torch.sqrt(torch.var(…) + eps)`
-
-        def of_variance(now: Any) -> cst.BaseExpression:
-            square = expression("{v} + {e}", v=renamed(style, now, "var"), e=eps)
-            if not document.is_module(root.func.value):
-                return expression("{s}.sqrt()", s=tight(square))
-            return expression("{m}.sqrt({s})", m=root.func.value, s=square)
-
-        return {root: of_variance}
+    if taken is None:  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`
+        return {root: lambda now: style.around(expression("{v} + {e}", v=renamed(style, now, "var"), e=eps), "sqrt")}
     base = taken[0]
     chained = isinstance(whole, cst.Call) and len(whole.args) == 1
     first = isinstance(whole, cst.BinaryOperation) and whole.right is _kept(whole, eps)
@@ -81,14 +84,9 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
 
 def _kept(whole: cst.CSTNode, eps: cst.BaseExpression) -> cst.BaseExpression | None:
     """What stays of a sum without eps."""
-    match whole:
-        case cst.AugAssign(target=cst.Name() as target, operator=cst.AddAssign()):
-            return target
-        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
-            return right if left.deep_equals(eps) else left
-        case cst.Call(func=cst.Attribute(value=value), args=args) if called(whole) in ("add", "add_"):
-            return None if any(a.keyword for a in args) else args[0].value if len(args) == 2 else value
-    return None
+    several = operands(whole) if operation(whole) == "add" else []
+    first = isinstance(whole, cst.BinaryOperation) and bool(several) and several[0].deep_equals(eps)
+    return several[first] if several else None
 
 
 def _away(document: Document, whole: Any, eps: cst.BaseExpression) -> Changes:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.fixes.calls import Scope, argument_of, parameters
 from normlint.fixes.document import Document
-from normlint.fixes.flow import stored
+from normlint.fixes.flow import Value, given, stored
 from normlint.fixes.spelling import called, is_none, last_name, number
 from normlint.fixes.tree import Tree
 from normlint.norm.owner import is_eps
@@ -18,7 +18,6 @@ from normlint.text.frozen import dataclass
 
 _DEEP: Final = 6
 _KEEP_EPS: Final = {"LayerNorm", "RMSNorm", "GroupNorm"}  # as an attribute, in torch.nn
-Value = cst.BaseExpression | None  # None: it isn't an expression of its own
 
 
 # --- scopes ----------------------------------------------------------------------------------------------------------
@@ -51,7 +50,7 @@ def outermost(document: Document, node: cst.CSTNode) -> cst.FunctionDef | None:
 
 def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassDef | None:
     """The class whose method it is."""
-    holder = document.around(function, cst.FunctionDef | cst.ClassDef) if function is not None else None
+    holder = document.around(function, cst.FunctionDef | cst.ClassDef)
     return holder if isinstance(holder, cst.ClassDef) else None
 
 
@@ -121,22 +120,9 @@ def stores(document: Document, cls: cst.ClassDef, name: str) -> list[Value]:
     found: list[Value] = []
     for one in lineage(document, cls):
         nodes = (n for n in document.below(one, cst.Attribute) if n.attr.value == name)
-        found += [value for n in nodes for value in _given(document, n)]
+        found += [value for n in nodes for value in given(document, n)]
         found += [value for own, value in _constants(one) if own == name]
     return found or [a.value for a in _handed_up(document, cls) if a.keyword and a.keyword.value == name]
-
-
-def _given(document: Document, target: cst.BaseExpression) -> list[Value]:
-    """What a target is given; nothing for what is only read."""
-    above: Any = (*document.above(target),)
-    match above:
-        case [cst.AssignTarget(target=aim), stmt, *_] | [cst.AnnAssign(target=aim) as stmt, *_] if aim is target:
-            return [stmt.value]
-        case [cst.AugAssign(target=aim), *_] if aim is target:
-            return [None]
-        case [cst.Element(), *_] if any(isinstance(n, cst.AssignTarget) for n in above):
-            return [None]
-    return []
 
 
 def _constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
@@ -152,7 +138,7 @@ def _constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
 def _handed_up(document: Document, cls: cst.ClassDef) -> list[cst.Arg]:
     """What a base class is given by name, and keeps by that name, as torch's do: `super().__init__(d, eps=eps)`."""
     init = constructor(cls)
-    calls = [n for n in document.below(init, cst.Call) if called(n) == "__init__"] if init is not None else []
+    calls = [n for n in document.below(init, cst.Call) if called(n) == "__init__"]
     return [a for a in calls[0].args if a.keyword] if len(calls) == 1 else []
 
 
@@ -193,7 +179,7 @@ def _attributes(tree: Tree, cls: cst.ClassDef) -> set[str]:
     document = tree.document
     family = lineage(document, cls)
     targets = (n for one in family for n in document.below(one, cst.Attribute) if is_eps(n.attr.value))
-    names = {n.attr.value for n in targets if _given(document, n)} | {n for one in family for n, _ in _constants(one)}
+    names = {n.attr.value for n in targets if given(document, n)} | {n for one in family for n, _ in _constants(one)}
     names |= {a.keyword.value for a in _handed_up(document, cls) if a.keyword}
     bases = {last_name(b.value) for one in family for b in one.bases} - {one.name.value for one in family}
     own = {n for n in names if is_eps(n) and all(v is not None and _usable(tree, v) for v in stores(document, cls, n))}
@@ -223,8 +209,7 @@ def _usable(tree: Tree, value: Value) -> bool:
     origins = origin(tree, value) if value is not None else []
     if any(not 0 < (number(o) or 0) < 1e-2 for o in origins):
         return False
-    cast = isinstance(value, cst.Call) and isinstance(value.func, cst.Name) and called(value) in ("float", "getattr")
-    return not isinstance(value, cst.Call) or (not origins and cast)
+    return not isinstance(value, cst.Call) or called(value) in ("float", "getattr")
 
 
 # --- where a value stands --------------------------------------------------------------------------------------------
@@ -263,7 +248,7 @@ def _of_name(tree: Tree, node: cst.Name) -> list[Value]:
 
 def _bound(document: Document, scope: Scope, name: str) -> list[Value]:
     """What a function gives to a name."""
-    return [value for n in stored(document, scope.body, name) for value in _given(document, n) or [None]]
+    return [value for n in stored(document, scope.body, name) for value in given(document, n) or [None]]
 
 
 def arguments(document: Document, function: cst.FunctionDef, name: str) -> Iterator[Value]:

@@ -9,13 +9,13 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.fixes.document import Document
-from normlint.fixes.spelling import called, number
+from normlint.fixes.spelling import called, number, operands, operation
 from normlint.text.frozen import dataclass
 
 FAR: Final = 60
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
-_MULTIPLIES: Final = ("mul", "multiply", "mul_", "div", "divide", "true_divide", "div_")
+Value = cst.BaseExpression | None  # None: it isn't an expression of its own
 Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
 
 
@@ -57,6 +57,23 @@ def single_targets(stmt: Any) -> list[Any]:
     """The same, with what stands in tuples and lists one by one."""
     several = (t.elements if isinstance(t, cst.Tuple | cst.List) else [t] for t in targets_of(stmt))
     return [one.value if isinstance(one, cst.BaseElement) else one for some in several for one in some]
+
+
+def given(document: Document, target: cst.BaseExpression) -> list[Value]:
+    """What a target is given; nothing for what is only read."""
+    above: Any = (*document.above(target),)
+    match above:
+        case [cst.AssignTarget(target=aim), stmt, *_] | [cst.AnnAssign(target=aim) as stmt, *_] if aim is target:
+            return [stmt.value]
+        case [cst.NamedExpr(target=aim) as stmt, *_] if aim is target:
+            return [stmt.value]
+        case [cst.AugAssign(target=aim), *_] if aim is target:
+            return [None]
+        case [one, cst.Tuple(elements=names), cst.AssignTarget(), cst.Assign(value=cst.Tuple(elements=values)), *_]:
+            return [values[names.index(one)].value if len(names) == len(values) else None]
+        case [cst.Element(), *_] if any(isinstance(n, cst.AssignTarget) for n in above):
+            return [None]
+    return []
 
 
 def names_of(stmt: cst.CSTNode | None) -> tuple[str, ...]:
@@ -103,7 +120,7 @@ def reads(document: Document, node: cst.Name) -> bool:
 def _unpacked(document: Document, element: cst.BaseElement) -> bool:
     """The element is one of the names that an assignment or a loop binds."""
     whole = next(document.above(element), None)
-    holder = next(document.above(whole), None) if whole is not None else None
+    holder = next(document.above(whole), None)
     if isinstance(holder, cst.Element):
         return _unpacked(document, holder)
     return isinstance(holder, cst.AssignTarget) or getattr(holder, "target", None) is whole is not None
@@ -135,8 +152,8 @@ def definitions(document: Document, node: cst.BaseExpression) -> list[cst.BaseEx
     if not isinstance(node, cst.Name):
         return []
     start = document.span(node).start
-    given = assignments(document, document.scope(node))
-    found = [s.value for s in given if names_of(s) == (node.value,) and document.span(s).end <= start]
+    several = assignments(document, document.scope(node))
+    found = [s.value for s in several if names_of(s) == (node.value,) and document.span(s).end <= start]
     return [value for value in reversed(found) if value is not None]
 
 
@@ -156,33 +173,13 @@ def products(document: Document, start: cst.BaseExpression) -> Iterator[Product]
             yield found
 
 
-def product_at(document: Document, node: cst.BaseExpression) -> Product | None:
+def product_at(document: Document, node: Any) -> Product | None:
     """The product that the expression is an operand of."""
     holder = document.parent(node)
-    match holder:
-        case cst.BinaryOperation(left=left, operator=cst.Multiply() | cst.Divide(), right=right):
-            return Product(holder, node, right if left is node else left, left is node)
-        case cst.AugAssign(operator=cst.MultiplyAssign() | cst.DivideAssign(), target=cst.Name() as target):
-            return Product(holder, node, target, first=False)
-        case cst.Attribute(attr=cst.Name(value=name)) if name in _MULTIPLIES:  # r.mul(x)
-            call = document.parent(holder)
-            if isinstance(call, cst.Call) and call.func is holder and len(call.args) == 1:
-                return Product(call, node, call.args[0].value, first=True)
-        case cst.Call() if called(holder) in _MULTIPLIES and holder.func is not node:
-            return _called_product(holder, node)
-    return None
-
-
-def _called_product(call: cst.Call, node: cst.BaseExpression) -> Product | None:
-    values = [a.value for a in call.args]
-    if any(a.keyword for a in call.args):
-        return None
-    if len(values) == 2:  # torch.mul(x, r)
-        first = values[0] is node
-        return Product(call, node, values[first], first)
-    if len(values) == 1 and isinstance(call.func, cst.Attribute):
-        return Product(call, node, call.func.value, first=False)
-    return None
+    whole = document.parent(holder) if isinstance(holder, cst.Attribute) else holder  # r.mul(x)
+    values = operands(whole) if operation(whole) in ("mul", "div") else []
+    first = values[:1] == [node]
+    return Product(whole, node, values[first], first) if node in values else None
 
 
 def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
@@ -197,12 +194,6 @@ def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
         if (found := product_at(document, node)) is not None and number(found.other) is None:
             break
     return _root_name(name)
-
-
-def bound_to_root(document: Document, node: cst.BaseExpression) -> bool:
-    """Is the expression what a name like rms or std is given?"""
-    stmt = document.parent(node)
-    return isinstance(stmt, cst.Assign | cst.AnnAssign) and any(map(_root_name, names_of(stmt)))
 
 
 def _root_name(name: str) -> bool:

@@ -12,7 +12,6 @@ import libcst as cst
 from normlint.evaluate.monomial import Step
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
-    bound_to_root,
     definitions,
     loads,
     named_a_root,
@@ -24,7 +23,7 @@ from normlint.fixes.flow import (
     single_targets,
 )
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
-from normlint.fixes.spelling import Style, call_of, called, expression, number, placed, tight
+from normlint.fixes.spelling import Style, call_of, called, expression, number, operation, placed, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import HALF, Computation, Norm
@@ -46,30 +45,19 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
         return
     steps, named = _steps(c, document), named_a_root(document, start)
     inverted = bool(steps) and steps[0][0].op == "recip"  # by a division, or by a reciprocal of what is named
-    divides = inverted and _ends_in_product(steps[0][1])
-    inner = steps[1:] if divides else steps
+    inner = steps[1:] if inverted else steps
     turn = partial(scaled, document, style, factor=Fraction(-1))
     roots = [("Turn the root the right way round", e) for _, node in inner for e in turn(node)]
-    if divides:
+    if inverted:
         outer = [("Multiply by the inverse root", e) for e in turn(steps[0][1])]
     else:
         turned = (p for p in products(document, start) if number(p.other) is None)
         outer = [("Divide by the root", e) for p in turned for e in flipped(style, p)]
-    carried_along = divides and next((p.node for p in products(document, start) if number(p.other) is None), None)
-    if carried_along and carried_along is not steps[0][1]:
-        roots = []  # a factor that is divided by as well
-    first_inner = named and read_once(document, start) if divides else inverted or not named
+    first_inner = named and read_once(document, start) if inverted else not named
     yield from (*roots, *outer) if first_inner else (*outer, *roots)
 
 
 Taken = tuple[Step, cst.CSTNode | None]  # a step of the statistic, and where it is written
-
-
-def _ends_in_product(node: cst.CSTNode | None) -> bool:
-    """The division is of a tensor, not of the 1 of `1 / root`."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
-        return number(node.left) is None
-    return called(node).rstrip("_") != "reciprocal"
 
 
 def _steps(c: Computation, document: Document) -> list[Taken]:
@@ -86,20 +74,10 @@ def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
     document, style = tree.document, Style(tree)
     factor = -HALF / c.power
-    start = document.at(c.statistic.span)
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     message = "Take the inverse square root" if factor < 0 else message
-    for _, node in sorted(_steps(c, document), key=partial(_keeps, document)):
+    for _, node in sorted(_steps(c, document), key=lambda one: one[0].op != "sqrt"):  # rather than an inverse one
         yield from ((message, change) for change in scaled(document, style, node, factor))
-    if start is not None and abs(factor) == HALF:  # x * mean(x²)
-        root = "sqrt" if factor > 0 else "rsqrt"
-        yield from ((message, {p.value: style.around(p.value, root)}) for p in products(document, start))
-
-
-def _keeps(document: Document, one: Taken) -> bool:
-    """A plain root can go, unless a name says that it is one; other steps are changed only after that was tried."""
-    step, node = one
-    return step.op != "sqrt" or (isinstance(node, cst.BaseExpression) and bound_to_root(document, node))
 
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
@@ -185,7 +163,7 @@ def _uncut(document: Document, node: cst.BaseExpression) -> Any:
 def _unguarded(document: Document, span: Span) -> Changes:
     """Without the `with torch.no_grad():` around the statistic, where its block does nothing but name values."""
     node = document.at(span)
-    holders = (n for n in document.above(node) if isinstance(n, cst.With)) if node is not None else iter(())
+    holders = (n for n in document.above(node) if isinstance(n, cst.With))
     guard = next((n for n in holders if any(map(_guards, n.items))), None)
     if guard is None or not isinstance(guard.body, cst.IndentedBlock) or not all(map(_names_values, guard.body.body)):
         return {}
@@ -247,7 +225,7 @@ def _divided(document: Document, style: Style, value: Any) -> Changes:
     if isinstance(whole, cst.BinaryOperation) and isinstance(whole.operator, cst.Divide) and number(whole.left) == 1:
         return {whole: lambda u: in_place_of(document, whole, u.right)}
     product = product_at(document, value)
-    divides = isinstance(getattr(whole, "operator", None), cst.Divide | cst.DivideAssign) or "div" in called(whole)
+    divides = operation(whole) == "div"
     return next(flipped(style, product), {}) if product is not None and divides and not product.first else {}
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import libcst as cst
@@ -16,14 +15,24 @@ from normlint.fixes.flow import (
     carried,
     definitions,
     loads,
-    names_in,
     names_of,
     products,
     reads,
     stored,
 )
 from normlint.fixes.powers import in_place_of, squared_base
-from normlint.fixes.spelling import SUM, called, expression, instead, number, placed, stripped, tight
+from normlint.fixes.spelling import (
+    SUM,
+    called,
+    expression,
+    instead,
+    number,
+    operands,
+    operation,
+    placed,
+    stripped,
+    tight,
+)
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, reported
 from normlint.norm.norm import Computation, Norm
@@ -55,8 +64,6 @@ def _centrings(c: Computation, document: Document) -> Iterator[Change]:
         wholes = [inner, *definitions(document, inner)]
         targets = [_same(document, whole, t) for whole in wholes for t in _parts(document, whole)]
         message = "Subtract the mean under the square"
-    moves = _moved(document, start, targets)
-    yield from (("Subtract the mean before the squares are taken", change) for change in moves)
     for many in targets:
         yield from ((message, change) for change in _less_mean(document, many, start))
 
@@ -75,55 +82,20 @@ def _same(document: Document, whole: cst.BaseExpression, part: cst.BaseExpressio
     return [n for n in document.below(whole, type(part)) if n.deep_equals(part)]
 
 
-def _moved(
-    document: Document, statistic: cst.BaseExpression, targets: Sequence[Sequence[cst.BaseExpression]]
-) -> Iterator[Changes]:
-    """A line further down that subtracts the mean, or takes it, stands in front of the statistic."""
-    line = document.line(statistic)
-    block = list(getattr(document.parent(line), "body", ())) if line is not None else []
-    start = block.index(line) if line in block else len(block)
-    for at, later in enumerate(block[start:], start):
-        stmt = later.body[0] if isinstance(later, cst.SimpleStatementLine) and len(later.body) == 1 else None
-        if line is None or not isinstance(stmt, cst.Assign) or not _may_pass(document, stmt, block[start:at]):
-            continue
-        move: Changes = {line: partial(_behind, later), later: None}
-        name = next(iter(names_of(stmt)), "")
-        if sides(stmt.value) is not None:
-            yield move
-        elif holds_mean(document, stmt.value) and name:
-            yield from ({**_differences(document, many, cst.Name(name)), **move} for many in targets)
-
-
-def _behind(moved: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
-    """Both lines, the moved one first."""
-    return cst.FlattenSentinel([moved, line])
-
-
-def _may_pass(document: Document, later: cst.Assign, passed: Sequence[cst.CSTNode]) -> bool:
-    """The statement may stand in front of the first of those: they give it nothing, and the first alone sees it."""
-    needed = {n.value for n in names_in(document, later.value)}
-    names = [n for stmt in passed for n in names_in(document, stmt)]
-    given = {n.value for n in names if not reads(document, n)}
-    seen = {n.value for stmt in passed[1:] for n in names_in(document, stmt)}
-    return bool(passed) and not needed & given and not set(names_of(later)) & (seen | given)
-
-
 def _less_mean(
     document: Document, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
 ) -> Iterator[Changes]:
     """The targets by the name of what is centred, less the name of the mean, or less the mean written out."""
-    known = known_means(document, targets[0])
-    for name in known.centred[:_CENTRES]:
-        yield dict.fromkeys(targets, name)
-    for less in known.means[: 2 * _CENTRES]:
-        yield _differences(document, targets, less)
+    scope = document.scope(targets[0])
+    last = assignments(document, scope)[::-1]
+    centred = [cst.Name(name) for s in last if sides(s.value) for name in names_of(s)]
+    yield from (dict.fromkeys(targets, name) for name in centred[:_CENTRES])
+    means = [cst.Name(name) for s in last if holds_mean(document, s.value) for name in names_of(s)[-1:] if name != "_"]
+    written = [pair[1] for n in document.below(scope, cst.BaseExpression) if (pair := sides(n)) is not None]
+    several = [*means, *(n for n in written if not isinstance(n, cst.Name))][: 2 * _CENTRES]
     mean = averaged(document, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
-    if mean is not None:
-        yield _differences(document, targets, mean)
-
-
-def _differences(document: Document, targets: Sequence[cst.BaseExpression], less: cst.BaseExpression) -> Changes:
-    return {t: _difference(document, t, less) for t in targets}
+    for less in (*several, *([mean] if mean is not None else [])):
+        yield {target: _difference(document, target, less) for target in targets}
 
 
 def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseExpression) -> cst.BaseExpression:
@@ -171,29 +143,6 @@ _MEANS: Final = ("mean", "var_mean", "std_mean", "sum", "reduce")
 _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """Centred values and means in a function that have names, and means that are written out; the last first."""
-
-    centred: tuple[cst.BaseExpression, ...]
-    means: tuple[cst.BaseExpression, ...]
-
-
-def known_means(document: Document, node: cst.CSTNode) -> Means:
-    """What the function of the node has."""
-    scope = document.scope(node)
-    statements = assignments(document, scope)[::-1]
-    centred = [name for s in statements if sides(s.value) for name in names_of(s)]
-    means = [name for s in statements if holds_mean(document, s.value) for name in names_of(s)[-1:]]
-    found = [sides(n) for n in document.below(scope, cst.BaseExpression)]
-    written = [pair[1] for pair in found if pair and not isinstance(pair[1], cst.Name)]
-    return Means(_names(centred), (*_names(means), *written))
-
-
-def _names(found: Iterable[str]) -> tuple[cst.BaseExpression, ...]:
-    return tuple(cst.Name(name) for name in dict.fromkeys(found) if name != "_")
-
-
 def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:
     """A mean, or a sum over a count, is taken in the expression, and nothing is centred by it."""
     taken = value is not None and any(called(n) in _MEANS for n in document.below(value, cst.Call))
@@ -202,14 +151,8 @@ def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:
 
 def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Minuend and subtrahend of a difference: a - b, a.sub(b), torch.sub(a, b)."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract):
-        return node.left, node.right
-    if not isinstance(node, cst.Call) or called(node) not in ("sub", "subtract") or not node.args:
-        return None
-    values = [a.value for a in node.args]
-    if len(values) == 1 and isinstance(node.func, cst.Attribute):
-        values.insert(0, node.func.value)
-    return (values[0], values[1]) if len(values) == 2 else None
+    values = operands(node) if operation(node) == "sub" else ()
+    return (values[0], values[1]) if values else None
 
 
 def averaged(document: Document, call: cst.Call, target: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -261,22 +204,14 @@ def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
     x = squared_base(whole.square) if whole is not None else None
     if whole is None or mean is None or x is None or not all(_once(document, s) for _, _, s in whole.links):
         return
-    removed: Changes = document.gone(stmt) if stmt is not None and _once(document, stmt) else {}
-    for centred in _centred(document, stat, x, mean, whole.square):
+    read = [s for _, _, s in whole.links] + ([stmt] if stmt is not None and _once(document, stmt) else [])
+    gone = {line: None for s in read for line in document.gone(s)}
+    for centred in (
+        () if _bound_between(document, whole.square, node) else _centred(document, stat, x, mean, whole.square)
+    ):
         message = f"Centre first, then square: `{cst.Module([]).code_for_node(centred)}`"
-        new = _resquared(whole.square, x, centred)
-        known = isinstance(centred, cst.Name) or not _bound_between(document, mean, whole.square, node)
-        if known and not isinstance(found[0], cst.Name):
-            there: Any = placed(document, whole.square, new)
-            kept = in_place_of(document, node, found[0])
-            inside = whole.holder is found[0]
-            if inside:
-                kept = in_place_of(document, node, found[0].deep_replace(whole.square, there))
-            yield message, {node: kept, **({} if inside else {whole.square: there}), **removed}
-        elif not _bound_between(document, whole.square, whole.square, node):
-            gone = {line: None for _, _, s in whole.links for line in document.gone(s)}
-            value = whole.inlined(document, placed(document, whole.square, new))
-            yield message, {node: instead(document, node, stripped(value)), **gone, **removed}
+        value = whole.inlined(document, placed(document, whole.square, _resquared(whole.square, x, centred)))
+        yield message, {node: in_place_of(document, node, value), **gone}
 
 
 def _once(document: Document, stmt: cst.Assign) -> bool:
@@ -310,12 +245,10 @@ def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | No
     return last
 
 
-def _bound_between(
-    document: Document, written: cst.BaseExpression, first: cst.BaseExpression, last: cst.BaseExpression
-) -> bool:
-    """A name in an expression is bound between two others."""
+def _bound_between(document: Document, first: cst.BaseExpression, last: cst.BaseExpression) -> bool:
+    """A name in an expression is bound between it and another."""
     start, end = (document.span(n).end for n in (first, last))
-    names = {n.value for n in document.below(written, cst.Name)}
+    names = {n.value for n in document.below(first, cst.Name)}
     bound = stored(document, document.scope(last), *names)
     return any(start <= document.span(n).start < end for n in bound)
 

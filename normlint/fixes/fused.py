@@ -54,7 +54,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
     """The whole body of the function as one call: nothing else may happen in it."""
     document, functional = tree.document, spelled(tree, "torch.nn.functional")
     name = document.at(norm.owner.span, cst.Name)
-    function = document.around(name, cst.FunctionDef) if name is not None else None
+    function = document.around(name, cst.FunctionDef)
     if function is None or functional is None or norm.kind not in _FUNCTIONAL or any(reported(norm)):  # first the rest
         return None
     body = _body(function)
@@ -74,8 +74,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
         first.with_changes(body=made) if suite else body[-1].with_changes(body=made, leading_lines=first.leading_lines)
     )
     changes = {body[0]: line, **dict.fromkeys(body[1:]), **_unused(document, function, body)}
-    edits = document.edits(changes)
-    return Fix(f"Let torch do it: `{call}`", edits, Applicability.UNSAFE) if edits else None
+    return document.fix(f"Let torch do it: `{call}`", changes, Applicability.UNSAFE)
 
 
 def _is_line(stmt: cst.CSTNode | None) -> bool:
@@ -112,11 +111,9 @@ def _body(function: cst.FunctionDef) -> Sequence[Any]:
 
 def _plain(body: Sequence[Any], document: Document, parts: _Parts) -> bool:
     """Nothing but names given values, casts that hang on the dtype, and a gain that may be None."""
-    if not body:
+    if not body or any(document.below(one, cst.NamedExpr | cst.Await | cst.Yield) for one in body):
         return False
     *made, last = body
-    if any(document.below(one, cst.NamedExpr | cst.Await | cst.Yield) for one in body):
-        return False
     *before, returned = last.body
     given = returned.value is not None and not isinstance(returned.value, cst.Tuple)
     return given and all(map(_binds, before)) and all(_harmless(stmt, document, parts) for stmt in made)
@@ -204,7 +201,7 @@ def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Docume
     """Eps as the function itself can write it."""
     eps = norm.main.eps[0]
     node = document.at(eps.at)
-    home = document.around(node, cst.FunctionDef) if node is not None else None
+    home = document.around(node, cst.FunctionDef)
     if node is None or home is None or eps.name in {p.name for p in norm.owner.params}:
         return ""
     of_helper = home is not function and isinstance(node, cst.Name) and node.value in parameters(home)

@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import targets_of
+from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -22,6 +22,8 @@ from normlint.fixes.spelling import (
     instead,
     is_none,
     number,
+    operands,
+    operation,
     stripped,
     tight,
 )
@@ -79,7 +81,7 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
     biases = [p for p in unused if p.name in _BIASES]
     gains = [p for p in unused if p not in biases]
     name = document.at(norm.owner.span, cst.Name)
-    forward = document.around(name, cst.FunctionDef) if name is not None else None
+    forward = document.around(name, cst.FunctionDef)
     if len(gains) > 1 or len(biases) > 1 or forward is None or document.around(forward, cst.ClassDef) is None:
         return None
     if any(_under_a_test(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
@@ -116,39 +118,8 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Ite
     document = new.document
     names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
     for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
-        here, holder = node, document.parent(node)
-        while isinstance(holder, cst.Attribute | cst.Call) and not _adds(holder, here):
-            here, holder = holder, document.parent(holder)
-        yield _beside(new, holder, here)
-
-
-def _adds(holder: Any, part: cst.CSTNode) -> bool:
-    """`y.add(bias)`, `torch.add(y, bias)`."""
-    return called(holder) in ("add", "add_") and holder.func is not part
-
-
-def _beside(new: _Unused, holder: Any, bias: cst.BaseExpression) -> Changes:
-    """The gain on what the bias is added to."""
-    match holder:
-        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
-            other = left if bias is right else right
-            return {other: _onto(new, other)}
-        case cst.AugAssign(operator=cst.AddAssign(), target=target):
-            line = new.document.line(holder)
-            first = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(target)], new.on(target))])
-            return {line: partial(_behind, first)}
-        case cst.Call(args=[one, _]):
-            return {one.value: _onto(new, one.value)}
-        case cst.Call(func=cst.Attribute(value=value)):  # y.add(bias): in the same style
-            return {value: expression("{x}.mul({g})", x=value, g=new.factor)}
-    return {}
-
-
-def _behind(first: cst.SimpleStatementLine, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
-    """Both lines, with what stood above the second one above both."""
-    return cst.FlattenSentinel(
-        [first.with_changes(leading_lines=line.leading_lines), line.with_changes(leading_lines=())]
-    )
+        whole = next((n for n in document.above(node) if operation(n) == "add"), None)
+        yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------
@@ -168,8 +139,7 @@ def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleSta
 
 def _under_a_test(document: Document, param: Param) -> bool:
     """There may be no such attribute at all."""
-    made = document.at(param.span)
-    branch = document.around(made, cst.If | cst.FunctionDef) if made is not None else None
+    branch = document.around(document.at(param.span), cst.If | cst.FunctionDef)
     return isinstance(branch, cst.If) and not _optional(document, param.name)
 
 
@@ -178,16 +148,10 @@ def _optional(document: Document, name: str) -> bool:
     own = re.escape(name)
     if not re.search(rf"\.{own}\s*(?::[^=\n]+)?=[^=]", document.text):
         return True
-    given = [n for n in document.everywhere(cst.Assign | cst.AnnAssign, name) if _gives(n, name)]
-    parts = [
-        part for n in given for part in (n.value, getattr(n.value, "body", None), getattr(n.value, "orelse", None))
-    ]
+    values = [v for n in document.everywhere(cst.Attribute, name) if n.attr.value == name for v in given(document, n)]
+    parts = [part for v in values for part in (v, getattr(v, "body", None), getattr(v, "orelse", None))]
     registered = re.search(rf"register_parameter\(\s*[\"']{own}[\"'],\s*None\s*\)", document.text)
     return bool(registered) or any(map(is_none, parts))
-
-
-def _gives(stmt: Any, name: str) -> bool:
-    return any(isinstance(t, cst.Attribute) and t.attr.value == name for t in targets_of(stmt))
 
 
 _OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)
@@ -227,8 +191,7 @@ def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
 
 def _made(document: Document, gain: Gain) -> list[cst.Call]:
     """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like, in nn.Parameter(…) or not."""
-    node = document.at(gain.param.span)
-    return document.below(node, cst.Call)[:2] if node is not None else []
+    return document.below(document.at(gain.param.span), cst.Call)[:2]
 
 
 def _filled(document: Document, gain: Gain) -> list[cst.Call]:
@@ -246,9 +209,7 @@ def _changed(style: Style, call: cst.Call, old: str) -> Changes:
             function = style.function(_OTHER[name])
             return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
         return {call.func: renamed(style, call, _OTHER[name].rstrip("_")).func}
-    filled = [a.value for a in call.args if a.keyword and a.keyword.value in ("fill_value", "val", "value")]
-    filled += [a.value for a in call.args[-1:]]
-    value = filled[0] if filled and name in _FILLED else None
+    value = call.args[-1].value if call.args and name in _FILLED else None
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}
     return {}
@@ -260,4 +221,4 @@ def widened(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
     whole = document.at(gain.span)
     found = [n for n in document.below(whole, cst.Attribute) if n.attr.value == gain.param.name] if whole else []
     changes = {n: expression("{w}.float()", w=n) for n in found} if len(found) == 1 and norm.main.returned else {}
-    return Trial(tree, norm, "NRM207").first([("Add 1 in fp32: `.float()`", changes)] if changes else ())
+    return Trial(tree, norm, "NRM207").first([("Add 1 in fp32: `.float()`", changes)])

@@ -9,52 +9,13 @@ from typing import Any, Final
 
 import libcst as cst
 
+from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import assignments, reads, targets_of
+from normlint.fixes.powers import squared_base
 from normlint.fixes.spelling import called, expression, number, tight, written
 from normlint.text.operations import CLASSES
 
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
-
-
-def bindings(document: Document, node: cst.BaseExpression) -> Iterator[cst.BaseExpression | None]:
-    """The expressions assigned to a name in its function, or to an attribute in the text; None for a part of one."""
-    of_self = isinstance(node, cst.Attribute) and document.source(node.value) in ("self", "cls")
-    for scope in _scopes(document, node):
-        for stmt in (*assignments(document, scope), *document.below(scope, cst.NamedExpr | cst.AugAssign)):
-            for target in targets_of(stmt):
-                constant = of_self and isinstance(target, cst.Name) and target.value == node.attr.value  # type: ignore[attr-defined]
-                if target.deep_equals(node) or (constant and document.around(stmt, cst.FunctionDef) is None):
-                    yield stmt.value if not isinstance(stmt, cst.AugAssign) else None
-                elif isinstance(target, cst.Tuple) and any(e.value.deep_equals(node) for e in target.elements):
-                    yield None
-
-
-def _scopes(document: Document, node: cst.BaseExpression) -> list[cst.CSTNode]:
-    """Where else the name means the same: the function, or the class where it sets the attribute itself."""
-    if isinstance(node, cst.Name):
-        return [document.scope(node)]
-    name = node.attr.value if isinstance(node, cst.Attribute) else ""
-    cls = document.around(node, cst.ClassDef)
-    blocks = dict.fromkeys(document.whole(n) for n in document.everywhere(cst.Name, name) if n.value == name)
-    if cls is None or re.search(rf"\bclass\s+\w+\([^)]*\b{cls.name.value}\b", document.text):
-        return list(blocks)
-    stored = [n for n in document.below(cls, cst.Name) if n.value == name and not _read(document, n)]
-    return [cls] if stored else list(blocks)
-
-
-def _read(document: Document, name: cst.Name) -> bool:
-    """It is read, by itself or as an attribute."""
-    holder = next(document.above(name), None)
-    if isinstance(holder, cst.Attribute) and holder.attr is name:
-        return not isinstance(next(document.above(holder), None), cst.AssignTarget | cst.AnnAssign)
-    return reads(document, name)
-
-
-def uses(document: Document, node: cst.BaseExpression) -> int:
-    """How often the name is read where it means the same."""
-    found = (n for scope in _scopes(document, node) for n in document.below(scope, type(node)) if n.deep_equals(node))
-    return sum(_read(document, n.attr if isinstance(n, cst.Attribute) else n) for n in found)
 
 
 # --- what to write ---------------------------------------------------------------------------------------------------
@@ -80,21 +41,14 @@ def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseEx
 
 
 def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    match tensor:
-        case cst.Call(func=cst.Attribute(value=one), args=args) if called(tensor) in _SAME:
-            return (args[0].value if args else None) if document.is_module(one) else one
-        case cst.Call(func=cst.Name(), args=[cst.Arg(value=one), *_]) if called(tensor) in ("square", "pow"):
-            return one
-        case cst.BinaryOperation(left=one, operator=cst.Power()):
-            return one
-        case cst.BinaryOperation(left=one, operator=cst.Multiply(), right=two) if one.deep_equals(two):
-            return one
-    return None
+    if isinstance(tensor, cst.Call) and called(tensor) in _SAME:
+        return operand_of(document, tensor)  # type: ignore[no-any-return]
+    return squared_base(tensor)
 
 
 def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
     """The length in an operand made that of the last axis; None where it isn't plain."""
-    nodes = document.below(operand, cst.Subscript | cst.Call) if operand is not None else []
+    nodes = document.below(operand, cst.Subscript | cst.Call)
     changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
     return changes if len(changes) == 1 else None
 
@@ -110,6 +64,4 @@ def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="size")), args=[cst.Arg(value=index)]):
             yield index, last if number(index) not in (None, -1) else None
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
-            yield node, last_of(document, tensor)
-        case cst.Call(func=cst.Name(value="len"), args=[cst.Arg(value=tensor)]):
             yield node, last_of(document, tensor)

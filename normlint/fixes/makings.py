@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 
 import libcst as cst
 
-from normlint.fixes.calls import with_arguments
-from normlint.fixes.spelling import argument, expression
+from normlint.fixes import calls
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import NOW, STEP, LimitReached, Work, took
 from normlint.rules.callers import Called
@@ -25,9 +23,7 @@ def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     call = document.at(span, cst.Call)
     if call is None:
         return None
-    new = argument(expression(source), name)
-    edits = document.edits({call: partial(with_arguments, new=(new,), at=len(call.args))})
-    return Fix(f"Pass `{name}={source}`", edits, Applicability.UNSAFE) if edits else None
+    return document.fix(f"Pass `{name}={source}`", calls.with_argument(call, name, source), Applicability.UNSAFE)
 
 
 def edited(message: str, edits: tuple[Edit, ...], _: Tree) -> Fix:

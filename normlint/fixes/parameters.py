@@ -11,7 +11,7 @@ from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters, without_keyword
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import reads, targets_of
+from normlint.fixes.flow import given, reads, targets_of
 from normlint.fixes.spelling import called, is_none, number
 from normlint.fixes.tree import Tree, spelled
 from normlint.text.finding import Applicability, Fix, Span
@@ -27,16 +27,13 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
     """`self.weight = torch.ones(dim)`: in nn.Parameter."""
     document = tree.document
     made = document.at(param.span)
-    owner = document.around(made, cst.ClassDef) if made is not None else None
+    owner = document.around(made, cst.ClassDef)
     value = _assigned(document, made, param.name) if owner is not None else None
-    modules = (
-        [document.source(b.value.value) for b in owner.bases if isinstance(b.value, cst.Attribute)] if owner else []
-    )
-    parameter = spelled(tree, "torch.nn.Parameter") or next((f"{module}.Parameter" for module in modules), "")
+    parameter = spelled(tree, "torch.nn.Parameter")
     if owner is None or value is None or not parameter or _set_again(document, owner, param.name, value):
         return None
-    edits = document.edits(_wrapped(document, value, parameter))
-    return Fix(f"Make it a parameter: `{parameter}(…)`", edits, Applicability.UNSAFE) if edits else None
+    changes = _wrapped(document, value, parameter)
+    return document.fix(f"Make it a parameter: `{parameter}(…)`", changes, Applicability.UNSAFE)
 
 
 def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | None:
@@ -61,10 +58,9 @@ def _gives(stmt: Any, name: str) -> bool:
 
 def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.BaseExpression) -> bool:
     """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
-    here = document.around(value, cst.Assign | cst.AnnAssign)
-    several = document.below(owner, cst.Assign | cst.AnnAssign | cst.AugAssign)
-    others = [n.value for n in several if n is not here and _gives(n, name)]
-    return any(v is not None and not is_none(v) for v in others)
+    here = document.around(value, cst.Assign | cst.AnnAssign).value
+    named = (n for n in document.below(owner, cst.Attribute) if n.attr.value == name)
+    return any(v is not here and not is_none(v) for n in named for v in given(document, n))
 
 
 def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:
@@ -89,20 +85,20 @@ def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> C
 # --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
 
 
-def filled(param: Param, init: str, tree: Tree) -> Fix | None:
+def filled(param: Param, init: str, tree: Tree) -> Fix:
     """`torch.empty(dim)` becomes `torch.ones(dim)`, or of zeros: `init` says which."""
     maker = _made_by(tree.document, param.span, tuple(_EMPTY))
     name = _EMPTY[called(maker)].format(init) if maker is not None else ""
-    func = _renamed(tree, maker, name) if maker is not None else None
-    edits = tree.document.edits({maker.func: func}) if maker is not None and func is not None else ()
-    return Fix(f"Fill it: `torch.{name}(…)`", edits, Applicability.SAFE) if edits else None
+    func = _function(tree, name) if maker is not None else None
+    changes = {maker.func: func} if maker is not None and func is not None else {}
+    return tree.document.fix(f"Fill it: `torch.{name}(…)`", changes, Applicability.SAFE)
 
 
-def of_features(param: Param, init: str, tree: Tree) -> Fix | None:
+def of_features(param: Param, init: str, tree: Tree) -> Fix:
     """`torch.Tensor([dim])` and `torch.ones(1)` become `torch.ones(dim)`."""
     maker = _made_by(tree.document, param.span, _MAKERS)
-    edits = tree.document.edits(_shaped(tree, maker, init)) if maker is not None and maker.args else ()
-    return Fix(f"Make one value for each feature: `torch.{init}(…)`", edits, Applicability.UNSAFE) if edits else None
+    changes = _shaped(tree, maker, init) if maker is not None and maker.args else {}
+    return tree.document.fix(f"Make one value for each feature: `torch.{init}(…)`", changes, Applicability.UNSAFE)
 
 
 def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
@@ -119,7 +115,7 @@ def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
     if called(maker) in ("full", init):
         several = called(maker) == init and len([a for a in maker.args if not a.keyword]) > 1
         return {} if several else {size if beside else sole: new}
-    func = _renamed(tree, maker, init)
+    func = _function(tree, init)
     return {maker.func: func, size: new} if func and sum(not a.keyword for a in maker.args) == 1 else {}
 
 
@@ -130,17 +126,14 @@ def _sole(size: cst.BaseExpression) -> cst.BaseExpression | None:
     return size
 
 
-def _renamed(tree: Tree, call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """Another of torch's functions, as the call names it."""
-    if isinstance(call.func, cst.Attribute) and tree.document.source(call.func.value) == spelled(tree, "torch"):
-        return call.func.with_changes(attr=cst.Name(name))
+def _function(tree: Tree, name: str) -> cst.BaseExpression | None:
+    """Torch's function, as the text calls it."""
     written = spelled(tree, f"torch.{name}")
     return cst.parse_expression(written) if written else None
 
 
 def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Call | None:
-    whole = document.at(span)
-    calls = document.below(whole, cst.Call) if whole is not None else []
+    calls = document.below(document.at(span), cst.Call)
     return next((call for call in calls if called(call) in makers), None)
 
 

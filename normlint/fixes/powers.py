@@ -20,16 +20,15 @@ from normlint.fixes.spelling import (
     bare,
     called,
     number,
+    operands,
+    operation,
     placed,
     spread,
     tight,
     written,
 )
 
-_FLIPPED: Final = {
-    "mul": "div", "mul_": "div_", "multiply": "divide", "div": "mul", "div_": "mul_", "divide": "multiply",
-    "true_divide": "mul",
-}  # fmt: skip
+_FLIPPED: Final = {"mul": "div", "multiply": "divide", "div": "mul", "divide": "multiply", "true_divide": "mul"}
 
 
 def scaled(document: Document, style: Style, node: cst.CSTNode | None, factor: Fraction) -> Iterator[Changes]:
@@ -37,26 +36,18 @@ def scaled(document: Document, style: Style, node: cst.CSTNode | None, factor: F
     found = power_of(node)
     if isinstance(node, cst.BaseExpression) and found is not None:
         yield from _raised(document, style, node, found[0], found[1] * factor)
-    elif node is not None and (isinstance(node, cst.AugAssign | cst.BinaryOperation) or called(node) in _FLIPPED):
-        yield from _division(document, style, node, factor)
+    elif operation(node) in ("mul", "div") and (several := operands(node)):
+        yield from _division(document, style, node, several[1], factor)
 
 
 def power_of(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, Fraction] | None:
     """(base, exponent) of a root, square, reciprocal or power, however it is written."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Power):
-        value = number(node.right)
-        return None if value is None else (node.left, value)
-    if not isinstance(node, cst.Call):
-        return None
-    operands: list[Any] = [
-        *([getattr(node.func, "value", None)] if _by_method(node) else []),
-        *(a.value for a in node.args),
-    ]
     name = called(node).rstrip("_")
-    if name in POWERS and len(operands) == 1:
-        return operands[0], POWERS[name]
-    value = number(operands[1]) if name in ("pow", "float_power") and len(operands) == 2 else None
-    return None if value is None else (operands[0], value)
+    if name in POWERS:
+        return next(((base, POWERS[name]) for base in operands(node, 1)), None)
+    base, exponent = (operands(node) if operation(node) == "pow" else ()) or (None, None)
+    value = number(exponent)
+    return None if base is None or value is None else (base, value)
 
 
 def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
@@ -64,18 +55,8 @@ def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     found = power_of(node)
     if found is not None:
         return found[0] if found[1] == 2 else None
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
-        return node.left if node.left.deep_equals(node.right) else None
-    if not isinstance(node, cst.Call) or called(node) not in ("mul", "multiply"):
-        return None
-    factors = [*([node.func.value] if isinstance(node.func, cst.Attribute) else []), *(a.value for a in node.args)][-2:]
-    return factors[0] if len(factors) == 2 and factors[0].deep_equals(factors[1]) else None
-
-
-def _by_method(node: cst.Call) -> bool:
-    """What stands in front of the dot is an operand: there is none among the arguments, or only the exponent."""
-    wanted = 0 if called(node).rstrip("_") in POWERS else 1
-    return isinstance(node.func, cst.Attribute) and len(node.args) == wanted
+    factors = operands(node) if operation(node) == "mul" else ()
+    return factors[0] if factors and factors[0].deep_equals(factors[1]) else None
 
 
 def _raised(
@@ -116,10 +97,7 @@ def _other(operator: cst.CSTNode, kind: Any) -> Any:
 # --- divisions and products ------------------------------------------------------------------------------------------
 
 
-def _division(document: Document, style: Style, node: cst.CSTNode, factor: Fraction) -> Iterator[Changes]:
-    divisor = _divisor(node)
-    if divisor is None:
-        return
+def _division(document: Document, style: Style, node: Any, divisor: Any, factor: Fraction) -> Iterator[Changes]:
     if factor == -1:
         if isinstance(node, cst.BinaryOperation) and number(node.left) == 1:
             yield {node: in_place_of(document, node, node.right)}
@@ -127,14 +105,6 @@ def _division(document: Document, style: Style, node: cst.CSTNode, factor: Fract
         yield from flipped(style, found) if found else ()
     if factor == HALF:
         yield {divisor: style.around(divisor, "sqrt")}
-
-
-def _divisor(node: cst.CSTNode) -> cst.BaseExpression | None:
-    if isinstance(node, cst.BinaryOperation):
-        return node.right if isinstance(node.operator, cst.Divide | cst.Multiply) else None
-    if isinstance(node, cst.AugAssign):
-        return node.value
-    return node.args[-1].value if isinstance(node, cst.Call) and node.args and not node.args[-1].keyword else None
 
 
 def flipped(style: Style, product: Product) -> Iterator[Changes]:
@@ -151,4 +121,4 @@ def flipped(style: Style, product: Product) -> Iterator[Changes]:
             other, value = tight(product.other, PRODUCT), tight(product.value, POWER)
             yield {node: node.with_changes(left=other, operator=_other(operator, cst.Divide), right=value)}
         case cst.Call() if not product.first:
-            yield {node.func: renamed(style, node, _FLIPPED[called(node)].rstrip("_")).func}
+            yield {node.func: renamed(style, node, _FLIPPED[called(node).rstrip("_")]).func}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import libcst as cst
 from libcst import helpers
@@ -22,6 +22,22 @@ _TIGHT: Final = {
     **dict.fromkeys((cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.MatrixMultiply), PRODUCT),
     **dict.fromkeys((cst.Add, cst.Subtract), SUM),
 }
+_SIGNS: Final[dict[Any, str]] = {
+    **dict.fromkeys((cst.Multiply, cst.MultiplyAssign), "mul"),
+    **dict.fromkeys((cst.Divide, cst.DivideAssign), "div"),
+    **dict.fromkeys((cst.Add, cst.AddAssign), "add"),
+    **dict.fromkeys((cst.Subtract, cst.SubtractAssign), "sub"),
+    cst.Power: "pow",
+}
+_NAMES: Final = {
+    **{name: name for name in ("mul", "div", "add", "sub", "pow")},
+    "multiply": "mul",
+    "divide": "div",
+    "true_divide": "div",
+    "subtract": "sub",
+    "float_power": "pow",
+}
+_GIVEN: Final = ("input", "other", "exponent")  # operands by their names
 _WAYS: Final = {
     "method": r"\.pow\(2\)",
     "power": r"\*\* ?2\b",
@@ -74,6 +90,23 @@ def last_name(node: cst.CSTNode | None) -> str:
     """The last part of a name with dots, or of that of what is called."""
     func = node.func if isinstance(node, cst.Call) else node
     return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+
+
+def operation(node: cst.CSTNode | None) -> str:
+    """mul, div, add, sub or pow: what an operator, a method or a function of torch does with two values."""
+    return _SIGNS.get(type(getattr(node, "operator", None))) or _NAMES.get(called(node).rstrip("_"), "")
+
+
+def operands(node: Any, several: int = 2) -> list[cst.BaseExpression]:
+    """The values of an operation in their order, a method's tensor first; none where it has another number of them."""
+    if isinstance(node, cst.BinaryOperation | cst.AugAssign):
+        values = [node.left, node.right] if isinstance(node, cst.BinaryOperation) else [node.target, node.value]
+    else:
+        args = node.args if isinstance(node, cst.Call) else ()
+        values = [a.value for a in args if not a.star and (not a.keyword or a.keyword.value in _GIVEN)]
+        by_method = isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and len(args) == several - 1
+        values = [node.func.value, *values] if by_method else values if len(values) == len(args) else []
+    return values if len(values) == several else []
 
 
 def expression(template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:

@@ -37,7 +37,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
     document = tree.document
     call = document.at(span, cst.Call)
     safety = _applicability(call) if call is not None else None
-    stmt = document.parent(call) if call is not None else None
+    stmt = document.parent(call)
     if safety is None or not isinstance(stmt, cst.Expr) or not isinstance(call.func, cst.Name):
         return None
     line = document.line(stmt)
@@ -72,17 +72,9 @@ def _prints(line: cst.CSTNode) -> bool:
 # --- in place --------------------------------------------------------------------------------------------------------
 
 
-def out_of_place(norm: Norm, spans: tuple[Span, ...], tree: Tree) -> Fix | None:
-    """The first of the changes, or all of them, on a tensor of their own, so that the norm stays what it is."""
-    return Trial(tree, norm, "NRM502").first(_candidates(tree.document, spans))
-
-
-def _candidates(document: Document, spans: tuple[Span, ...]) -> Iterator[Change]:
-    """Each way for the first change; then the same way for all."""
-    several = [list(_ways(document, span)) for span in spans]
-    yield from several[0]
-    for ways in zip(*several, strict=False) if len(several) > 1 else ():
-        yield ways[0][0], {node: new for _, changes in ways for node, new in changes.items()}
+def out_of_place(norm: Norm, span: Span, tree: Tree) -> Fix | None:
+    """The first of the changes on a tensor of its own, so that the norm stays what it is."""
+    return Trial(tree, norm, "NRM502").first(_ways(tree.document, span))
 
 
 def _ways(document: Document, span: Span) -> Iterator[Change]:
@@ -159,13 +151,10 @@ def _bound(document: Document, name: str, scope: cst.CSTNode) -> bool:
 
 
 def _meant(document: Document, node: cst.CSTNode) -> bool:
-    """Whoever wrote it says that it is done in place: `rms_norm_`, `if inplace:`, or a caller that drops the result."""
+    """A caller drops the result, and so wants what is done in place."""
     function = document.around(node, cst.FunctionDef)
     name = function.name.value if function is not None else ""
-    flags = [p.name.value for p in document.below(function.params, cst.Param)] if function is not None else []
-    dropped = (called(s.value) == name for s in (document.everywhere(cst.Expr, name) if name else ()))
-    flagged = any("inplace" in flag.replace("_", "") for flag in flags)
-    return (name.endswith("_") and not name.endswith("__")) or flagged or any(dropped)
+    return any(called(stmt.value) == name for stmt in (document.everywhere(cst.Expr, name) if name else ()))
 
 
 def _read_later(document: Document, stmt: cst.CSTNode, name: cst.BaseExpression) -> bool:

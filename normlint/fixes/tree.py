@@ -7,13 +7,11 @@ library's parser is enough for that, and fast.
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from normlint.fixes.work import NOW, Work
+from normlint.fixes.work import took
 from normlint.text.finding import Span
 from normlint.text.source import line_starts
 from normlint.text.syntax import parsed
@@ -21,15 +19,10 @@ from normlint.text.syntax import parsed
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
     from normlint.fixes.document import Document
-from typing import Final
 
-from normlint.fixes.work import walk
-
-N = TypeVar("N", bound=ast.AST)
 K = TypeVar("K")
 USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
 LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())  # no value is read by these
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Tree:
@@ -62,15 +55,19 @@ class Tree:
         return line_starts(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the text, each in front of those below it."""
+        return list(ast.walk(self.root))
+
+    @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
-        """By node; of a statement at the top all or none are there."""
-        return dict.fromkeys(self.root.body, self.root)
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def paths(self) -> dict[str, str]:
         """Local names by the dotted path they stand for: {"torch.nn": "nn"}."""
         found: dict[str, str] = {}
-        for node in ast.walk(self.root):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for one in node.names:
                     first = one.name.partition(".")[0]
@@ -83,15 +80,14 @@ class Tree:
     @cached_property
     def imported(self) -> frozenset[str]:
         """The names that imports bind, anywhere in the text."""
-        imports = (node for node in ast.walk(self.root) if isinstance(node, ast.Import | ast.ImportFrom))
+        imports = (node for node in self.nodes if isinstance(node, ast.Import | ast.ImportFrom))
         return frozenset((one.asname or one.name).partition(".")[0] for node in imports for one in node.names)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The names and attributes that the text speaks of."""
         fields = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name"}
-        nodes = (node for node in walk(self.root) if type(node) in fields)
-        return frozenset(getattr(node, fields[type(node)]) for node in nodes)
+        return frozenset(getattr(node, fields[type(node)]) for node in self.nodes if type(node) in fields)
 
     def _offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
@@ -105,59 +101,25 @@ class Tree:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
-    def span(self, node: ast.AST) -> Span:
-        """Where the node stands, without parentheses around it."""
-        first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
-        if first is None or last is None:
-            raise ValueError(f"{type(node).__name__} has no place")
-        column, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
-        return Span(self._offset(first, column), self._offset(last, end))
+    def span(self, node: Any) -> Span:
+        """Where an expression or a statement stands, without parentheses around it."""
+        start = self._offset(node.lineno, node.col_offset)
+        return Span(start, self._offset(node.end_lineno, node.end_col_offset))
 
     def source(self, node: ast.AST) -> str:
         """The node as it is written."""
         span = self.span(node)
         return self.text[span.start : span.end]
 
-    def around(self, span: Span, kind: type[N]) -> N | None:
+    def around(self, span: Span, kind: Any) -> Any:
         """The innermost node of that kind that takes the span in."""
-        found = [(here, node) for here, node in self._touching(span, kind) if here.holds(span)]
-        return min(found, key=lambda one: one[0].end - one[0].start, default=(span, None))[1]
-
-    def _touching(self, span: Span, kind: type[N]) -> Iterator[tuple[Span, N]]:
-        """Nodes of that kind that share a character with the span, or a place where it is empty."""
-        first = bisect_right(self._lines, span.start)
-        last = bisect_right(self._lines, span.end)
-        work = NOW.get(None) or Work()
-        waiting: list[Iterable[ast.AST]] = [self._top(first, last)]
-        while waiting:
-            for node in waiting.pop():
-                work.took(1)
-                if hasattr(node, "lineno"):
-                    start = _first_line(node)
-                    if start > last or (node.end_lineno or start) < first:  # type: ignore[attr-defined]
-                        continue
-                    if isinstance(node, kind):
-                        here = self.span(node)
-                        if here.start <= span.end and span.start <= here.end:
-                            yield here, node
-                waiting.append(ast.iter_child_nodes(node))
-
-    def _top(self, first: int, last: int) -> Iterable[ast.AST]:
-        """The statements at the top that share a line with these."""
-        from_ = islice(self.root.body, bisect_left(self._ends, first), None)
-        return takewhile(lambda one: _first_line(one) <= last, from_)
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        return [one.end_lineno or one.lineno for one in self.root.body]
+        placed = self.once(kind, lambda: [(self.span(node), node) for node in self.nodes if isinstance(node, kind)])
+        took(len(placed) // 10)
+        found = [(here.end - here.start, node) for here, node in placed if here.holds(span)]
+        return min(found, key=lambda one: one[0], default=(0, None))[1]
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that holds this one."""
-        if node not in self._parents and node is not self.root:
-            line = getattr(node, "lineno", None)
-            for statement in self.root.body if line is None else self._top(line, line):
-                below = ((child, one) for one in ast.walk(statement) for child in ast.iter_child_nodes(one))
-                self._parents.update(below)
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -167,19 +129,9 @@ class Tree:
             yield found
             found = self.parent(found)
 
-    def statement(self, node: ast.AST) -> ast.stmt | None:
-        """The statement that the node is or belongs to."""
-        if isinstance(node, ast.stmt):
-            return node
-        return next((n for n in self.above(node) if isinstance(n, ast.stmt)), None)
-
-    def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        """The function whose body holds the node."""
-        return next((n for n in self.above(node) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)), None)
-
-    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        """The innermost class that holds the node."""
-        return next((n for n in self.above(node) if isinstance(n, ast.ClassDef)), None)
+    def holder(self, node: ast.AST, kind: Any) -> Any:
+        """The innermost node of that kind that is this one or holds it."""
+        return next((n for n in (node, *self.above(node)) if isinstance(n, kind)), None)
 
 
 def _first_line(node: ast.AST) -> int:
@@ -207,7 +159,7 @@ def spelled(tree: Tree, dotted: str) -> str | None:
 
 def _assumed(tree: Tree) -> dict[str, str]:
     """Usual names that a text without imports uses as everybody does."""
-    used = {n.id for n in walk(tree.root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    used = {n.id for n in tree.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return {path: name for path, name in _USUAL.items() if name in used}
 
 

@@ -5,21 +5,19 @@ A repair that has several ways to fix a norm lists them, the most natural first;
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
 from typing import Any, Final, NamedTuple
 
-from normlint.evaluate.module import Module, Refilled
+from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.fixes.along import with_twins
-from normlint.fixes.callers import beside
 from normlint.fixes.document import Change
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
-from normlint.norm.blocks import blocks, reinitialises
+from normlint.norm.blocks import Block, blocks, whole
 from normlint.norm.kept import norms
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import RULES
@@ -27,7 +25,6 @@ from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.frozen import dataclass
 
-MOST: Final = 24  # candidates tried for one finding
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
 _Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
@@ -45,23 +42,16 @@ class Trial:
     partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
     def first(self, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
-        """The fix by the first of these changes that passes, rather one that changes nothing else."""
+        """The fix by the first of these changes that passes."""
         tried: dict[tuple[Edit, ...], str] = {}
-        second: Fix | None = None
         places = {c.statistic.span for c in self.norm.computations}
         for message, change in changes:
             edits = with_twins(self.tree, self.tree.document.edits(change), places)
             if not edits or edits in tried:
                 continue
-            if len(tried) == MOST:
-                break
             tried[edits] = message
             if self.passes(edits):
-                if not beside(self.tree, edits, self.tree.owners, ()):
-                    return Fix(message, edits, applicability)
-                second = second or Fix(message, edits, applicability)
-        if second is not None:
-            return second
+                return Fix(message, edits, applicability)
         edits = next(self._in_part(tried), ()) if self.partly else ()
         return Fix(tried[edits], edits, applicability) if edits else None
 
@@ -121,7 +111,7 @@ class Trial:
     def _read(self, edits: tuple[Edit, ...]) -> _Read:
         """What is read around the norm and the edits before they are made, and afterwards."""
         tree, place = self.tree, self.norm.main.statistic.span
-        return tree.once((place, edits), lambda: _Read(*_read(tree, (place, *(edit.span for edit in edits)), edits)))
+        return tree.once((place, edits), lambda: _read(tree, (place, *(edit.span for edit in edits)), edits))
 
 
 def _moved(place: int, edits: tuple[Edit, ...]) -> set[int]:
@@ -129,26 +119,6 @@ def _moved(place: int, edits: tuple[Edit, ...]) -> set[int]:
     grown = [(edit.span, len(edit.text) - (edit.span.end - edit.span.start)) for edit in edits]
     here = place + sum(more for span, more in grown if span.start < place)
     return {here, here + sum(more for span, more in grown if span.start == place)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What of a text is to be read for a trial; `here` brings a place of the text to the part, `home` back."""
-
-    text: str
-    here: Callable[[Span, str], Span | None]
-    home: Callable[[Span], Span]
-    reinitialised: Refilled | None
-
-    def norms(self, tree: Tree, edits: Sequence[Edit]) -> Iterator[tuple[Span, Norm]]:
-        """The part's norms after the edits that are made in it, and where they were if none is."""
-        own = [replace(e, span=span) for e in edits if (span := self.here(e.span, tree.text)) is not None]
-        text = apply(self.text, own)
-        for block in blocks(text):
-            took(len(block.text))
-            module = Module(block.text, tree.snippet, self.reinitialised, block.begin, uses=tree.uses)
-            yield from ((self.home(block.home(norm.span)), norm) for norm in norms(module))
-            took(module.spent * STEP)
 
 
 class _Read(NamedTuple):
@@ -159,39 +129,30 @@ class _Read(NamedTuple):
     new: Counter[tuple[str, str]]
 
 
-def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> Iterator[Any]:
+def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> _Read:
     """Of the blocks that hold the places; of the whole text where they don't hold them all."""
-    cut = tree.once("parts", lambda: _cut(tree))
-    held = [[part for part in _near(cut, place) if part.here(place, tree.text) is not None] for place in places]
-    whole = _Part(tree.text, lambda span, _: span, lambda span: span, reinitialises(tree.text))
-    parts = list({id(part): part for some in held for part in some}.values()) if all(held) else [whole]
-    before = [tree.once(part.text, lambda part=part: _norms(tree, part)) for part in parts]  # type: ignore[misc]
-    after = [_norms(tree, part, edits) for part in parts]
-    yield tuple(chain(*before))
-    yield tuple(chain(*after))
-    yield sum((_reported(now) for now in after), Counter()) - sum((_reported(was) for was in before), Counter())
+    cut = tree.once("blocks", lambda: list(blocks(tree.text)))
+    held = [[block for block in cut if block.here(place, tree.text) is not None] for place in places]
+    known = {id(block): block for several in held for block in several} if all(held) else {0: whole(tree.text)}
+    before = [tree.once(one.text, lambda one=one: _norms(tree, one)) for one in known.values()]  # type: ignore[misc]
+    after = [_norms(tree, one, edits) for one in known.values()]
+    new = sum(map(_reported, after), Counter[Any]()) - sum(map(_reported, before), Counter[Any]())
+    return _Read(tuple(chain(*before)), tuple(chain(*after)), new)
 
 
-def _cut(tree: Tree) -> dict[int, list[_Part]]:
-    """The blocks of the text by where the statements start that they hold."""
-    found: dict[int, list[_Part]] = {}
-    for block in blocks(tree.text):
-        part = _Part(block.text, block.here, block.home, block.reinitialised)
-        for origin in block.origins:
-            found.setdefault(origin, []).append(part)
-    return dict(sorted(found.items()))
-
-
-def _near(cut: dict[int, list[_Part]], place: Span) -> list[_Part]:
-    starts = list(cut)
-    return cut[starts[number - 1]] if (number := bisect_right(starts, place.start)) else []
-
-
-def _norms(tree: Tree, part: _Part, edits: Sequence[Edit] = ()) -> _Norms:
+def _norms(tree: Tree, part: Block, edits: Sequence[Edit] = ()) -> _Norms:
+    """The norms of a block after the edits that are made in it, and where they were if none is."""
+    own = [replace(e, span=span) for e in edits if (span := part.here(e.span, tree.text)) is not None]
+    found: list[tuple[Span, Norm]] = []
     try:
-        return tuple(part.norms(tree, edits))
+        for block in blocks(apply(part.text, own)):
+            took(len(block.text))
+            module = Module(block.text, tree.snippet, part.reinitialised, block.begin, uses=tree.uses)
+            found += [(part.home(block.home(norm.span)), norm) for norm in norms(module)]
+            took(module.spent * STEP)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return ()
+    return tuple(found)
 
 
 def _counterpart(norm: Norm, before: _Norms, after: _Norms) -> Norm | None:

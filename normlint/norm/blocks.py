@@ -95,11 +95,16 @@ def reinitialises(text: str) -> Refilled | None:
     return refilled(text)
 
 
+def whole(text: str) -> Block:
+    """All of a unit as one block."""
+    return Block(text, reinitialises(text), None, (0,), (0,))
+
+
 def blocks(text: str, own: int | None = None) -> Iterator[Block]:
     """The blocks of a unit that may hold norms, in the order of the text; `own`: what comes behind it is borrowed."""
     foreign = all(used[1] in STORING for used in _TORCHS.finditer(text)) and "from torch" not in text
     if foreign and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
-        yield Block(text, reinitialises(text), None, (0,), (0,))
+        yield whole(text)
         return
     found = pieces(text)
     marks = Marks(text)

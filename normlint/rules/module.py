@@ -166,9 +166,9 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         for note in c.notes if c.returned else ():
             if note.kind == "mutation" and not is_written_by_intent(note.detail):
                 places.setdefault(note.detail, {})[note.span] = None
-    for name, spans in places.items():
-        repair = partial(statements.out_of_place, norm, tuple(spans))
-        yield Problem(next(iter(spans)), f"changes the caller's `{name}` in place", repair)
+    for name, (first, *_) in places.items():
+        repair = partial(statements.out_of_place, norm, first)
+        yield Problem(first, f"changes the caller's `{name}` in place", repair)
 
 
 @rule("NRM503", name="debug-print", fix=Applicability.SAFE, severity=WARNING)

@@ -6,7 +6,7 @@ import math
 import random
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -41,7 +41,7 @@ from normlint.evaluate.ops import arrays
 from normlint.evaluate.ops.arrays import Array, Unmeasured, pointwise, reduced
 from normlint.evaluate.ops.executed import TABLE
 from normlint.evaluate.value import Constant, Dtype, Pieces, Product, Shape, Tup, Value, of_atom
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 
 _NAMES: Final = {"min": "low", "max": "high"}
 Key: TypeAlias = tuple[Mono, Layout]
@@ -191,7 +191,6 @@ class World:
         shape = self.sizes[self.rank if rank is None else rank]
         self.inputs[atom] = shape
         return shape
-
 
     def _param(self, atom: Param) -> Array:
         recipe = self.ctx.recipes.get(atom.span)

@@ -151,10 +151,10 @@ def _shared(path: str, imports: list[tuple[str, str]], rest: str) -> tuple[str, 
     up = min((len(one) - len(one.lstrip(".")) for _, one in imports if not _is_absolute(one)), default=0) - 1
     if up < 1 or _RELATIVE.search(rest) or any(_is_absolute(one) and not known(one) for _, one in imports):
         return path, imports
-    folder = path
     for _ in range(up + 1):
-        folder = os.path.dirname(folder)
-    return os.path.join(folder, "__init__.py"), [(name, one if _is_absolute(one) else one[up:]) for name, one in imports]
+        path = os.path.dirname(path)
+    from_there = [(name, one if _is_absolute(one) else one[up:]) for name, one in imports]
+    return os.path.join(path, "__init__.py"), from_there
 
 
 def _is_absolute(path: str) -> bool:

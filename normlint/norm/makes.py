@@ -220,7 +220,7 @@ class Makes:
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
         """The classes that own norms and have a call that is worth a look, with the functions that it stands in."""
-        places = list(wired(self.file.text)) if "Norm" in self.file.text else []
+        places = wired(self.file.text) if "Norm" in self.file.text else ()
         starts = [piece.span.start for piece in self.file.pieces] if places else []
         found = (
             self.file.pieces[at] for at in sorted({bisect_right(starts, place) - 1 for place in places}) if at >= 0

@@ -211,7 +211,7 @@ def _light(unit: Unit, *, whole: bool, own: int | None) -> LightAnalysis | None:
 def _silent(unit: Unit, analysis: Analysis | LightAnalysis, demand: Demand) -> Suppressions:
     from normlint.text.suppress import Suppressions, suppressions
 
-    speaks = any(map(demand.takes, analysis.findings)) or demand.prepare is not None
+    speaks = any(map(demand.takes, analysis.findings)) or (demand.prepare is not None and bool(analysis.norms))
     return suppressions(unit.text) if speaks and demand.noqa else Suppressions()
 
 

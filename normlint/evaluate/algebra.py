@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate.counted import mean_of_nonzero
@@ -34,6 +33,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.value import Constant, Method, Opaque, Product, Value, number, of_atom
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 MAX_DEPTH = 24  # past this an opaque value is known by its place only
 HALF = Fraction(1, 2)

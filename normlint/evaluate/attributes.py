@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import algebra, subscripts
@@ -34,6 +33,7 @@ from normlint.evaluate.value import (
     scalar,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:

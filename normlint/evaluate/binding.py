@@ -7,7 +7,7 @@ parameters that it may fill are unknown: they have neither a value nor their def
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from normlint.text.frozen import dataclass
@@ -45,7 +45,7 @@ class Args(Generic[V]):
 
     def after(self, *first: V) -> Args[V]:
         """The same with other values before them, such as the receiver of a method."""
-        return replace(self, positional=(*first, *self.positional))
+        return Args((*first, *self.positional), self.keywords, self.rest, self.more, self.loose)
 
     def joined(self, other: Args[V]) -> Args[V]:
         """These and then the other's, as functools.partial passes them."""

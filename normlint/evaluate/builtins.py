@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.evaluate import containers, subscripts
@@ -34,6 +33,7 @@ from normlint.evaluate.value import (
     scalar,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from normlint.evaluate.monomial import ONCE, Abs, Apply, Centred, Factor, Mono, Size, Stat
 from normlint.evaluate.value import Product
+from normlint.text.frozen import replace
 
 
 def nonzero(condition: Product) -> Mono | None:

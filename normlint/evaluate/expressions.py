@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +35,7 @@ from normlint.evaluate.value import (
     tup,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 from normlint.text.marks import any_reduction
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import accumulate, chain, islice, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -32,6 +31,7 @@ from normlint.evaluate.value import (
     tup,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

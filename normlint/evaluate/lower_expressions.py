@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
 from normlint.evaluate import syntax as s
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 from normlint.text.source import line_starts
 
 MOST_NESTED: Final = 150  # statements and expressions in one another

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra, torch_norms
@@ -14,6 +13,7 @@ from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops import shaping
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Tup, Value, of_atom
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from normlint.evaluate.dtypes import DType
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass, kept
+from normlint.text.frozen import dataclass, kept, replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.dims import Dims
@@ -61,8 +61,9 @@ class Mono:
     factors: tuple[Factor, ...] = ()
 
     @kept
-    def key(self) -> tuple[float, frozenset[tuple[Atom, Fraction]]]:
-        return (self.coef, frozenset((f.atom, f.power) for f in self.factors))
+    def key(self) -> tuple[float, frozenset[tuple[Atom, Fraction | int]]]:
+        """What tells it from others; of a fraction the hash is slow, and that of most powers is that of 1."""
+        return (self.coef, frozenset([(f.atom, 1 if f.power is ONCE else f.power) for f in self.factors]))
 
     @kept
     def _hash(self) -> int:

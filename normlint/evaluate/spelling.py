@@ -6,7 +6,6 @@ nothing but torch can be what it is asked of.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from normlint.evaluate.monomial import Apply
 from normlint.evaluate.ops import OPS, signatures
 from normlint.evaluate.value import Method, Path, Product, Value
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

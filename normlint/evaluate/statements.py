@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from normlint.evaluate import algebra, containers, functional, subscripts
@@ -20,7 +19,7 @@ from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Pieces, Product, Shape, Tup, Value, scalar
 from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import attributes
@@ -15,6 +14,7 @@ from normlint.evaluate.ops import signatures
 from normlint.evaluate.ops.table import Arguments, Given, bind
 from normlint.evaluate.value import Constant, Defined, Opaque, Path, Product, Tup, Value, number, of_atom, scalar
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

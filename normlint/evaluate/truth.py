@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import FLOATS, DType
 from normlint.evaluate.monomial import NOWHERE, Abs, Apply, Input, Mono, Param, Scalar, Size
 from normlint.evaluate.value import Constant, Defined, Dtype, Opaque, Path, Product, Shape, Tup, Value
+from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine

@@ -16,6 +16,8 @@ from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.pieces import with_line_feeds
 
+_Counted = Counter[tuple[str, str]]
+
 
 def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     """What is called there gets one more argument, by name."""
@@ -37,17 +39,20 @@ def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -
     try:
         tree = Tree(with_line_feeds(text), snippet=snippet)
         fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
-        return tuple(replace(one, fix=fix if fix and _helps(tree.text, path, fix) else None) for one, fix in fixes)
+        was = _counted(tree.text, path) if any(fix for _, fix in fixes) else Counter()
+        return tuple(replace(one, fix=fix if fix and _helps(tree.text, path, fix, was) else None) for one, fix in fixes)
     except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
     finally:
         NOW.reset(before)
 
 
-def _helps(text: str, path: str, fix: Fix) -> bool:
+def _helps(text: str, path: str, fix: Fix, was: _Counted) -> bool:
     """Whether the text with the fix has fewer findings than before, and none that is new."""
     took(len(text) // STEP)
-    was, now = (
-        Counter((one.code, one.norm) for one, _ in read(new, path).found) for new in (text, apply(text, fix.edits))
-    )
-    return was > now
+    return was > _counted(apply(text, fix.edits), path)
+
+
+def _counted(text: str, path: str) -> _Counted:
+    """How often a norm has each finding."""
+    return Counter((one.code, one.norm) for one, _ in read(text, path).found)

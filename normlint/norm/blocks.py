@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeVar
@@ -19,7 +19,7 @@ from normlint.norm.candidates import Candidates, Found, candidates
 from normlint.norm.refilled import refilled
 from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, pieces
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.context import Context, Flow
@@ -24,8 +23,10 @@ from normlint.norm.recognise import computation, entangled, without_shift
 from normlint.norm.spine import sentence, spine
 from normlint.norm.units import is_base
 from normlint.text.finding import Covered, Span
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 from normlint.text.marks import reductions
+
+_TORCHS = re.compile(r"torch(?<=\btorch)\.(\w+)")
 
 
 def norms(module: Module) -> tuple[Norm, ...]:
@@ -86,7 +87,7 @@ def _elsewhere(module: Module) -> bool:
     if roots.isdisjoint(OTHERS) and module.imports.keys().isdisjoint(("Tensor", "Parameter", "Module")):
         return False
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
-    used.update(re.findall(r"\btorch\.(\w+)", module.text))
+    used.update(_TORCHS.findall(module.text))
     absent = "torch" not in roots and "torch" not in module.text
     return absent or (bool(used) and used <= STORING)
 

@@ -122,8 +122,9 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
         inherited = [f for f in owner.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
         methods += [f for f in inherited if f.name not in have]
         have |= {m.name for m in inherited}
-    called = set().union(*(_names(module, m) - {m.name} for m in methods))
-    ours = set().union(*(_names(module, m) for m in methods if m.name in _CALLED))  # `forward` calls `_forward`
+    names = [(m.name, _names(module, m)) for m in methods]
+    called = set().union(*(words - {name} for name, words in names))
+    ours = set().union(*(words for name, words in names if name in _CALLED))  # `forward` calls `_forward`
     reaching = have if where is None or _handed_on(module, cls, where) else set(where)
     aliased = {
         stmt.value.id

@@ -129,6 +129,7 @@ class Makes:
     def __init__(self, text: str, path: str = "") -> None:
         self.file = File(text, path)
         self.elsewhere = Elsewhere()
+        self._owners: dict[Piece, Owner] = {}
         self._norms: dict[Piece, tuple[Made, ...]] = {}
         self._eps: dict[str, Eps | None] = {}
 
@@ -195,8 +196,13 @@ class Makes:
 
     def _made(self, piece: Piece) -> tuple[Made, ...]:
         if piece not in self._norms:
-            self._norms[piece] = tuple(self._read(Owner(self.file.text, piece)))
+            self._norms[piece] = tuple(self._read(self._owner(piece)))
         return self._norms[piece]
+
+    def _owner(self, piece: Piece) -> Owner:
+        if piece not in self._owners:
+            self._owners[piece] = Owner(self.file.text, piece)
+        return self._owners[piece]
 
     def _read(self, owner: Owner) -> Iterator[Made]:
         names = {making.name for making, there in self._marked if there == owner.piece}
@@ -214,13 +220,13 @@ class Makes:
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
         """The classes that own norms and have a call that is worth a look, with the functions that it stands in."""
-        places = list(wired(self.file.text)) if "Norm" in self.file.text else []
+        places = wired(self.file.text) if "Norm" in self.file.text else ()
         starts = [piece.span.start for piece in self.file.pieces] if places else []
         found = (
             self.file.pieces[at] for at in sorted({bisect_right(starts, place) - 1 for place in places}) if at >= 0
         )
         named = [p for p in found if p.kind == "class" and "Norm" in self.file.text[slice(*p.span)]]
-        return tuple((one, one.around(places)) for one in (Owner(self.file.text, piece) for piece in named))
+        return tuple((one, one.around(places)) for one in map(self._owner, named))
 
     # --- classes -----------------------------------------------------------------------------------------------------
 

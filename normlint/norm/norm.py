@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import field
 from fractions import Fraction
 
 from normlint.evaluate.context import Note
@@ -24,7 +24,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 from normlint.text.operations import LENGTHS
 
 HALF = Fraction(1, 2)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, Dims, Gone, Shapes, is_symbol
 from normlint.evaluate.monomial import ALL, ONCE, Centred, Factor, Mono, Scalar, Stat
 from normlint.norm.norm import Gain, Placing
+from normlint.text.frozen import replace
 
 MOST_AXES = 5  # of an unknown rank, that are looked at from either end
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -41,7 +40,7 @@ from normlint.evaluate.torch_norms import WEIGHTLESS
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
 from normlint.norm.placing import of_features, settled
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, stored
@@ -88,11 +88,11 @@ class Read(NamedTuple):
         return frozenset(argument.arg for argument in arguments(self.function))
 
 
-def functions(makes: Makes) -> Iterator[Read]:
+@lru_cache(maxsize=1)  # several rules ask for them in turn
+def functions(makes: Makes) -> tuple[Read, ...]:
     """The functions with a call that is worth a look."""
-    for owner, looked in makes.wired:
-        module = Module(owner, looked)
-        yield from (Read(module, function, steps) for function, steps in module.functions.items())
+    modules = (Module(owner, looked) for owner, looked in makes.wired)
+    return tuple(Read(module, function, steps) for module in modules for function, steps in module.functions.items())
 
 
 def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:

@@ -11,7 +11,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from normlint.text.pieces import Piece, pieces, quoted
@@ -165,8 +165,13 @@ class Elsewhere:
         if path not in self._files:
             data = _read(path)
             self.asked[path] = digest_of(data)
-            self._files[path] = None if data is None else File(data.decode("utf-8", "replace"), path)
+            self._files[path] = None if data is None else _shared(data, path)
         return self._files[path]
+
+
+@lru_cache(maxsize=16)  # the files of a folder take from the same ones
+def _shared(data: bytes, path: str) -> File:
+    return File(data.decode("utf-8", "replace"), path)
 
 
 def current(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:

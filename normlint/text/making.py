@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 TYPE_CHECKING = False  # imported at each start
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def may_make(data: bytes | str) -> bool:
         if not making.passes:
             return True
         written = written or making.written
-    return (written and configured(text)) or ("Norm" in text and any(True for _ in wired(text)))
+    return (written and configured(text)) or ("Norm" in text and bool(wired(text)))
 
 
 def configured(text: str) -> bool:
@@ -57,8 +58,13 @@ def configured(text: str) -> bool:
     return _CONFIGURED.search(text) is not None
 
 
-def wired(text: str) -> Iterator[int]:
+@lru_cache(maxsize=2)  # asked by the sieve and by the rules
+def wired(text: str) -> tuple[int, ...]:
     """Where a condition is split, or a norm is followed by what may not be meant."""
+    return tuple(_wired(text))
+
+
+def _wired(text: str) -> Iterator[int]:
     for match in _SPLIT.finditer(text):
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from normlint.evaluate.context import Context
@@ -11,6 +10,7 @@ from normlint.evaluate.monomial import Step
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Value
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 
 def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Product:

@@ -6,7 +6,6 @@ their class allows, and depend on their operands.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from normlint.evaluate import algebra
@@ -17,6 +16,7 @@ from normlint.evaluate.ops.shapes import relayout
 from normlint.evaluate.ops.table import OPS, Bound, Run
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Product, Value
+from normlint.text.frozen import replace
 from normlint.text.operations import CLASSES
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from normlint.evaluate import algebra
@@ -16,6 +15,7 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.origins import MOST_OPERANDS
 from normlint.evaluate.value import Constant, Product, Tup, Value, number
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 Lettered: TypeAlias = "tuple[Product, str]"  # a tensor, and letters for its last axes; a dot in front: and any others
 _FIRST: Final = ("input", "self", "mat1", "batch1", "a")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate import algebra
@@ -12,6 +11,7 @@ from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Axes, Centred, Mo
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, of_atom
 from normlint.text import operations
+from normlint.text.frozen import replace
 
 TWO = Fraction(2)
 FUSED = tuple(operations.FUSED.split())

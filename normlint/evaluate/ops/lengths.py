@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from normlint.evaluate import algebra
@@ -12,6 +11,7 @@ from normlint.evaluate.monomial import NOWHERE, Scalar, raised
 from normlint.evaluate.ops.reductions import TWO, reduce
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Opaque, Product, Value, number
+from normlint.text.frozen import replace
 
 FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
 

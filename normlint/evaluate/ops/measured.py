@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any, Final, NamedTuple
@@ -25,6 +24,7 @@ from normlint.evaluate.ops.table import OPS, Bound, Given
 from normlint.evaluate.ops.worlds import FAILS, MOST, Recipe, World, is_unclear, leaves, numbers_in, worlds
 from normlint.evaluate.value import Constant, Opaque, Pieces, Product, Shape, Tup, Value, number, of_atom
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 _NEAR: Final = 1e-7
 _MOST_LEAVES: Final = 4

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import NOWHERE, Mono
@@ -12,6 +10,7 @@ from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.shapes import with_axis
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Path, Product, Tup, Value
+from normlint.text.frozen import replace
 
 
 @op("reduce")

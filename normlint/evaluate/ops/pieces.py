@@ -7,7 +7,7 @@ the same axis, the whole stands in its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
 from normlint.evaluate import algebra
@@ -38,6 +38,7 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Constant, Pieces, Product, Tup, Value, number
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 MOST_ITEMS: Final = 8
 

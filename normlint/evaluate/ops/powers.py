@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate import algebra
@@ -11,6 +10,7 @@ from normlint.evaluate.counted import nonzero
 from normlint.evaluate.monomial import Apply, Atom, Centred, Mono, Size, Through
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Product, Value
+from normlint.text.frozen import replace
 
 MOST_POWER = 64
 _FIXED = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from normlint.evaluate import algebra
@@ -32,6 +31,7 @@ from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 TWO = Fraction(2)
 

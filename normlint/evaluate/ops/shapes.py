@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.monomial import Layout, Mono, Param, Stat, bears_stat, stats_of
@@ -13,6 +11,7 @@ from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Constant, Product, Shape, Value
+from normlint.text.frozen import replace
 
 
 def _keeping(mono: Mono, keepdim: bool) -> Mono:

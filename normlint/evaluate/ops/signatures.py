@@ -10,12 +10,11 @@ import os
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeVar
 
 from normlint.evaluate.binding import Args, Fit, fit
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 
 V = TypeVar("V")
 _FILE: Final = os.path.join(os.path.dirname(__file__), "signatures.txt")

@@ -47,7 +47,10 @@ class Bound:
 
     def get(self, *names: str) -> Value | None:
         """What the first of these parameters that was given holds."""
-        return next((self.values[name].value for name in names if name in self.values), None)
+        for name in names:
+            if name in self.values:
+                return self.values[name].value
+        return None
 
     def span_of(self, name: str) -> Span:
         given = self.values.get(name)

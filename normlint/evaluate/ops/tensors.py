@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Apply, Mono, Param, Scalar, Size
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Shape, Tup, Value, of_atom
+from normlint.text.frozen import replace
 
 _INIT = {
     "ones": "ones", "zeros": "zeros", "empty": "empty", "full": "full", "rand": "data", "randn": "random",

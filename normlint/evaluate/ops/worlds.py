@@ -6,7 +6,8 @@ import math
 import random
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from normlint.evaluate import algebra
@@ -40,7 +41,7 @@ from normlint.evaluate.ops import arrays
 from normlint.evaluate.ops.arrays import Array, Unmeasured, pointwise, reduced
 from normlint.evaluate.ops.executed import TABLE
 from normlint.evaluate.value import Constant, Dtype, Pieces, Product, Shape, Tup, Value, of_atom
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
 
 _NAMES: Final = {"min": "low", "max": "high"}
 Key: TypeAlias = tuple[Mono, Layout]
@@ -150,7 +151,7 @@ class World:
             return self.made(alone, layout)  # type: ignore[no-any-return]
         match atom:
             case Input() if not layout:
-                return self._random(atom.name, self._shape(atom))
+                return _random(f"{atom.name} {self.sizes[1]}", self._shape(atom))
             case Param():
                 return self._param(atom)
             case Scalar(less=less):
@@ -191,10 +192,6 @@ class World:
         self.inputs[atom] = shape
         return shape
 
-    def _random(self, name: str, shape: Sequence[int]) -> Array:
-        chance = random.Random(f"{name} {self.sizes[1]}")  # noqa: S311
-        return arrays.array(shape, (chance.uniform(0.3, 1.7) * chance.choice((-1, 1)) for _ in range(math.prod(shape))))
-
     def _param(self, atom: Param) -> Array:
         recipe = self.ctx.recipes.get(atom.span)
         if not atom.name and recipe is not None:
@@ -203,7 +200,7 @@ class World:
             raise Unmeasured
         alone = atom.shape is None or len(atom.shape) == 1
         shape = [self.sizes[1][0]] if alone else [self._whole(length) for length in atom.shape or ()]
-        return pointwise(abs, self._random(atom.name, shape))
+        return pointwise(abs, _random(f"{atom.name} {self.sizes[1]}", tuple(shape)))
 
     def _whole(self, length: Mono | None) -> int:
         if length is None:
@@ -233,6 +230,12 @@ class World:
         less = 0 if stat.biased else 1
         f: Callable[[arrays.Row], float] = sum if stat.reduce == "sum" else lambda row: sum(row) / (len(row) - less)
         return reduced(f, inner, axes, stat.keepdim)
+
+
+@lru_cache(maxsize=128)
+def _random(seed: str, shape: tuple[int, ...]) -> Array:
+    chance = random.Random(seed)  # noqa: S311
+    return arrays.array(shape, (chance.uniform(0.3, 1.7) * chance.choice((-1, 1)) for _ in range(math.prod(shape))))
 
 
 def _small(whole: int) -> int:

@@ -124,10 +124,11 @@ class Bench:
         gain, shift = effective(made, x.shape[-1])
         exact = wide(x)
         held = held or self.reference
-        ref = held(exact, gain, shift)
+        plain = held.plain(exact)
+        ref = held(exact, gain, shift, plain)
         if ref.shape != x.shape:
             raise RaisedError(f"the gain or shift doesn't fit {x.shape[-1]} features")
-        return ref, held.spread(exact, gain, shift)
+        return ref, held.spread(exact, gain, shift, plain)
 
 
 def wide(t: Tensor) -> Tensor:

@@ -21,9 +21,11 @@ class Reference:
     eps: float = 0.0
     summed: bool = False
 
-    def __call__(self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None) -> Tensor:
-        """The norm with gain and shift; a row of zeros stays zero."""
-        y = self.plain(x)
+    def __call__(
+        self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None, plain: Tensor | None = None
+    ) -> Tensor:
+        """The norm with gain and shift; a row of zeros stays zero. `plain`: what it is before these, if known."""
+        y = self.plain(x) if plain is None else plain
         y = y if gain is None else y * gain
         return y if shift is None else y + shift
 
@@ -50,9 +52,11 @@ class Reference:
     def _unit(self, d: int) -> float:
         return 1 / d if self.summed or self.kind == "l2" else 1.0
 
-    def spread(self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None) -> Tensor:
+    def spread(
+        self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None, plain: Tensor | None = None
+    ) -> Tensor:
         """What an error is measured against: the terms of the sum, for a layer norm with their conditioning."""
-        terms = self.plain(x).abs()
+        terms = (self.plain(x) if plain is None else plain).abs()
         if self.kind == "layer":
             mean = x.mean(-1, keepdim=True)
             terms = terms + mean.abs() * self.inverse_root(x - mean) + 1

@@ -22,6 +22,7 @@ from normlint.verify.program.elsewhere import known
 
 Chain: TypeAlias = "tuple[s.Node, ...]"  # from a statement at the top down to a node
 
+_RELATIVE: Final = re.compile(r"^\s*from\s+\.", re.MULTILINE)
 FUNCTION: Final = "norm"  # what lines that were cut out are called
 LARGEST: Final = 80  # statements at the top
 CUSTOMS: Final = {  # what a snippet's names stand for when nothing binds them
@@ -117,16 +118,18 @@ class Surroundings:
             return Job(job.qualname, job.meaning, needs="too much of its surroundings")
         used = {*names, *(name for piece in pieces if piece.kind != "import" for name in program.named(piece))}
         imports = sorted({one for piece in pieces for one in program.module.bound(piece) if one[0] in used})
-        parts = [_import(*one) for one in imports]
-        parts += [line for name, line in CUSTOMS.items() if self.snippet and not self.bound(name)]
+        parts = [line for name, line in CUSTOMS.items() if self.snippet and not self.bound(name)]
         parts += [
             self.text[start:end].strip("\n")
             for kind, (start, end), _ in pieces
             if not _is_plain(kind, self.text[start:end])
         ]
-        text = "\n".join([*parts, *([job.program] if job.program else []), ""])
-        path = "" if all(known(path) for _, path in imports) and not STAR.search(text) else self.path
-        return _called_alike(replace(job, program=text, path=path))
+        rest = "\n".join([*parts, *([job.program] if job.program else []), ""])
+        starred = STAR.search(rest)
+        path = "" if all(known(path) for _, path in imports) and not starred else self.path
+        if path and not starred:
+            path, imports = _shared(path, imports, rest)
+        return _called_alike(replace(job, program="\n".join([*(_import(*one) for one in imports), rest]), path=path))
 
 
 def surroundings(source: Source, unit: Unit) -> Surroundings:
@@ -138,6 +141,24 @@ def surroundings(source: Source, unit: Unit) -> Surroundings:
 def holds(outer: Span, inner: Span) -> bool:
     """Whether one stretch lies in another."""
     return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _shared(path: str, imports: list[tuple[str, str]], rest: str) -> tuple[str, list[tuple[str, str]]]:
+    """Where the imports count from, as far above the file as all of them lead, and what they are from there.
+
+    So the same text in several folders that takes the same from a third one is one program.
+    """
+    up = min((len(one) - len(one.lstrip(".")) for _, one in imports if not _is_absolute(one)), default=0) - 1
+    if up < 1 or _RELATIVE.search(rest) or any(_is_absolute(one) and not known(one) for _, one in imports):
+        return path, imports
+    for _ in range(up + 1):
+        path = os.path.dirname(path)
+    from_there = [(name, one if _is_absolute(one) else one[up:]) for name, one in imports]
+    return os.path.join(path, "__init__.py"), from_there
+
+
+def _is_absolute(path: str) -> bool:
+    return not path.startswith(".")
 
 
 def _called_alike(job: Job) -> Job:

@@ -13,7 +13,7 @@ from normlint.norm.candidates import Candidates
 from normlint.norm.collect import read_elsewhere
 from normlint.norm.norm import Norm
 from normlint.norm.uses import asking, uses_of
-from normlint.rules import analysed
+from normlint.rules import analysed, in_use
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
 from normlint.text.frozen import dataclass
@@ -72,7 +72,7 @@ def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own
     order = sorted(range(len(norms)), key=lambda number: (norms[number].span, norms[number].qualname))
     place = {number: at for at, number in enumerate(order)}
     placed = (replace(one, norms=tuple(sorted(place[number] for number in one.norms))) for one in findings)
-    found = tuple(sorted(placed, key=lambda one: (one.span, one.code)))
+    found = in_use(tuple(sorted(placed, key=lambda one: (one.span, one.code))), text)
     return LightAnalysis(found, tuple(norms[number] for number in order), tuple(unread.items()))
 
 

@@ -28,6 +28,7 @@ from normlint.text.frozen import dataclass
 from normlint.text.operations import LENGTHS
 
 HALF = Fraction(1, 2)
+LARGE = 1e-2  # for an eps: as large as the mean square of real activations
 QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ALL, NOWHERE
-from normlint.norm.norm import Computation, Eps, Norm
+from normlint.norm.norm import LARGE, Computation, Eps, Norm
 from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
 from normlint.text.finding import WARNING, Applicability
 
@@ -207,7 +207,7 @@ def _out_of_range(c: Computation, e: Eps) -> str:
         return ""
     if value <= 0:
         return f"eps is {value:g}: a row of zeros gives NaN"
-    if value >= 1e-2:
+    if value >= LARGE:
         return f"eps is {value:g}, as large as the mean square of real activations"
     half = c.sees_fp16 and not c.guarded and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
     lost = half and value < SMALLEST_HALF

@@ -293,7 +293,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     Where a flag, or a test that can't be read, decides whether it is cast back, nothing is reported; nor in a function
     that casts its gain as well, as references in tests do.
 
-    Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
+    Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change. Unsafe where the text has
+    a caller that speaks of fp32 and may count on it.
     """
     owner = norm.owner
     whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
@@ -304,7 +305,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     wide = tuple(c for c in wide if not any(differs_by_choice(c, other) for other in back))
     for c in wide if owner.module else (c for c in wide if not _is_reference(c)):
         message = f"the output stays {c.output.value} for a half input"
-        yield Problem(c.span, message, partial(casts.downcast, wide))
+        yield Problem(c.span, message, partial(casts.downcast, norm, wide))
 
 
 def _is_reference(c: Computation) -> bool:

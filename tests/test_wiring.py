@@ -144,6 +144,12 @@ def test_a_norm_with_weights_under_a_modulation_is_a_review(factor: str) -> None
     assert reviews(whole(SPLIT_LAST.replace("(1 + a)", factor))) == ["NRM707"]
 
 
+def test_a_condition_may_be_shared_and_have_a_bias_of_its_own() -> None:
+    text = whole(SPLIT_LAST.replace("self.mlp(c)", "(self.table[None] + c)"))
+    assert reviews(text) == []
+    assert reviews(text.replace("self.dim = dim", "self.table = nn.Parameter(dim)", 1)) == ["NRM707"]
+
+
 def test_an_rms_norm_has_no_bias_that_a_shift_would_replace() -> None:
     text = whole(SPLIT_LAST.replace(" * (1 + a) + b", " * (1 + a)")).replace("norm1 = nn.Layer", "norm1 = nn.RMS")
     assert reviews(text) == ["NRM707"]

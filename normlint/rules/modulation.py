@@ -182,14 +182,22 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
 
 
 def _parts(module: Module, stmt: ast.stmt, values: Values) -> set[str]:
-    """The names to which several parts of what a linear layer with a bias gives are assigned."""
+    """The names of several parts of what a linear layer with a bias gives, or of a sum with a parameter."""
     several = isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple)
     if not several or not isinstance(stmt, ast.Assign) or not isinstance(stmt.value, ast.Call):
         return set()
-    made = made_of(stmt.value, values)
-    linear = [module.owned[name] for node, _ in made if (name := module.calls(node, "Linear"))]
+    made = [node for node, _ in made_of(stmt.value, values)]
+    linear = [module.owned[name] for node in made if (name := module.calls(node, "Linear"))]
     bare = any(k.arg == "bias" and _is_false(k.value) for one in linear for k in one.keywords)
-    return names_in(stmt.targets[0]) if linear and not bare else set()
+    table = any(_adds_parameter(module, node) for node in made)
+    return names_in(stmt.targets[0]) if (linear and not bare) or table else set()
+
+
+def _adds_parameter(module: Module, node: ast.expr) -> bool:
+    """`self.table[None] + c`: a condition that other blocks share, and a bias of this one's own."""
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else ()
+    held = [dotted(one.value if isinstance(one, ast.Subscript) else one).removeprefix("self.") for one in sides]
+    return any(name in module.owned and called_last(module.owned[name]) == "Parameter" for name in held)
 
 
 def _is_false(node: ast.expr) -> bool:

@@ -134,6 +134,7 @@ NO_REVIEW = {
     ),
     "the size isn't the configuration's": NUMBER.replace("config.dim, eps=1e-12", "64, eps=1e-12"),
     "the size is another configuration's": NUMBER.replace("config.dim, eps=1e-12", "self.vision.dim, eps=1e-12"),
+    "the size is another of the same configuration": NUMBER.replace("dim, eps=1e-12", "head_dim, eps=1e-12"),
     "the configuration is of another class": KNOWN.replace(": Config)", ")", 2),
     "the attribute is for a norm over the batch": NUMBER.replace("norm_eps", "batch_norm_eps"),
     "the owner itself holds the size and the eps": NUMBER.replace("config.norm_eps", "self.eps").replace(

@@ -43,7 +43,8 @@ def codes(body: str) -> list[str]:
     return [finding.code for finding, _ in called(whole(body), wanted=ERRORS.__contains__).found]
 
 
-MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a) + b"
+MODULATED = "a, b = self.mlp(c).chunk(2)\nreturn self.norm1(x) * (1 + a[:, None]) + b[:, None]"
+BARE = MODULATED.replace("[:, None]", "")
 VIEWED = "4, self.head_size)"
 SPLIT = "self.mlp(c).chunk(2)"
 HALF = "x = self.norm1(x)\nx = x + self.attention(x)"
@@ -53,7 +54,10 @@ SILENT = {
     "the axis comes by its place": MODULATED.replace("chunk(2)", "chunk(2, -1)"),
     "the layer's size isn't so many times another": MODULATED.replace("self.mlp(c)", "self.attention(c)"),
     "what is split comes from elsewhere": MODULATED.replace(SPLIT, "c.chunk(2)"),
-    "no part scales a norm": MODULATED.replace("* (1 + a) + b", "+ b") + "\nreturn a",
+    "no part scales a norm": MODULATED.replace("* (1 + a[:, None])", "") + "\nreturn a",
+    "a condition may have one axis": BARE,
+    "a condition's one axis is made the last": MODULATED.replace("[:, None]", "[None, None, :]"),
+    "a condition's axis for the batch is new": BARE.replace("(1 + a)", "(1 + a.unsqueeze(0))"),
     "two norms follow one another": "x = self.norm1(x)\nx = self.norm2(x)\nreturn x",
     "a norm is called again after a layer": "x = self.norm1(x)\nx = self.norm1(self.attention(x))\nreturn x",
     "the name has another value by then": "h = self.norm1(x)\nh = self.norm1(x)\nreturn h",
@@ -74,6 +78,7 @@ SILENT = {
 }
 FOUND = {
     "scale and shift are split along the batch": (MODULATED, "NRM703"),
+    "the parts get an axis by name": (BARE.replace("(1 + a)", "(1 + a.unsqueeze(1))"), "NRM703"),
     "they are split by torch.chunk": (MODULATED.replace(SPLIT, "torch.chunk(self.mlp(c), 2)"), "NRM703"),
     "what is split has a name": (MODULATED.replace("a, b = self.mlp(c)", "e = self.mlp(c)\na, b = e"), "NRM703"),
     "a norm is nested in itself": ("return self.norm1(self.norm1(x))", "NRM704"),
@@ -101,13 +106,16 @@ def test_it_is_said_where(body: str, code: str) -> None:
     assert codes(body) == [code]
 
 
-SPLIT_LAST = MODULATED.replace("chunk(2)", "chunk(2, dim=-1)")
+SPLIT_LAST = BARE.replace("chunk(2)", "chunk(2, dim=-1)")
 NO_REVIEW = {
     "the norm has no weights": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, elementwise_affine=False)"),
     "it is chosen whether it has": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, 1e-5, affine)"),
     "what it is made with is not to be seen": ("nn.LayerNorm(dim)", "nn.LayerNorm(dim, **more)"),
     "the norm is of another library": ("nn.LayerNorm(dim)", "LayerNorm(dim)"),
     "the scale is a weight": ("(1 + a)", "(1 + self.a)"),
+    "scale and shift are the cosine and sine of positions": ("self.mlp(c).chunk(2, dim=-1)", "self.rotary(c)"),
+    "they are parts of what comes in": ("self.mlp(c).chunk", "c.chunk"),
+    "they are statistics": ("self.mlp(c).chunk(2, dim=-1)", "torch.std_mean(x, -1, keepdim=True)"),
     "the scale isn't one of several": ("a, b = self.mlp(c)", "b = self.mlp(c)"),
     "nothing is added to the scale": ("(1 + a)", "a"),
     "a number is added that isn't one": ("(1 + a)", "(1e-3 + a)"),
@@ -134,6 +142,12 @@ def test_no_review_of_a_modulation_is_asked_for_where(old: str, new: str) -> Non
 @pytest.mark.parametrize("factor", ["(1 + a)", "(1 + a[:, None])", "(1.0 + a.unsqueeze(1))"])
 def test_a_norm_with_weights_under_a_modulation_is_a_review(factor: str) -> None:
     assert reviews(whole(SPLIT_LAST.replace("(1 + a)", factor))) == ["NRM707"]
+
+
+def test_a_condition_may_be_shared_and_have_a_bias_of_its_own() -> None:
+    text = whole(SPLIT_LAST.replace("self.mlp(c)", "(self.table[None] + c)"))
+    assert reviews(text) == []
+    assert reviews(text.replace("self.dim = dim", "self.table = nn.Parameter(dim)", 1)) == ["NRM707"]
 
 
 def test_an_rms_norm_has_no_bias_that_a_shift_would_replace() -> None:

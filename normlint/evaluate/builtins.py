@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from normlint.evaluate import containers, subscripts
+from normlint.evaluate import containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
@@ -91,9 +91,7 @@ def _number(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _tuple(m: Machine, args: list[Value], node: s.Call) -> Value:
-    """A tuple of what isn't read has an unknown length; it is no number."""
-    value = args[0] if args else Tup(())
-    return Opaque("tuple") if isinstance(value, Product) and not value.tensor else value
+    return functional.several(args[0]) if args else Tup(())
 
 
 def _list(m: Machine, args: list[Value], node: s.Call) -> Value:

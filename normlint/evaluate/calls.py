@@ -63,7 +63,7 @@ def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
         elif not arg.name:
             items = (functional.items_of(m, value) or worlds.parts(m.ctx, value)) if arg.star else None
             rest = rest or (arg.star == "*" and items is None)
-            parts = (value,) if items is None else items
+            parts = (functional.several(value) if arg.star else value,) if items is None else items
             (loose if rest else positional).extend(Given(part, arg.value.span) for part in parts)
     return Args(tuple(positional), keywords, rest, more, tuple(loose))
 

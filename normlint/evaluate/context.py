@@ -13,6 +13,7 @@ from normlint.evaluate.value import Opaque, Product, Tup, Value, number, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
+EXCEPTION = "except at"  # what a decision is called that leads into an `except`, before its place
 MAX_STEPS = 8_000  # expressions evaluated in one replay
 ENOUGH_STEPS = 2_500  # after as many no further replay of an entry is begun,
 ENOUGH_ONCE_MET = 1_250  # or after as many if no reduction is passed by,

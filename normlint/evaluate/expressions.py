@@ -212,7 +212,7 @@ def _sequence(m: Machine, env: Env, node: s.Sequence) -> Value:
         value = m.eval(env, part.value)
         if isinstance(value, AxesOf) and len(node.items) == 1:
             return value
-        items.extend(functional.items_of(m, value) or (value,))
+        items.extend(functional.items_of(m, value) or (functional.several(value),))
     return tup(tuple(items))
 
 

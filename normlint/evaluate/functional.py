@@ -20,6 +20,7 @@ from normlint.evaluate.value import (
     Defined,
     Dict,
     Method,
+    Opaque,
     Path,
     Pieces,
     Product,
@@ -149,6 +150,11 @@ def items_of(m: Machine, value: Value) -> tuple[Value, ...] | None:
                 return None
             return tuple(subscripts.size(m, Shape(of), at) for at in places)
     return None
+
+
+def several(value: Value) -> Value:
+    """What is unpacked, or made a tuple: of what isn't read the length is unknown; it is no number."""
+    return Opaque("tuple") if isinstance(value, Product) and not value.tensor else value
 
 
 def product(items: Sequence[Value]) -> Product:

@@ -43,6 +43,7 @@ class Module:
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
     exact: bool = False  # cut by the parser, not by the lines
     uses: Uses = ()  # how the file that the text was cut from calls classes
+    read: frozenset[str] = frozenset()  # attributes that the rest of that file reads, and classes that it derives from
     spent: int = 0  # expressions evaluated so far
     broken: SyntaxError | None = None  # of a piece that was asked for
     deep: list[Span] = field(default_factory=list)  # nested too deeply to be followed

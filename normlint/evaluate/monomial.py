@@ -33,7 +33,10 @@ Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views sin
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something done to a factor: sqrt, rsqrt, recip, pow, cast, detach, item, no_grad; join: a number met a tensor."""
+    """Something done to a factor: sqrt, rsqrt, recip, pow, cast, detach, item, no_grad.
+
+    join: a number met a tensor; guard: it hangs on a test, which may be for zero.
+    """
 
     op: str
     span: Span

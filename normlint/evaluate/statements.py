@@ -10,7 +10,7 @@ from normlint.evaluate import algebra, containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import receiver_of, set_attribute, set_within
 from normlint.evaluate.binding import spread
-from normlint.evaluate.context import Abandon
+from normlint.evaluate.context import EXCEPTION, Abandon
 from normlint.evaluate.dims import without
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import Env, FunctionRef, Instance
@@ -332,7 +332,7 @@ def _grad_mode(m: Machine, env: Env, path: Value, context: s.Expr) -> bool | Non
 
 def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
     """The body, or on another path its first handler."""
-    failed = bool(stmt.handlers) and m.ctx.decide(f"except at {stmt.span.start}")
+    failed = bool(stmt.handlers) and m.ctx.decide(f"{EXCEPTION} {stmt.span.start}")
     outcome = execute(m, env, stmt.handlers[0].body if failed else stmt.body)
     if outcome is None and not failed:
         outcome = execute(m, env, stmt.orelse)

@@ -22,9 +22,11 @@ from normlint.fixes.casts_places import (
 from normlint.fixes.casts_words import back, cast, raising, receiver, scope, usual_upcast, without_cast, written_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.tree import Tree
-from normlint.norm.norm import Computation
+from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.pieces import pieces
 
+_FP32: Final = re.compile(r"\bfloat32\b|\.float\(\)")
 _COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, which no float holds
 
 # --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
@@ -111,10 +113,18 @@ def _suffix(document: Document, call: cst.Call) -> str:
 # --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
-def downcast(several: tuple[Computation, ...], tree: Tree) -> Fix:
+def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix:
     """The output cast back to the dtype that came in."""
+    wanted = _is_wanted_wide(tree.text, norm.owner.name.rpartition(".")[0] or norm.owner.name)
+    trust = Applicability.UNSAFE if wanted else Applicability.SAFE
     changes = cast_back(tree.document, several)
-    return tree.document.fix("Cast the output back to the input's dtype", changes or {}, Applicability.SAFE)
+    return tree.document.fix("Cast the output back to the input's dtype", changes or {}, trust)
+
+
+def _is_wanted_wide(text: str, name: str) -> bool:
+    """Does another class or function of the text call this one, and speak of fp32? It may count on what comes out."""
+    others = (text[slice(*p.span)] for p in pieces(text) if p.kind in ("class", "def") and name not in p.names)
+    return any(re.search(rf"\b{name}\(", other) and _FP32.search(other) for other in others)
 
 
 def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:

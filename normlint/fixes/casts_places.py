@@ -254,10 +254,33 @@ def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: 
     if isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)"):
         return {}  # changed in place, it has kept its dtype
     if operand is None:
-        return behind(node, suffix)
+        first = _begins_with(node, _gains(c))
+        return {node: lambda now: _but_for_first(now, suffix)} if first else behind(node, suffix)
     if dtypes.get(document.span(operand)) is DType.INPUT:
         return {node: lambda now: in_place_of(document, node, now.func.value)}
     return {node: lambda now: cast(now.func.value, suffix)}
+
+
+def _begins_with(node: Any, names: set[str]) -> bool:
+    """`weight * x * y` and `weight * x / y`: parameters in fp32 promote it, as they do behind a cast back."""
+    first, by = node, None
+    while isinstance(first, cst.BinaryOperation) and isinstance(first.operator, cst.Multiply | cst.Divide):
+        first, by = first.left, first.operator
+        if first.lpar:
+            return False
+    return isinstance(by, cst.Multiply) and last_name(first) in names
+
+
+def _but_for_first(now: Any, suffix: str) -> cst.BaseExpression:
+    """`weight * (x * y).to(…)`."""
+    parts = []
+    while isinstance(now, cst.BinaryOperation):
+        parts.append((now.operator, now.right))
+        now = now.left
+    (by, value), *others = reversed(parts)
+    for operator, factor in others:
+        value = cst.BinaryOperation(value, operator, factor)
+    return cst.BinaryOperation(now, by, cast(value, suffix))
 
 
 def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -274,13 +297,14 @@ def _backwards(
     """What is cast back and how: where it takes no line of its own, and in the function that makes the product."""
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
-    if made is not None and not _half_there(document, c, made, entry):
+    later = _gained_later(document, c, made, given)
+    if made is not None and not (_half_there(document, c, made, entry) or (later and entry is None)):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
     if mixed or any(not isinstance(a, Param) for a in joined):
         given = None  # another tensor or a residual joined: whose dtype counts isn't clear
-    first = helper or _given_back_twice(document, made, given) or _gained_later(document, c, made, given)
+    first = helper or _given_back_twice(document, made, given) or later
     ways = [
         (_but_for_gain(document, c, node), found)
         for node in ((made, given) if first else (given, made))
@@ -294,7 +318,7 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
     stmt = document.parent(made) if made is not given else None
     if given is None or not isinstance(stmt, cst.Assign) or _but_for_gain(document, c, given) is not given:
         return False
-    names = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
+    names = _gains(c)
     return bool(names) and names.isdisjoint(last_name(n) for n in document.below(made, cst.Attribute | cst.Name))
 
 
@@ -315,10 +339,14 @@ def _half_there(document: Document, c: Computation, made: cst.BaseExpression, en
     return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
 
 
+def _gains(c: Computation) -> set[str]:
+    """What its gains are called, as far as they are multiplied as they are."""
+    return {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
+
+
 def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
     """Of `weight * y + bias` only y: parameters in fp32 may promote it, as in LLaMA."""
-    gains = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
-    gains |= {a.name for a in c.others if isinstance(a, Input)}
+    gains = _gains(c) | {a.name for a in c.others if isinstance(a, Input)}
     shifts = (
         {f.atom.name.rpartition(".")[2] for f in c.shift.factors if isinstance(f.atom, Param)} if c.shift else set()
     )

@@ -31,7 +31,7 @@ from normlint.fixes.flow import names_in, stored
 from normlint.fixes.spelling import is_none, number
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
-from normlint.norm.norm import Computation, Eps, Norm
+from normlint.norm.norm import LARGE, Computation, Eps, Norm
 from normlint.norm.owner import is_eps
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.frozen import dataclass
@@ -164,7 +164,8 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text = text or found.text
         changes = {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
-    fix = trial.first([(f"Use `{text}`", changes)])
+    large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
+    fix = trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
     return fix or trial.first([(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
 
 
@@ -193,7 +194,7 @@ def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
     init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
     given = given or ([default(init, source.name)] if init is not None else [])
     numbers = origin(tree, given[0]) if len(given) == 1 else []
-    wrong = (one for one in numbers if not 0 < (number(one) or 0) < 1e-2)
+    wrong = (one for one in numbers if not 0 < (number(one) or 0) < LARGE)
     return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
 
 

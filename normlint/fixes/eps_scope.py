@@ -13,6 +13,7 @@ from normlint.fixes.document import Document
 from normlint.fixes.flow import Value, given, stored
 from normlint.fixes.spelling import called, is_none, last_name, number
 from normlint.fixes.tree import Tree
+from normlint.norm.norm import LARGE
 from normlint.norm.owner import is_eps
 from normlint.text.frozen import dataclass
 
@@ -207,7 +208,7 @@ def _of_module(tree: Tree, name: str) -> list[Value]:
 def _usable(tree: Tree, value: Value) -> bool:
     """A number that does what eps should, or one that is not known here."""
     origins = origin(tree, value) if value is not None else []
-    if any(not 0 < (number(o) or 0) < 1e-2 for o in origins):
+    if any(not 0 < (number(o) or 0) < LARGE for o in origins):
         return False
     return not isinstance(value, cst.Call) or called(value) in ("float", "getattr")
 

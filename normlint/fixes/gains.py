@@ -10,6 +10,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import Param
+from normlint.fixes.casts_words import asks, receiver
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
@@ -106,7 +107,16 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     if biased:
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
         return
-    yield message, {n.value: _onto(new, n.value) for n in returns}
+    after = new.gain is None and bool(norm.main.gains)  # a bias goes where the gain is, in front of the cast back
+    yield message, dict(_before_cast(new, n.value) if after else (n.value, _onto(new, n.value)) for n in returns)
+
+
+def _before_cast(new: _Unused, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression]:
+    """What is cast, if anything is, and what stands there then."""
+    operand = receiver(new.document, node) if isinstance(node, cst.Call) and asks(node) else None
+    if operand is None:
+        return node, _onto(new, node)
+    return operand, instead(new.document, operand, new.on(stripped(operand)))
 
 
 def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:

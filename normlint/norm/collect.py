@@ -290,16 +290,21 @@ def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) ->
 
 
 def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str, Value]) -> Owner:
-    subclassed = entry.cls is not None and is_base(module.text, entry.cls.node.name)
+    own = entry.cls.node.name if entry.cls is not None else ""
+    subclassed = own in module.read or is_base(module.text, own)
     reinitialised = reinitialises(module.text) if module.reinitialised is None else module.reinitialised
     owner = owner_of(entry, name, maker, attrs, reinitialised=reinitialised, subclassed=subclassed)
-    unused = tuple(p for p in owner.unused_params if not _read_elsewhere(module, p.name))
-    return owner if unused == owner.unused_params else replace(owner, unused_params=unused)
+    unused = tuple(p for p in owner.unused_params if not read_elsewhere(module, p.name))
+    groups = owner.unused_groups
+    if groups is not None and read_elsewhere(module, module.source(groups).rpartition(".")[2]):
+        groups = None
+    return replace(owner, unused_params=unused, unused_groups=groups)
 
 
-def _read_elsewhere(module: Module, name: str) -> bool:
+def read_elsewhere(module: Module, name: str) -> bool:
     """The attribute is read of another object than `self`, or in a function of no class that a class may be given."""
-    if re.search(rf"(?<!\bself)\.{name}\b", module.text):
+    read = name in module.read or is_base(module.text, name)
+    if read or re.search(rf"(?<!\bself)\.{name}\b|\bgetattr\([^()]*[\"']{name}[\"']", module.text):
         return True
     loose = (module.source(piece.span) for piece in module.pieces if piece.kind == "def")
     return any(re.search(rf"\bself\.{name}\b", text) for text in loose)

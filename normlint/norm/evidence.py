@@ -227,3 +227,17 @@ def misses_features(stat: Stat) -> bool:
     if len(stat.axes) == 1:
         return stat.axes[0] < -1 or (stat.axes[0] == 0 and stat.rank != 1)
     return True
+
+
+def differs_by_choice(c: Computation, other: Computation) -> bool:
+    """Does a flag, or a test that isn't read, choose between these paths, whose formula is the same?"""
+    if _formula(c) != _formula(other):
+        return False
+    chosen = (test for test in c.tests if "dtype" not in test[0] and not test[0].endswith(" is None"))
+    return any((key, not outcome) in other.tests for key, outcome in chosen)
+
+
+def _formula(c: Computation) -> tuple[object, ...]:
+    """But for casts, and numbers of elements."""
+    gains = tuple((g.param, g.offset, g.power) for g in c.gains)
+    return c.statistic, c.power, c.input, gains, c.shift, c.others

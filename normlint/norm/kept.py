@@ -45,7 +45,7 @@ def norms(module: Module) -> tuple[Norm, ...]:
     known = _KEPT.get(None)
     if known is None:
         return collect.norms(module)
-    key = (module.text, module.snippet, module.reinitialised, module.begin, module.exact, module.uses)
+    key = (module.text, module.snippet, module.reinitialised, module.begin, module.exact, module.uses, module.read)
     if key not in known.read:
         found = collect.norms(module)
         known.read[key] = found, {"unread": module.unread, "broken": module.broken}

@@ -161,14 +161,14 @@ class Makes:
         return (one for one in made if not math.isnan(number(one.given)))
 
     def passing(self, one: Made) -> dict[str, list[str]]:
-        """What several functions pass to norms of the same class, of the parameter that it takes its size from."""
-        size = dotted(one.call.args[0]).rpartition(".")[0] if one.call.args else ""
+        """What several functions pass to norms of the same class and size, of the parameter that has the size."""
+        size = _size(one).rpartition(".")[0]
         kinds = {argument.arg: annotated(argument.annotation) for argument in arguments(one.function)}
         found: dict[str, list[str]] = {}
         named = [piece for making, piece in self._marked if making.name == one.name.rpartition(".")[2]]
         for other in (m for piece in dict.fromkeys(named) for m in self._made(piece) if m.name == one.name):
             parameter, _, attribute = dotted(other.given).rpartition(".") if other.given is not None else ("", "", "")
-            if parameter != size or parameter == "self" or not is_eps_of_norm(attribute):
+            if parameter != size or parameter == "self" or _size(other) != _size(one) or not is_eps_of_norm(attribute):
                 continue
             if {annotated(a.annotation) for a in arguments(other.function) if a.arg == size} == {kinds.get(size)}:
                 found.setdefault(f"{parameter}.{attribute}", []).append(other.qualname)
@@ -280,6 +280,11 @@ class Makes:
             above = self.elsewhere.definition(dotted(base), found.file)
             own |= self._fields(above, far + 1) if above is not None else {}
         return own
+
+
+def _size(made: Made) -> str:
+    """The number of features that a norm is made for, if it has a name."""
+    return dotted(made.call.args[0]) if made.call.args else ""
 
 
 def _of_library(root: str, name: str) -> Eps | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from fractions import Fraction
 
-from normlint.evaluate.context import Note
+from normlint.evaluate.context import EXCEPTION, Note
 from normlint.evaluate.dtypes import HALVES, DType
 from normlint.evaluate.monomial import (
     ALL,
@@ -28,6 +28,7 @@ from normlint.text.frozen import dataclass, replace
 from normlint.text.operations import LENGTHS
 
 HALF = Fraction(1, 2)
+LARGE = 1e-2  # for an eps: as large as the mean square of real activations
 QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
 
 
@@ -148,6 +149,16 @@ class Computation:
         return any(e.how == "add" and e.power == 1 for e in self.eps)
 
     @property
+    def after_exception(self) -> bool:
+        """The path of an `except`."""
+        return any(key.startswith(EXCEPTION) and taken for key, taken in self.tests)
+
+    @property
+    def guarded(self) -> bool:
+        """A test may keep zeros out, as in `torch.where(n == 0, 1, n)`."""
+        return any(s.op == "guard" for s in (*self.trail, *self.input_steps))
+
+    @property
     def complete(self) -> bool:
         """The whole formula along one axis, and given back: a norm, whatever it is called."""
         rooted = self.degree == 2 and self.power == -HALF and self.kind != "l2" and self.statistic.biased
@@ -169,6 +180,11 @@ class Computation:
     def sees_half(self) -> bool:
         """A half can come in on this path."""
         return bool(self.possible & HALVES) and self.entered is DType.INPUT
+
+    @property
+    def sees_fp16(self) -> bool:
+        """A half of that kind can."""
+        return "fp16" in self.possible and self.entered is DType.INPUT
 
     @property
     def gain_may_be_half(self) -> bool:

@@ -161,7 +161,8 @@ def undoes(mono: Mono) -> bool:
     return bool(deviations) and bool(made) and itself.isdisjoint(f.atom for f in mono.factors)
 
 
-_ALL_AT_ONCE: Final = {"parameters", "named_parameters", "_parameters", "state_dict", "__dict__"}  # by none of its name
+_ALL: Final = "__dict__"
+_ALL_AT_ONCE: Final = {"parameters", "named_parameters", "_parameters", "state_dict", _ALL}  # by none of its name
 
 
 def _open(cls: ClassRef) -> bool:
@@ -244,6 +245,8 @@ def _reads(node: s.Stmt | s.Expr) -> Iterator[str]:
             unread.update(id(each) for target in part.targets for each in _places(target))
         elif isinstance(part, s.Call) and isinstance(part.func, s.Name) and part.func.id == "hasattr":
             unread.update(id(arg.value) for arg in part.args)
+        elif isinstance(part, s.Call) and isinstance(part.func, s.Name) and _asks_for_any(part.func.id, part.args):
+            yield _ALL
         elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
             unread.add(id(part.left))
         elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # a question about it
@@ -252,6 +255,12 @@ def _reads(node: s.Stmt | s.Expr) -> Iterator[str]:
             yield part.name
         elif isinstance(part, s.Literal) and isinstance(part.value, str) and id(part) not in unread:
             yield part.value
+
+
+def _asks_for_any(function: str, args: tuple[s.Argument, ...]) -> bool:
+    """`vars(self)`, or `getattr(self, name)`, whose name isn't written there."""
+    names = [arg.value for arg in args[1:2]]
+    return function == "vars" or (function == "getattr" and not any(isinstance(n, s.Literal) for n in names))
 
 
 def _places(target: s.Expr) -> Iterator[s.Expr]:
@@ -267,7 +276,7 @@ def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
     if entry.cls is None:
         node = entry.function.node if entry.function else None
         return _unused_parameter(node) if isinstance(node, s.Function) else None
-    if _open(entry.cls):
+    if _open(entry.cls) or _ALL in read:
         return None
     return next((span for init in constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from normlint.norm.norm import Norm
 from normlint.rules import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
+_DEFAULT: Final = re.compile(r"\bset_default_(?:dtype|tensor_type)\(([^()\n]*)\)")
 FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, modernize, runtime)
 
 
@@ -70,9 +72,16 @@ def analyse(text: str, *, snippet: bool = False, offer: Offer | None = None) -> 
     text = with_line_feeds(text)
     module = Module(text, snippet)
     found = analysed(module, offer, whole=True)
-    if module.broken is None or snippet:
-        return found
-    return analysed(Module(text, exact=True), offer, whole=True)  # the lines misled: the text parses
+    if module.broken is not None and not snippet:
+        found = analysed(Module(text, exact=True), offer, whole=True)  # the lines misled: the text parses
+    return replace(found, findings=in_use(found.findings, text))
+
+
+def in_use(findings: tuple[Finding, ...], text: str) -> tuple[Finding, ...]:
+    """Those that matter where the text runs: one that makes doubles torch's default has no halves."""
+    chosen = _DEFAULT.findall(text) if "set_default_" in text else []
+    doubles = bool(chosen) and all("double" in one.lower() or "float64" in one for one in chosen)
+    return tuple(one for one in findings if not one.dtypes) if doubles else findings
 
 
 def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False) -> Analysis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -9,9 +10,10 @@ from normlint.evaluate.module import Module, Refilled, Uses
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.blocks import Block, blocks, homed
 from normlint.norm.candidates import Candidates
+from normlint.norm.collect import read_elsewhere
 from normlint.norm.norm import Norm
 from normlint.norm.uses import asking, uses_of
-from normlint.rules import analysed
+from normlint.rules import analysed, in_use
 from normlint.text.depth import too_deep
 from normlint.text.finding import Finding, Span
 from normlint.text.frozen import dataclass
@@ -39,6 +41,7 @@ class LightAnalysis:
     norms: tuple[LightNorm | Norm, ...]
     unread: tuple[tuple[str, Span], ...] = ()
     asks: frozenset[str] = frozenset()  # classes whose callers would tell more
+    idle: frozenset[str] = frozenset()  # attributes that nothing reads here, and their classes
     blamed: frozenset[int] = frozenset()  # norms with findings in other files
 
 
@@ -55,9 +58,11 @@ def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own
     looked = [(block, _analysed(block, snippet, whole)) for block in blocks(text, own)]
     asked = frozenset().union(*(seen.asks for _, seen in looked))
     uses = uses_of(text, asked) if asked else ()
+    unit = Module(text)
     for block, first in looked:
         here = tuple(use for use in uses if use[0] in first.asks)
-        seen = _analysed(block, snippet, whole, here) if here else first
+        read = frozenset(name for name in first.idle if read_elsewhere(unit, name))
+        seen = _analysed(block, snippet, whole, here, read) if here or read else first
         findings += (
             replace(homed(one, block), norms=tuple(len(norms) + number for number in one.norms))
             for one in seen.findings
@@ -67,12 +72,14 @@ def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own
     order = sorted(range(len(norms)), key=lambda number: (norms[number].span, norms[number].qualname))
     place = {number: at for at, number in enumerate(order)}
     placed = (replace(one, norms=tuple(sorted(place[number] for number in one.norms))) for one in findings)
-    found = tuple(sorted(placed, key=lambda one: (one.span, one.code)))
+    found = in_use(tuple(sorted(placed, key=lambda one: (one.span, one.code))), text)
     return LightAnalysis(found, tuple(norms[number] for number in order), tuple(unread.items()))
 
 
-def _analysed(block: Block, snippet: bool, whole: bool, uses: Uses = ()) -> LightAnalysis:
-    return _of_block(block.text, snippet, whole, block.reinitialised, block.begin, uses)
+def _analysed(
+    block: Block, snippet: bool, whole: bool, uses: Uses = (), read: frozenset[str] = frozenset()
+) -> LightAnalysis:
+    return _of_block(block.text, snippet, whole, block.reinitialised, block.begin, uses, read)
 
 
 @lru_cache(maxsize=128)
@@ -83,16 +90,25 @@ def _of_block(
     reinitialised: Refilled | None,
     begin: Candidates,
     uses: Uses,
+    read: frozenset[str],
 ) -> LightAnalysis:
     """One block's: the same wherever it stands."""
     if too_deep(text):
         raise RecursionError
-    module = Module(text, snippet, reinitialised, begin, uses=uses)
+    module = Module(text, snippet, reinitialised, begin, uses=uses, read=read)
     analysis = analysed(module)
     if module.broken is not None:
         raise module.broken
     seen = tuple(norm if whole else _listed(norm) for norm in analysis.norms)
-    return LightAnalysis(analysis.findings, seen, analysis.unread, asking(analysis.norms))
+    idle = frozenset(name for norm in analysis.norms for name in _idle(norm, text))
+    return LightAnalysis(analysis.findings, seen, analysis.unread, asking(analysis.norms), idle)
+
+
+def _idle(norm: Norm, text: str) -> Iterator[str]:
+    """The attributes of its class that nothing in the block reads, and the class."""
+    spans = [norm.owner.unused_groups] if norm.owner.unused_groups else []
+    names = [p.name for p in norm.owner.unused_params] + [text[slice(*s)].rpartition(".")[2] for s in spans]
+    yield from (norm.owner.name, *names) if names else ()
 
 
 def _listed(norm: Norm) -> LightNorm:

@@ -8,7 +8,7 @@ from functools import partial
 
 from normlint.evaluate.monomial import bears_data
 from normlint.norm.conventions import is_scale
-from normlint.norm.evidence import is_instance_norm
+from normlint.norm.evidence import differs_by_choice, is_instance_norm
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability
@@ -88,7 +88,9 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
             continue
         foreign = _foreign(c)
         message = _miscounted(norm, c, power, foreign)
-        if message:
+        due = HALF if c.statistic.reduce == "sum" else 0
+        right = (other for other in norm.computations if other.feature_power == due)
+        if message and not any(differs_by_choice(c, other) for other in right):
             apart = c.statistic.reduce == "sum" and sum(n.power for n in c.counts) < 0  # whichever axis they count
             yield Problem(c.statistic.span, message, partial(repair.counted_once, norm, c), apart=apart)
 
@@ -221,7 +223,9 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.judged if norm.meant else ():
         own = not c.statistic.biased and not is_instance_norm(norm, c)
-        if own and all(c.centred) and all(map(bears_data, c.others)):  # no (n - 1) / n
+        undone = any(n.less and n.power == c.power for n in c.counts)  # by (n - 1) / n
+        undone = undone or not all(map(bears_data, c.others))
+        if own and all(c.centred) and not undone:
             message = (
                 f"`{c.statistic.spelled}` divides by D − 1, not by D: the output is √((D − 1)/D) times the right one"
             )

@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ALL, NOWHERE
-from normlint.norm.norm import Computation, Eps, Norm
+from normlint.norm.norm import LARGE, Computation, Eps, Norm
 from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
 from normlint.text.finding import WARNING, Applicability
 
@@ -85,7 +85,7 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
     outputs change by no more than that eps does.
     """
-    kept = {c.statistic.span for c in norm.computations if c.eps}
+    kept = {c.statistic.span for c in norm.computations if c.eps or c.guarded}
     for c in norm.judged:
         level = c.statistic.axes == ALL and not norm.meant  # a signal is brought to a level: it has no rows
         learned = any(gain.param.role == "parameter" for gain in c.gains)
@@ -142,8 +142,10 @@ def _misplaced(c: Computation, e: Eps) -> str:
     """Where eps stands, and what comes of it: torch masks the gradient of `std` at 0, and not that of a square root."""
     if e.power < 0:
         return "eps is added to the inverse root: a zero row gives NaN"
-    std = any(s.op == "std" for s in c.trail)
-    consequence = "rows of small spread come out larger than in a layer norm" if std else "NaN gradient at a zero row"
+    cut = any(s.op in ("detach", "item") for s in c.trail) or not c.grad
+    consequence = "small rows come out larger than with eps under it" if cut else "NaN gradient at a zero row"
+    if any(s.op == "std" for s in c.trail):
+        consequence = "rows of small spread come out larger than in a layer norm"
     return f"eps is added after the root: {consequence}"
 
 
@@ -208,9 +210,9 @@ def _out_of_range(c: Computation, e: Eps) -> str:
         return ""
     if value <= 0:
         return f"eps is {value:g}: a row of zeros gives NaN"
-    if value >= 1e-2:
+    if value >= LARGE:
         return f"eps is {value:g}, as large as the mean square of real activations"
-    half = c.sees_half and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
+    half = c.sees_fp16 and not c.guarded and e.dtype in (DType.INPUT, DType.FP16) and c.statistic.accumulate.wide
     lost = half and value < SMALLEST_HALF
     return f"eps {value:g} is 0 in fp16, where it is added: a row of zeros gives NaN" if lost else ""
 
@@ -346,12 +348,14 @@ def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
     """
     unit = norm.owner.intent == "l2" and norm.owner.method
     for c in norm.computations:
-        if c.statistic.default_eps and c.sees_half and c.statistic.square in (DType.INPUT, DType.PARAM):
+        if not c.sees_fp16 or c.guarded:
+            continue
+        if c.statistic.default_eps and c.statistic.square in (DType.INPUT, DType.PARAM):
             message = "F.normalize's eps of 1e-12 is 0 in fp16: a row of zeros gives NaN"
             yield Problem(c.statistic.span, message, partial(repair.given_to_normalize, c.statistic.span))
             continue
         own = c.returned and (unit or (c in norm.judged and not c.explicit_square))  # else NRM201 asks for an upcast
-        for e in c.eps if own and c.sees_half and not c.statistic.accumulate.wide else ():
+        for e in c.eps if own and not c.statistic.accumulate.wide else ():
             if e.dtype in (DType.INPUT, DType.FP16) and 0 < (e.default or 0) < SMALLEST_HALF:
                 message = f"eps {e.default:g} is 0 in fp16: a row of zeros gives NaN"
                 yield Problem(e.at, message, partial(repair.put_right, norm, e, "NRM305"))

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from normlint.norm.makes import Makes, dotted, plain
-from normlint.norm.wiring import Module, Read, Step, Values, called_last, functions, names_in, traced
+from normlint.norm.makes import Makes, dotted, number, plain
+from normlint.norm.wiring import Module, Read, Step, Values, called_last, functions, made_of, names_in, traced
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import REVIEW, Applicability
 
@@ -50,7 +50,9 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
             return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
     ```
 
-    Only what a linear layer gives is judged, where its size is so many times another's and a part scales a norm.
+    Only what a linear layer gives is judged, where its size is so many times another's and a part scales a norm. The
+    part is given an axis behind that of the batch, as `scale[:, None]`: of a single condition the first axis is that
+    of the features, and `chunk(2)` is right.
 
     ```py
     from torch import nn
@@ -70,7 +72,7 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
     for read in functions(makes):
         for stmt, values, _ in read.steps:
             call = _split_of_linear(read, stmt, values)
-            if call is not None and _modulates(read.module, read.steps, stmt):
+            if call is not None and _modulates(read, stmt):
                 message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
                 span = read.module.owner.span(call)
                 repair = partial(makings.with_argument, span, "dim", "-1")
@@ -105,10 +107,23 @@ def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
     return named in read.parameters and all(named not in names_in(node) for node in (*asked, *parts))
 
 
-def _modulates(module: Module, steps: tuple[Step, ...], split: ast.stmt) -> bool:
-    """Does a part of the split scale what a norm gives?"""
+def _modulates(read: Read, split: ast.stmt) -> bool:
+    """Does a part of the split scale what a norm gives, and is one a part of a batch?"""
     parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return any(not names_in(factor).isdisjoint(parts) for _, _, factor in _scaled(module, steps))
+    scales = any(not names_in(factor).isdisjoint(parts) for _, _, factor in _scaled(read.module, read.steps))
+    return scales and any(_is_behind_first(node, parts) for node in ast.walk(read.function))
+
+
+def _is_behind_first(node: ast.AST, parts: set[str]) -> bool:
+    """`scale[:, None]` or `scale.unsqueeze(1)`: a new axis, and not in front."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        first, *others = node.slice.elts
+        new = any(isinstance(one, ast.Constant) and one.value is None for one in others)
+        return isinstance(first, ast.Slice) and new and not names_in(node.value).isdisjoint(parts)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze":
+        place = number((*node.args, *(k.value for k in node.keywords), None)[0])
+        return place >= 1 and isinstance(node.func.value, ast.Name) and node.func.value.id in parts
+    return False
 
 
 def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp, str, ast.expr]]:
@@ -158,7 +173,7 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
     ```
     """
     for read in functions(makes):
-        parts = {name for stmt, _, _ in read.steps for name in _parts(read.module, stmt)}
+        parts = {name for stmt, values, _ in read.steps for name in _parts(read.module, stmt, values)}
         for product, name, factor in _scaled(read.module, read.steps) if parts else ():
             meant = names_in(factor) & parts and _adds_one(factor)
             if meant and _is_affine(read.module.owned[name]) and _in_its_place(read, product, name, parts):
@@ -166,14 +181,23 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
                 yield Problem(read.module.owner.span(product), message, owner=read.qualname)
 
 
-def _parts(module: Module, stmt: ast.stmt) -> set[str]:
-    """The names to which several results of one call are assigned, except those of a linear layer without a bias."""
+def _parts(module: Module, stmt: ast.stmt, values: Values) -> set[str]:
+    """The names of several parts of what a linear layer with a bias gives, or of a sum with a parameter."""
     several = isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple)
     if not several or not isinstance(stmt, ast.Assign) or not isinstance(stmt.value, ast.Call):
         return set()
-    linear = [module.owned[name] for node in ast.walk(stmt.value) if (name := module.calls(node, "Linear"))]
-    bare = any(k.arg == "bias" and _is_false(k.value) for made in linear for k in made.keywords)
-    return set() if bare else names_in(stmt.targets[0])
+    made = [node for node, _ in made_of(stmt.value, values)]
+    linear = [module.owned[name] for node in made if (name := module.calls(node, "Linear"))]
+    bare = any(k.arg == "bias" and _is_false(k.value) for one in linear for k in one.keywords)
+    table = any(_adds_parameter(module, node) for node in made)
+    return names_in(stmt.targets[0]) if (linear and not bare) or table else set()
+
+
+def _adds_parameter(module: Module, node: ast.expr) -> bool:
+    """`self.table[None] + c`: a condition that other blocks share, and a bias of this one's own."""
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else ()
+    held = [dotted(one.value if isinstance(one, ast.Subscript) else one).removeprefix("self.") for one in sides]
+    return any(name in module.owned and called_last(module.owned[name]) == "Parameter" for name in held)
 
 
 def _is_false(node: ast.expr) -> bool:

@@ -212,7 +212,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe; unsafe where what is printed comes from a call of the text's own. A block that is left empty gets
     `pass`.
     """
-    usual = [c for c in norm.computations if c.returned and not any("except at" in key and on for key, on in c.tests)]
+    usual = [c for c in norm.computations if c.returned and not c.after_exception]
     paths = [(_done(c), [n.span for n in c.notes if n.kind == "print"]) for c in usual]
     for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
         most = max(done for done, spans in paths if span in spans)

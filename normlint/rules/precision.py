@@ -8,6 +8,7 @@ from functools import partial
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Step
 from normlint.norm.conventions import stays_wide
+from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
@@ -293,7 +294,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     Where a flag, or a test that can't be read, decides whether it is cast back, nothing is reported; nor in a function
     that casts its gain as well, as references in tests do.
 
-    Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change.
+    Fix safety: safe: the dtype that came in goes out; what fp32 callers get doesn't change. Unsafe where the text has
+    a caller that speaks of fp32 and may count on it.
     """
     owner = norm.owner
     whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
@@ -301,10 +303,10 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
     back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
-    wide = tuple(c for c in wide if not any(_by_choice(c, other) for other in back))
+    wide = tuple(c for c in wide if not any(differs_by_choice(c, other) for other in back))
     for c in wide if owner.module else (c for c in wide if not _is_reference(c)):
         message = f"the output stays {c.output.value} for an fp16 or bf16 input"
-        yield Problem(c.span, message, partial(casts.downcast, wide))
+        yield Problem(c.span, message, partial(casts.downcast, norm, wide))
 
 
 def _is_reference(c: Computation) -> bool:
@@ -313,22 +315,9 @@ def _is_reference(c: Computation) -> bool:
     return bool(own) and all(s.dtype is not None and s.dtype.wide for s in own)
 
 
-def _by_choice(c: Computation, other: Computation) -> bool:
-    """Does a flag, or a test that isn't read, choose between these paths, which differ in nothing but the cast?"""
-    if _formula(c) != _formula(other):
-        return False
-    chosen = (test for test in c.tests if "dtype" not in test[0] and not test[0].endswith(" is None"))
-    return any((key, not outcome) in other.tests for key, outcome in chosen)
-
-
 def _is_cast_back(c: Computation) -> bool:
     half = (DType.INPUT, DType.PARAM, DType.FP16, DType.BF16)
     return any(s.op == "cast" and s.dtype in half for s in (*c.trail, *c.input_steps))
-
-
-def _formula(c: Computation) -> tuple[object, ...]:
-    gains = tuple((g.param, g.offset, g.power) for g in c.gains)
-    return c.statistic, c.power, c.input, gains, c.shift, c.others
 
 
 def _returned_wide(c: Computation) -> bool:

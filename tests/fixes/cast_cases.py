@@ -28,6 +28,22 @@ class Case:
     after: str = ""
 
 
+CALLER: Final = """
+
+class Router(nn.Module):
+    def __init__(self, dim, experts):
+        super().__init__()
+        self.norm = RMSNorm(dim)
+        self.weight = nn.Parameter(torch.zeros(experts, dim, dtype=torch.float32))
+
+    def forward(self, x):
+        x = self.norm(x)
+        {}
+        return x
+"""
+LENGTH: Final = "torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)"
+
+
 def forward(*lines: str, name: str = "RMSNorm", more: str = "") -> str:
     """A module with these lines in its forward."""
     body = "".join(f"        {line}\n" for line in lines)
@@ -295,13 +311,13 @@ UPCAST: Final = [
         ),
     ),
     Case(
-        "a gain that comes first meets an input that is wide, too",
+        "a gain that comes first stays outside, where parameters in fp32 promote it",
         "NRM201",
         forward("return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"),
         forward(
             "input_dtype = x.dtype",
             "x = x.float()",
-            "return (self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)).to(input_dtype)",
+            "return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)).to(input_dtype)",
         ),
     ),
     Case(
@@ -531,6 +547,25 @@ DOWNCAST: Final = [
         ),
     ),
     Case(
+        "a gain that the product begins with stays outside",
+        "NRM203",
+        forward("h = x.float()", f"return self.weight * h / {LENGTH}"),
+        forward("h = x.float()", f"return self.weight * (h / {LENGTH}).type_as(x)"),
+    ),
+    *(
+        Case(
+            f"the product, where {says}",
+            "NRM203",
+            forward("h = x.float()", f"h = h / {LENGTH}", *lines),
+            forward("h = x.float()", f"h = (h / {LENGTH}).type_as(x)", *lines),
+        )
+        for says, lines in {
+            "gain and bias are lines of their own": ("h = h * self.weight", "h = h + self.bias", "return h"),
+            "they join in place": ("h *= self.weight", "h += self.bias", "return h"),
+            "they join in one call": ("return torch.addcmul(self.bias, h, self.weight)",),
+        }.items()
+    ),
+    Case(
         "an input that is gone leaves its dtype",
         "NRM203",
         forward("x = x.float()", MEAN, Y),
@@ -685,6 +720,18 @@ NARROWED: Final = [
 ]
 
 FIXED: Final = [
+    *(
+        Case(
+            f"a caller {says}",
+            "NRM203",
+            forward("h = x.float()", f"return h / {LENGTH}") + caller,
+            forward("h = x.float()", f"return (h / {LENGTH}).type_as(x)") + caller,
+        )
+        for says, caller in {
+            "has a weight in fp32": CALLER.format("x = F.linear(x, self.weight)"),
+            "goes on in fp32": "\n\ndef router(x):\n    return RMSNorm(8)(x) @ x.float().mT\n",
+        }.items()
+    ),
     Case(
         "where halves are asked for by name, somebody meant what they come to",
         "NRM201",

@@ -11,6 +11,7 @@ from tests.fixes.eps_cases import Case, function, is_fixed, module, stays
 NO_ROOT = "return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x)"
 H = "h = x.float()"
 DIM = "dim"
+UNIT = "class L2Norm(nn.Module):\n    def forward(self, x):\n"
 TAKES = ("def __init__(self, dim):", "def __init__(self, dim, eps=1e-6):")
 KEEPS = ("        super().__init__()\n", "        super().__init__()\n        self.eps = eps\n")
 
@@ -182,6 +183,26 @@ MENDED = [
         (("x, dim = -1)", "x, dim = -1, eps = 1e-6)"), ("t, dim = -1)", "t, dim = -1, eps = 1e-6)")),
     ),
 ]
+
+
+ENOUGH = {
+    "eps is chosen by the dtype": ("eps = 1e-4 if x.dtype == torch.float16 else 1e-12", "return x / (n + eps)"),
+    "F.normalize gets an eps by the dtype": (
+        "eps = 1e-4 if x.dtype == torch.float16 else 1e-12",
+        "return F.normalize(x, dim=-1, eps=eps)",
+    ),
+    "zeros are replaced": ("n = torch.where(n == 0, torch.ones_like(n), n)", "return x / n.clamp(min=1e-12)"),
+    "rows of zeros are left as they are": ("return torch.where(n > 0, x / (n + 1e-12), x)",),
+}
+
+
+@pytest.mark.parametrize("lines", ENOUGH.values(), ids=ENOUGH)
+def test_nothing_is_said_of_fp16_where(lines: tuple[str, ...]) -> None:
+    body = "".join(f"        {line}\n" for line in ("n = x.norm(dim=-1, keepdim=True)", *lines))
+    text = f"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n{UNIT}{body}"
+    assert "NRM305" not in [f.code for f in analyse(text).findings]
+    plain = text.replace(body, "        return x / (x.norm(dim=-1, keepdim=True) + 1e-12)\n")
+    assert "NRM305" in [f.code for f in analyse(plain).findings]
 
 
 @pytest.mark.parametrize("case", STAYS, ids=lambda c: c.says)

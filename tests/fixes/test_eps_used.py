@@ -269,7 +269,14 @@ def test_the_eps_that_is_taken_is_used(case: Case) -> None:
     is_fixed(case)
 
 
-@pytest.mark.parametrize(("case", "trusted"), [(MOVED[0], Applicability.UNSAFE), (USED[0], Applicability.SAFE)])
+SQUASHED = Case("", "NRM304", function(EPS, H, f"return h / (1 + {MS}).sqrt() * weight"), (("(1 +", "(eps +"),))
+
+
+@pytest.mark.parametrize(
+    ("case", "trusted"),
+    [(MOVED[0], Applicability.UNSAFE), (USED[0], Applicability.SAFE), (SQUASHED, Applicability.UNSAFE)],
+    ids=["an eps that is moved", "an eps that is used", "one in the place of a number that may be no eps"],
+)
 def test_a_place_may_have_been_trained_with_and_a_promise_is_kept(case: Case, trusted: Applicability) -> None:
     (finding,) = (f for f in analyse(case.before).findings if f.code == case.code)
     assert finding.fix is not None

@@ -180,6 +180,24 @@ MENDED = {
         ),
         (("* self.weight\n", "* self.weight + self.bias\n"),),
     ),
+    "a bias is added in front of the cast back, where the gain is": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "return (h * self.weight).type_as(x)"),
+        ),
+        (("(h * self.weight)", "(h * self.weight + self.bias)"),),
+    ),
+    "it is added to a name that is cast back": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "out = self.weight * h", "return out.to(x.dtype)"),
+        ),
+        (("return out.to", "return (out + self.bias).to"),),
+    ),
     "a gain goes in front of the bias": (
         ("NRM505", SAFE),
         made(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.rules import analyse
+from normlint.rules.blocks import analyse_blocks
 
 GROUPED = """\
 import torch
@@ -34,6 +35,12 @@ SILENT = {
     "they are a number that nobody chooses": GROUPED.replace(STORED, "self.group_size = 64"),
     "a subclass may read them": GROUPED
     + "\nclass Mine(GatedRMSNorm):\n    def parts(self):\n        return self.group_size\n",
+    "another class reads them off the norm": GROUPED
+    + "\nclass Mixer(nn.Module):\n    def forward(self, x):\n        return x.chunk(self.norm.group_size, -1)\n",
+    "a function asks for them by name": GROUPED
+    + "\ndef parts(norm, x):\n    return x.chunk(getattr(norm, 'group_size', 1), -1)\n",
+    "another constructor reads them": GROUPED
+    + "\nclass Whole(nn.Module):\n    def __init__(self, norm):\n        self.parts = norm.group_size\n",
     "a base that isn't known may read them": "from .base import Quantized\n"
     + GROUPED.replace("(nn.Module)", "(Quantized)"),
     "a process group is no group of features": GROUPED.replace("group_size", "process_group"),
@@ -53,7 +60,9 @@ FOUND = {
 
 
 def codes(text: str) -> list[str]:
-    return [finding.code for finding in analyse(text).findings if finding.code == "NRM107"]
+    whole, parts = analyse(text).findings, analyse_blocks(text).findings
+    assert {finding.code for finding in whole} == {finding.code for finding in parts}
+    return [finding.code for finding in whole if finding.code == "NRM107"]
 
 
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT)

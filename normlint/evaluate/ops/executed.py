@@ -35,7 +35,8 @@ _ONE: Final[dict[str, Callable[[Any], Any]]] = {
     "conj conj_physical resolve_conj resolve_neg": lambda x: x.conjugate(), "trunc fix": math.trunc,
     "softplus": lambda x: math.log1p(math.exp(x)), "deg2rad": math.radians, "rad2deg": math.degrees,
     "leaky_relu": lambda x: x if x > 0 else 0.01 * x, "floor": math.floor, "ceil": math.ceil, "cholesky": math.sqrt,
-    "positive clone contiguous detach alias to float double type_as nan_to_num dropout identity cpu data": lambda x: x,
+    "positive clone contiguous detach alias to float double type_as dropout identity cpu data": lambda x: x,
+    "nan_to_num": lambda x: x,
 }  # fmt: skip
 _SEVERAL: Final[dict[str, Callable[..., Any]]] = {
     "mul multiply *": lambda x, y: x * y, "div divide true_divide /": lambda x, y: x / y,

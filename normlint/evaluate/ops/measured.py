@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat
+from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat, Step
 from normlint.evaluate.ops.arrays import Array, pointwise, reduced
 from normlint.evaluate.ops.executed import TABLE
 from normlint.evaluate.ops.powers import raise_to
@@ -28,6 +28,8 @@ from normlint.text.frozen import replace
 
 _NEAR: Final = 1e-7
 _MOST_LEAVES: Final = 4
+_MOST_MADE: Final = 4  # operations from a value back to a test
+_TESTS: Final = [TABLE[name] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nan_to_num")]
 _HALF: Final = Fraction(1, 2)
 _POWERS: Final = (ONCE, -ONCE, _HALF, -_HALF, Fraction(2))
 
@@ -104,10 +106,20 @@ def known(ctx: Context, value: Product) -> Product:
         found = _looked_at(ctx, value)
         if found is None:
             return value
+        if _hangs_on_test(ctx, value):
+            found = replace(found, mono=found.mono.stepped(Step("guard", value.span)))
         ctx.unmatched.discard(key)
         ctx.shown[key] = found
     dtype = found.dtype if value.dtype is DType.UNKNOWN else value.dtype
     return replace(found, span=value.span, dtype=dtype)
+
+
+def _hangs_on_test(ctx: Context, value: Value, far: int = 0) -> bool:
+    """Was it made with a comparison? There is no zero among the numbers that are tried, and it may be about that."""
+    recipe = ctx.recipes.get(_made(value) or (value.mono, value.layout)) if isinstance(value, Product) else None
+    if recipe is None or far > _MOST_MADE:
+        return False
+    return recipe.run in _TESTS or any(_hangs_on_test(ctx, one, far + 1) for _, one in recipe.given)
 
 
 def _looked_at(ctx: Context, value: Product) -> Product | None:

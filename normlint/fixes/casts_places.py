@@ -261,9 +261,10 @@ def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: 
     return {node: lambda now: cast(now.func.value, suffix)}
 
 
-def _begins_with(node: Any, names: set[str]) -> bool:
+def _begins_with(node: cst.BaseExpression, names: set[str]) -> bool:
     """`weight * x * y` and `weight * x / y`: parameters in fp32 promote it, as they do behind a cast back."""
-    first, by = node, None
+    first: Any = node
+    by = None
     while isinstance(first, cst.BinaryOperation) and isinstance(first.operator, cst.Multiply | cst.Divide):
         first, by = first.left, first.operator
         if first.lpar:

@@ -287,7 +287,7 @@ FILES: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 def package(root: Path, files: dict[str, str]) -> Path:
-    (root / "pack" / "ops").mkdir(parents=True)
+    (root / "pack" / "ops").mkdir(parents=True, exist_ok=True)
     for name, text in {"__init__.py": "", "ops/__init__.py": "", **files}.items():
         (root / "pack" / name).write_text(text, encoding="utf-8")
     return root / "pack" / "model.py"
@@ -297,6 +297,29 @@ def package(root: Path, files: dict[str, str]) -> Path:
 def test_helpers_come_from(line: str, name: str, files: dict[str, str], tmp_path: Path) -> None:
     path = package(tmp_path, files)
     assert run(job(USER.format(line=line, name=name), str(path)))["Norm"](8).tiny == 1e-6
+
+
+FOLDERS = {
+    "what stands beside each of them": ("from .layers import tiny", False),
+    "what stands beside each of them, where that is imported in the function": (
+        "from ..layers import tiny as _\n\ndef tiny():\n    from .layers import tiny as own\n    return _() and own()",
+        False,
+    ),
+    "the package by its name, which is looked for from each folder": ("from pack.layers import tiny", False),
+    "what stands above both": ("from ..layers import tiny", True),
+}
+
+
+@pytest.mark.parametrize(("line", "shared"), FOLDERS.values(), ids=FOLDERS.keys())
+def test_the_same_text_in_two_folders_is_one_job_if_it_takes(line: str, shared: bool, tmp_path: Path) -> None:
+    folders = ("ops", "more")
+    files = {f"{folder}/{name}": "" for folder in folders for name in ("__init__.py", "model.py")}
+    (tmp_path / "pack" / "more").mkdir(parents=True)
+    package(tmp_path, {**files, "layers.py": TINY, "ops/layers.py": TINY, "more/layers.py": TINY})
+    text = USER.format(line=line, name="tiny")
+    one, two = (job(text, str(tmp_path / "pack" / folder / "model.py")) for folder in folders)
+    assert (one.key == two.key) is shared
+    assert all(run(each)["Norm"](8).tiny == 1e-6 for each in (one, two))
 
 
 def test_two_files_may_use_one_name_for_two_things(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def command() -> int:
     """The installed command, in a process of its own: garbage is collected less often than by default."""
     import gc
 
-    gc.set_threshold(300_000, 50, 100)
+    gc.set_threshold(600_000, 50, 100)
     return main()
 
 

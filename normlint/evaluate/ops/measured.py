@@ -208,9 +208,12 @@ class _Look:
             if left != tuple(1 if i in axes else n for i, n in enumerate(shape) if kept or i not in axes):
                 continue
             counts = [math.prod(n.shape[i] for i in axes) for n in numbers]
-            for (name, f), power in product(_SUMMED.items(), _POWERS[:4]):
-                sums = [reduced(lambda row, f=f: sum(map(f, row)), n, list(axes), kept) for n in numbers]  # type: ignore[misc]
-                ratios = [_ratio(t, s, power) for t, s in zip(self.targets, sums, strict=True)]
+            sums = {
+                name: [reduced(lambda row, f=f: sum(map(f, row)), n, list(axes), kept) for n in numbers]  # type: ignore[misc]
+                for name, f in _SUMMED.items()
+            }
+            for (name, summed), power in product(sums.items(), _POWERS[:4]):
+                ratios = [_ratio(t, s, power) for t, s in zip(self.targets, summed, strict=True)]
                 if None in ratios:
                     continue
                 for of_count in (Fraction(0), -ONCE, -_HALF, _HALF, ONCE):

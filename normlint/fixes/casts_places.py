@@ -339,7 +339,7 @@ def _backwards(
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
     later = _gained_later(document, c, made, given)
-    if made is not None and not (_half_there(document, c, made, entry) or (later and entry is None)):
+    if made is not None and not (_half_there(document, c, made, entry) or (later and entry is None and _is_last(c))):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
@@ -361,6 +361,12 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
         return False
     names = _gains(c)
     return bool(names) and names.isdisjoint(last_name(n) for n in document.below(made, cst.Attribute | cst.Name))
+
+
+def _is_last(c: Computation) -> bool:
+    """Is nothing behind the product cast to fp32, as a gain that comes in or what is given back may be?"""
+    own = all(g.param.role == "parameter" and g.cast is None for g in c.gains)
+    return own and all(s.span.end <= c.joined.end for s in shared_casts(c))
 
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:

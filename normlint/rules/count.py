@@ -223,7 +223,8 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.judged if norm.meant else ():
         own = not c.statistic.biased and not is_instance_norm(norm, c)
-        undone = any(n.less and n.power == c.power for n in c.counts) or not all(map(bears_data, c.others))  # (n - 1) / n
+        less = any(n.less and n.power == c.power for n in c.counts)
+        undone = less or not all(map(bears_data, c.others))  # (n - 1) / n
         if own and all(c.centred) and not undone:
             message = (
                 f"`{c.statistic.spelled}` divides by D − 1, not by D: the output is √((D − 1)/D) times the right one"

@@ -78,7 +78,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     ```
 
     An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported, nor beside a
-    `scale` that is set elsewhere.
+    `scale` that is set elsewhere, nor where a flag, or a test that can't be read, decides about D.
 
     Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """

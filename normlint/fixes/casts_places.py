@@ -314,14 +314,14 @@ def _begins_with(node: cst.BaseExpression, names: set[str]) -> bool:
 
 def _but_for_first(now: Any, suffix: str) -> cst.BaseExpression:
     """`weight * (x * y).to(…)`."""
-    parts = []
-    while isinstance(now, cst.BinaryOperation):
-        parts.append((now.operator, now.right))
-        now = now.left
+    parts, first = [], now
+    while isinstance(first, cst.BinaryOperation):
+        parts.append((first.operator, first.right))
+        first = first.left
     (by, value), *others = reversed(parts)
     for operator, factor in others:
         value = cst.BinaryOperation(value, operator, factor)
-    return cst.BinaryOperation(now, by, cast(value, suffix))
+    return now.with_changes(left=first, operator=by, right=cast(value, suffix))
 
 
 def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -304,24 +304,27 @@ def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: 
 
 def _begins_with(node: cst.BaseExpression, names: set[str]) -> bool:
     """`weight * x * y` and `weight * x / y`: parameters in fp32 promote it, as they do behind a cast back."""
-    first, by = node, None
-    while isinstance(first, cst.BinaryOperation) and isinstance(first.operator, cst.Multiply | cst.Divide):
-        first, by = first.left, first.operator
-        if first.lpar:
-            return False
-    return isinstance(by, cst.Multiply) and last_name(first) in names
+    first, others = _factors_of(node)
+    return bool(others) and isinstance(others[0][0], cst.Multiply) and last_name(first) in names
 
 
-def _but_for_first(now: Any, suffix: str) -> cst.BaseExpression:
+def _but_for_first(now: Any, suffix: str) -> Any:
     """`weight * (x * y).to(…)`."""
-    parts, first = [], now
-    while isinstance(first, cst.BinaryOperation):
-        parts.append((first.operator, first.right))
-        first = first.left
-    (by, value), *others = reversed(parts)
+    first, ((by, value), *others) = _factors_of(now)
     for operator, factor in others:
         value = cst.BinaryOperation(value, operator, factor)
     return now.with_changes(left=first, operator=by, right=cast(value, suffix))
+
+
+def _factors_of(node: Any) -> tuple[Any, list[tuple[cst.BaseBinaryOp, Any]]]:
+    """The first factor of `a * b / c`, and the others with what stands in front of them."""
+    others: list[tuple[cst.BaseBinaryOp, Any]] = []
+    while isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply | cst.Divide):
+        if others and node.lpar:
+            break
+        others.append((node.operator, node.right))
+        node = node.left
+    return node, others[::-1]
 
 
 def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -172,12 +172,6 @@ def rms_norm(x, weight):
     ms = h.pow(2).mean(-1, keepdim=True)
     return (h * torch.rsqrt(ms + (ms == 0))).type_as(x) * weight
 """,
-    "zeros that torch.where replaces before a floor": """
-class L2Norm(nn.Module):
-    def forward(self, x):
-        n = x.norm(dim=-1, keepdim=True)
-        return x / torch.where(n == 0, torch.ones_like(n), n).clamp(min=1e-12)
-""",
     "a target that is normalised and given back without gradients": """
 def target_norm(t, eps=1e-6):
     with torch.no_grad():

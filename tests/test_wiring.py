@@ -20,6 +20,7 @@ class Block(nn.Module):
         super().__init__()
         self.norm1 = nn.LayerNorm(dim)
         self.norm2 = nn.LayerNorm(dim)
+        self.group_norm = nn.GroupNorm(4, dim)
         self.attention = nn.Linear(dim, dim)
         self.mlp = nn.Linear(dim, 2 * dim)
         self.dim = dim
@@ -57,6 +58,9 @@ SILENT = {
     "no part scales a norm": MODULATED.replace("* (1 + a[:, None])", "") + "\nreturn a",
     "a condition may have one axis": BARE,
     "a condition's one axis is made the last": MODULATED.replace("[:, None]", "[None, None, :]"),
+    "channels lie behind the batch, and a vector of them may get axes behind it": MODULATED.replace(
+        "self.norm1(x)", "self.group_norm(x)"
+    ).replace("[:, None]", "[:, None, None]"),
     "a condition's axis for the batch is new": BARE.replace("(1 + a)", "(1 + a.unsqueeze(0))"),
     "two norms follow one another": "x = self.norm1(x)\nx = self.norm2(x)\nreturn x",
     "a norm is called again after a layer": "x = self.norm1(x)\nx = self.norm1(self.attention(x))\nreturn x",
@@ -79,6 +83,10 @@ SILENT = {
 FOUND = {
     "scale and shift are split along the batch": (MODULATED, "NRM703"),
     "the parts get an axis by name": (BARE.replace("(1 + a)", "(1 + a.unsqueeze(1))"), "NRM703"),
+    "channels lie behind the batch, as those of the parts do": (
+        MODULATED.replace("self.norm1(x)", "self.group_norm(x)").replace("[:, None]", "[:, :, None]"),
+        "NRM703",
+    ),
     "they are split by torch.chunk": (MODULATED.replace(SPLIT, "torch.chunk(self.mlp(c), 2)"), "NRM703"),
     "what is split has a name": (MODULATED.replace("a, b = self.mlp(c)", "e = self.mlp(c)\na, b = e"), "NRM703"),
     "a norm is nested in itself": ("return self.norm1(self.norm1(x))", "NRM704"),

@@ -176,7 +176,10 @@ def _evaluate(m: Machine, env: Env, stmt: s.Evaluate) -> Outcome:
 
 
 def _return(m: Machine, env: Env, stmt: s.Return) -> Outcome:
-    return Returned(m.eval(env, stmt.value) if stmt.value is not None else Constant(None))
+    value = m.eval(env, stmt.value) if stmt.value is not None else Constant(None)
+    if not m.ctx.grad:
+        m.flow(value, stmt.span)  # here: where the function is left, the gradient may be on again
+    return Returned(value)
 
 
 def _raise(m: Machine, env: Env, stmt: s.Raise) -> Outcome:

@@ -263,25 +263,27 @@ def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: 
 
 def _begins_with(node: cst.BaseExpression, names: set[str]) -> bool:
     """`weight * x * y` and `weight * x / y`: parameters in fp32 promote it, as they do behind a cast back."""
-    first: Any = node
-    by = None
-    while isinstance(first, cst.BinaryOperation) and isinstance(first.operator, cst.Multiply | cst.Divide):
-        first, by = first.left, first.operator
-        if first.lpar:
-            return False
-    return isinstance(by, cst.Multiply) and last_name(first) in names
+    first, others = _factors_of(node)
+    return bool(others) and isinstance(others[0][0], cst.Multiply) and last_name(first) in names
 
 
-def _but_for_first(now: Any, suffix: str) -> cst.BaseExpression:
+def _but_for_first(now: Any, suffix: str) -> Any:
     """`weight * (x * y).to(…)`."""
-    parts = []
-    while isinstance(now, cst.BinaryOperation):
-        parts.append((now.operator, now.right))
-        now = now.left
-    (by, value), *others = reversed(parts)
+    first, ((by, value), *others) = _factors_of(now)
     for operator, factor in others:
         value = cst.BinaryOperation(value, operator, factor)
-    return cst.BinaryOperation(now, by, cast(value, suffix))
+    return now.with_changes(left=first, operator=by, right=cast(value, suffix))
+
+
+def _factors_of(node: Any) -> tuple[Any, list[tuple[cst.BaseBinaryOp, Any]]]:
+    """The first factor of `a * b / c`, and the others with what stands in front of them."""
+    others: list[tuple[cst.BaseBinaryOp, Any]] = []
+    while isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply | cst.Divide):
+        if others and node.lpar:
+            break
+        others.append((node.operator, node.right))
+        node = node.left
+    return node, others[::-1]
 
 
 def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -299,7 +301,7 @@ def _backwards(
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
     later = _gained_later(document, c, made, given)
-    if made is not None and not (_half_there(document, c, made, entry) or (later and entry is None)):
+    if made is not None and not (_half_there(document, c, made, entry) or (later and entry is None and _is_last(c))):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
@@ -321,6 +323,12 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
         return False
     names = _gains(c)
     return bool(names) and names.isdisjoint(last_name(n) for n in document.below(made, cst.Attribute | cst.Name))
+
+
+def _is_last(c: Computation) -> bool:
+    """Is nothing behind the product cast to fp32, as a gain that comes in or what is given back may be?"""
+    own = all(g.param.role == "parameter" and g.cast is None for g in c.gains)
+    return own and all(s.span.end <= c.joined.end for s in shared_casts(c))
 
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:

@@ -48,6 +48,11 @@ def is_scale_norm(name: str) -> bool:
     return "scalenorm" in name.replace("_", "").lower()
 
 
+def starts_at_zero(name: str) -> bool:
+    """ZeroInitNorm: the branch that it ends adds nothing at first, as its name says."""
+    return re.search(r"zero_?init|init_?zero", name, re.IGNORECASE) is not None
+
+
 def stays_wide(name: str) -> bool:
     """FP32LayerNorm (fairseq, diffusers), ref_rms_norm: its output may stay wide, as its name says."""
     words = r"fp32|float32|fp64|float64|(?:^|[._])(?:ref|reference|golden|expected)(?:_|$)"

@@ -259,8 +259,9 @@ def _reads(node: s.Stmt | s.Expr) -> Iterator[str]:
 
 def _asks_for_any(function: str, args: tuple[s.Argument, ...]) -> bool:
     """`vars(self)`, or `getattr(self, name)`, whose name isn't written there."""
-    names = [arg.value for arg in args[1:2]]
-    return function == "vars" or (function == "getattr" and not any(isinstance(n, s.Literal) for n in names))
+    own = any(isinstance(arg.value, s.Name) and arg.value.id == "self" for arg in args[:1])
+    written = any(isinstance(arg.value, s.Literal) for arg in args[1:2])
+    return own and (function == "vars" or (function == "getattr" and not written))
 
 
 def _places(target: s.Expr) -> Iterator[s.Expr]:

@@ -78,7 +78,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
     ```
 
     An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported, nor beside a
-    `scale` that is set elsewhere.
+    `scale` that is set elsewhere, nor where a flag, or a test that can't be read, decides about D.
 
     Fix safety: safe. Nothing is offered where D appears several times, or where the features are spread over ranks.
     """
@@ -223,8 +223,8 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     """
     for c in norm.judged if norm.meant else ():
         own = not c.statistic.biased and not is_instance_norm(norm, c)
-        undone = any(n.less and n.power == c.power for n in c.counts)  # by (n - 1) / n
-        undone = undone or not all(map(bears_data, c.others))
+        less = any(n.less and n.power == c.power for n in c.counts)
+        undone = less or not all(map(bears_data, c.others))  # (n - 1) / n
         if own and all(c.centred) and not undone:
             message = (
                 f"`{c.statistic.spelled}` divides by D − 1, not by D: the output is √((D − 1)/D) times the right one"

@@ -8,7 +8,7 @@ from functools import partial
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import NOWHERE, Mono, Param, Scalar, Step, bears_data
-from normlint.norm.conventions import is_scale_norm
+from normlint.norm.conventions import is_scale_norm, starts_at_zero
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import Fixes, Problem, rule
@@ -402,7 +402,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             message = f"`{g.param.name}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
-    applied = [g for c in alone for g in c.gains]
+    applied = [] if starts_at_zero(norm.owner.name) else [g for c in alone for g in c.gains]
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
         sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from itertools import takewhile
 
 from normlint.norm.makes import Makes, dotted, number, plain
 from normlint.norm.wiring import Module, Read, Step, Values, called_last, functions, made_of, names_in, traced
@@ -12,6 +13,7 @@ from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import REVIEW, Applicability
 
 makings = Fixes("makings")
+_OVER_LAST = {"LayerNorm", "RMSNorm"}  # others have channels behind the batch, and a vector for them new axes behind it
 _BEFORE_AFFINE = 2  # arguments of a norm of torch's
 _MADE_AND_CALLED = 2  # times that its name is written
 
@@ -110,20 +112,22 @@ def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
 def _modulates(read: Read, split: ast.stmt) -> bool:
     """Does a part of the split scale what a norm gives, and is one a part of a batch?"""
     parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    scales = any(not names_in(factor).isdisjoint(parts) for _, _, factor in _scaled(read.module, read.steps))
-    return scales and any(_is_behind_first(node, parts) for node in ast.walk(read.function))
+    scaled = _scaled(read.module, read.steps)
+    norms = {called_last(read.module.owned[name]) for _, name, by in scaled if not names_in(by).isdisjoint(parts)}
+    axes = [_axes_before_new(node, parts) for node in ast.walk(read.function)]
+    return bool(norms) and max(axes, default=0) >= (1 if norms <= _OVER_LAST else 2)
 
 
-def _is_behind_first(node: ast.AST, parts: set[str]) -> bool:
-    """`scale[:, None]` or `scale.unsqueeze(1)`: a new axis, and not in front."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-        first, *others = node.slice.elts
-        new = any(isinstance(one, ast.Constant) and one.value is None for one in others)
-        return isinstance(first, ast.Slice) and new and not names_in(node.value).isdisjoint(parts)
+def _axes_before_new(node: ast.AST, parts: set[str]) -> float:
+    """How many axes of a part stand in front of a new one, as in `scale[:, None]` or `scale.unsqueeze(1)`; else 0."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and names_in(node.value) & parts:
+        ahead = list(takewhile(lambda one: isinstance(one, ast.Slice), node.slice.elts))
+        last = node.slice.elts[len(ahead) :][:1]
+        return len(ahead) if any(isinstance(one, ast.Constant) and one.value is None for one in last) else 0
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze":
         place = number((*node.args, *(k.value for k in node.keywords), None)[0])
-        return place >= 1 and isinstance(node.func.value, ast.Name) and node.func.value.id in parts
-    return False
+        return place if place > 0 and isinstance(node.func.value, ast.Name) and node.func.value.id in parts else 0
+    return 0
 
 
 def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp, str, ast.expr]]:

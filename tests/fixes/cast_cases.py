@@ -554,6 +554,18 @@ DOWNCAST: Final = [
     ),
     *(
         Case(
+            f"what is given back, where {says}",
+            "NRM203",
+            forward("h = x.float()", f"h = h / {LENGTH}", line, f"return {given}"),
+            forward("h = x.float()", f"h = h / {LENGTH}", line, "return h.type_as(x)"),
+        )
+        for says, line, given in (
+            ("it is cast to fp32 itself", "h = h * self.weight", "h.float()"),
+            ("the gain is", "h = self.weight.float() * h", "h"),
+        )
+    ),
+    *(
+        Case(
             f"the product, where {says}",
             "NRM203",
             forward("h = x.float()", f"h = h / {LENGTH}", *lines),

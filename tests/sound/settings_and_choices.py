@@ -172,10 +172,41 @@ def rms_norm(x, weight):
     ms = h.pow(2).mean(-1, keepdim=True)
     return (h * torch.rsqrt(ms + (ms == 0))).type_as(x) * weight
 """,
-    "zeros that torch.where replaces before a floor": """
-class L2Norm(nn.Module):
+    "a target that is normalised and given back without gradients": """
+def target_norm(t, eps=1e-6):
+    with torch.no_grad():
+        t = t.float()
+        return (t - t.mean(-1, keepdim=True)) * torch.rsqrt(t.var(-1, keepdim=True, correction=0) + eps)
+""",
+    "a variance that is multiplied by (n - 1) / n of a length": """
+def layer_norm(x, w, b, eps=1e-5):
+    h = x.float()
+    n = h.shape[-1]
+    var = h.var(-1, keepdim=True) * (n - 1) / n
+    return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + eps)).type_as(x) * w + b
+""",
+    "a partial RMS norm": """
+class PartialRMSNorm(nn.Module):
+    def __init__(self, d, p=0.25, eps=1e-8):
+        super().__init__()
+        self.k = int(d * p)
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d))
+
     def forward(self, x):
-        n = x.norm(dim=-1, keepdim=True)
-        return x / torch.where(n == 0, torch.ones_like(n), n).clamp(min=1e-12)
+        part = x[..., : self.k].float()
+        rms = torch.sqrt(part.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (x / rms).type_as(x) * self.scale
+""",
+    "a gain that starts at zero, as the name says": """
+class ZeroInitRMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
 """,
 }

@@ -173,14 +173,14 @@ var = torch.var(h, dim=-1, correction=0)[..., None]
 return ((h - torch.mean(h, dim=-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
-    "NRM404 centred before the squares instead of behind them": norm(
+    "NRM404 centred under the squares as well as behind them": norm(
         """
 ms = h.pow(2).mean(-1, keepdim=True)
 h = h - h.mean(-1, keepdim=True)  # centre
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
+ms = (h - h.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
 h = h - h.mean(-1, keepdim=True)  # centre
-ms = h.pow(2).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
@@ -190,8 +190,8 @@ ms = h.pow(2).mean(-1, keepdim=True)
 mean = h.mean(-1, keepdim=True)  # of the row
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
+ms = (h - h.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
 mean = h.mean(-1, keepdim=True)  # of the row
-ms = (h - mean).pow(2).mean(-1, keepdim=True)
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),

@@ -148,9 +148,6 @@ def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[tu
         sole = given[0] if len(given) == 1 else None
         if sole is not None and number(sole) is not None and document.around(sole, cst.FunctionDef) is init:
             yield _instead(sole, name), f"Store `{name}`"
-    handed = to_base(document, cls, name)
-    if handed is not None:
-        yield handed, f"Pass `{name}` to the base class"
 
 
 def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | None:
@@ -164,8 +161,7 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text = text or found.text
         changes = {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
-    fix = trial.first([(f"Use `{text}`", changes)])
-    return fix or trial.first([(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+    return trial.first([(f"Use `{text}`", changes)])
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
@@ -184,17 +180,6 @@ def _may_be_none(document: Document, source: Source) -> bool:
     if holder is None or not is_none(value):
         return False
     return not stored(document, holder.body, source.name)
-
-
-def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
-    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
-    holder: Any = source.holder
-    given = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
-    init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
-    given = given or ([default(init, source.name)] if init is not None else [])
-    numbers = origin(tree, given[0]) if len(given) == 1 else []
-    wrong = (one for one in numbers if not 0 < (number(one) or 0) < 1e-2)
-    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
@@ -306,17 +291,6 @@ def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> 
     plain = not any(a.keyword or a.star for a in call.args)
     by_place = plain and len(call.args) + bound_first(function, call) == at
     return with_argument(call, "" if by_place else name, text)
-
-
-def to_base(document: Document, cls: cst.ClassDef, text: str) -> Changes | None:
-    """The constructor hands its eps to that of a base class of the text, which takes one and doesn't get it."""
-    for base in lineage(document, cls)[1:]:
-        init = constructor(base)
-        if init is not None:
-            calls = [call for call in calls_of(document, init) if document.around(call, cst.ClassDef) is cls]
-            name = _own(init)
-            return _handed(init, calls[0], name, text) or None if len(calls) == 1 and name else None
-    return None
 
 
 # --- a parameter more ------------------------------------------------------------------------------------------------

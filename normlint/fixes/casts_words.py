@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.fixes.calls import Scope, parameters
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Changes, Document, in_front
 from normlint.fixes.flow import given, names_in, single_targets, stored
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import expression, tight
@@ -84,16 +84,8 @@ def statement(document: Document, node: cst.CSTNode | None) -> Any:
 
 def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
     """New lines, each in front of its statement, and of the comments directly above that."""
-    own = {place: [line for stmt, line in lines if stmt is place] for place, _ in lines}
-    return {place: partial(_below, several) for place, several in own.items()}
-
-
-def _below(lines: Sequence[str], now: Any) -> cst.FlattenSentinel[Any]:
-    blank = [n for n, line in enumerate(now.leading_lines) if line.comment is None]
-    cut = blank[-1] + 1 if blank else 0
-    first, *rest = (cst.parse_statement(line) for line in lines)
-    first = first.with_changes(leading_lines=now.leading_lines[:cut])
-    return cst.FlattenSentinel([first, *rest, now.with_changes(leading_lines=now.leading_lines[cut:])])
+    own = {place: [cst.parse_statement(line) for stmt, line in lines if stmt is place] for place, _ in lines}
+    return {place: partial(in_front, several) for place, several in own.items()}
 
 
 # --- up --------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import Param
-from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
@@ -133,8 +133,7 @@ def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleSta
             act = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(cst.Name(name))], one.on(cst.Name(name)))])
             test = cst.parse_expression(f"self.{param.name} is not None")
             made.append(cst.If(test, cst.IndentedBlock([act])) if param in optional else act)
-    made[0] = made[0].with_changes(leading_lines=line.leading_lines)
-    return cst.FlattenSentinel([*made, line.with_changes(leading_lines=())])
+    return in_front(made, line)
 
 
 def _under_a_test(document: Document, param: Param) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import loads, stored
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import LOOKS, Tree
@@ -42,7 +43,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
         return None
     line = document.line(stmt)
     block = getattr(document.parent(line or stmt), "body", ())
-    last = line is None or (len(line.body) == 1 and block[:1] == (line,) and all(map(_prints, block)))
+    last = line is None or (len(line.body) == len(block) == 1)
     passed = {stmt: cst.Pass()} if last and not isinstance(document.parent(line or stmt), cst.Module) else None
     return Fix("Remove the print", document.edits(passed or document.gone(stmt)), safety)
 
@@ -60,13 +61,6 @@ def _applicability(call: cst.Call) -> Applicability | None:
         plain = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value not in _PURE
         safety = Applicability.UNSAFE if own or plain else safety
     return safety
-
-
-def _prints(line: cst.CSTNode) -> bool:
-    """The line is a print that would go."""
-    first = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-    call = first.value if isinstance(first, cst.Expr) else None
-    return isinstance(call, cst.Call) and called(call) == "print" and _applicability(call) is not None
 
 
 # --- in place --------------------------------------------------------------------------------------------------------
@@ -132,8 +126,8 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
         targets = [*stmt.targets, target]
         yield message, {stmt: stmt.with_changes(targets=targets, value=new)}
     elif line is not None and not isinstance(stmt, cst.AugAssign | cst.AnnAssign) and len(line.body) == 1:
-        first = cst.SimpleStatementLine([cst.Assign([target], new)], leading_lines=line.leading_lines)
-        yield message, {line: lambda now: cst.FlattenSentinel([first, now.with_changes(leading_lines=())]), call: name}
+        first = cst.SimpleStatementLine([cst.Assign([target], new)])
+        yield message, {line: partial(in_front, [first]), call: name}
     yield from ((message, {call: back}) for back in backs)
 
 

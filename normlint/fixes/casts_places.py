@@ -319,9 +319,8 @@ def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) 
     """Of `weight * y + bias` only y: parameters in fp32 may promote it, as in LLaMA."""
     gains = {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
     gains |= {a.name for a in c.others if isinstance(a, Input)}
-    shifts = (
-        {f.atom.name.rpartition(".")[2] for f in c.shift.factors if isinstance(f.atom, Param)} if c.shift else set()
-    )
+    factors = c.shift.factors if c.shift else ()
+    shifts = {f.atom.name.rpartition(".")[2] for f in factors if isinstance(f.atom, Param)}
     for operator, names in ((cst.Add, shifts), (cst.Multiply, gains)):
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operator):
             node = _but_for(document, node, names)

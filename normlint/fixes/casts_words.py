@@ -174,10 +174,11 @@ def back(
 def _saved(document: Document, function: Scope, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one and it is under no test."""
     found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
-    once = [name for name in found if len(bound(document, function, name)) == 1]
-    before = [name for name in once if document.span(found[name]).end <= until]
-    straight = [name for name in before if document.around(found[name], cst.If | cst.For | cst.While | cst.Try) is None]
-    return straight[0] if len(straight) == len(found) == 1 else ""
+    (name, stmt), *others = found.items() or [("", None)]
+    tests = cst.If | cst.For | cst.While | cst.Try
+    if others or stmt is None or document.span(stmt).end > until or document.around(stmt, tests) is not None:
+        return ""
+    return name if len(bound(document, function, name)) == 1 else ""
 
 
 def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
@@ -217,9 +218,6 @@ def _fresh(document: Document, function: Scope) -> str:
 
 
 def _by_name(text: str, name: str) -> str:
-    own = re.search(rf"\.(?:to|type)\((?:dtype\s*=\s*)?{re.escape(name)}\)", text)
-    if own:
-        return own[0]
     other = _BY_NAME.search(text)
     return f".{other[1]}({other[2] or ''}{name})" if other else f".to({name})"
 

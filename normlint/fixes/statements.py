@@ -90,17 +90,16 @@ def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
     name = stmt.target
     if sign and isinstance(name, cst.Name | cst.Attribute):
         new = expression(f"{{x}} {sign} {{v}}", x=name, v=tight(stmt.value, level + 1))
-        for whole in (new, *_cast_back(document, name, new)):
+        for whole in (new, _cast_back(document, name, new)):
             made = cst.Assign([cst.AssignTarget(name)], whole, semicolon=stmt.semicolon)
             source = document.source(name)
             yield f"Make a new tensor: `{source} = {source} {sign} …`", {stmt: made}
 
 
-def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> cst.BaseExpression:
     """The value cast to what the tensor was, as an operation in place makes it."""
-    ways = ("{v}.to({x}.dtype)", "{v}.type_as({x})")
-    ways = ways[::-1] if ".type_as(" in document.text and ".to(" not in document.text else ways
-    return [expression(way, v=tight(value), x=name) for way in ways]
+    by_tensor = ".type_as(" in document.text and ".to(" not in document.text
+    return expression("{v}.type_as({x})" if by_tensor else "{v}.to({x}.dtype)", v=tight(value), x=name)
 
 
 def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> Iterator[Change]:
@@ -110,9 +109,9 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
     new = call.with_changes(func=call.func.with_changes(attr=cst.Name(plain)))
     renamed: Changes = {call.func: new.func}
     message, target = f"Make a new tensor: `{plain}` for `{plain}_`", cst.AssignTarget(name)  # type: ignore[arg-type]
-    backs = _cast_back(document, name, new)
+    back = _cast_back(document, name, new)
     if isinstance(stmt, cst.Expr):
-        for change in (new, *backs) if _heads(call, stmt.value) else ():
+        for change in (new, back) if _heads(call, stmt.value) else ():
             whole: Changes = {stmt: lambda now: cst.Assign([target], now.value, semicolon=now.semicolon), call: change}
             yield message if change is not new else f"Make a new tensor: `{document.source(name)} = …`", whole
         return
@@ -128,7 +127,7 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
     elif line is not None and not isinstance(stmt, cst.AugAssign | cst.AnnAssign) and len(line.body) == 1:
         first = cst.SimpleStatementLine([cst.Assign([target], new)])
         yield message, {line: partial(in_front, [first]), call: name}
-    yield from ((message, {call: back}) for back in backs)
+    yield message, {call: back}
 
 
 def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:

@@ -271,7 +271,7 @@ def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
 def _backwards(
     document: Document, c: Computation, entry: Entry | None, top: Top | None
 ) -> tuple[cst.BaseExpression, Back] | None:
-    """What is cast back and how: where it takes no line of its own, and in the function that makes the product."""
+    """What is cast back and how: in the function that makes the product, and where it takes no line of its own."""
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
     if made is not None and not _half_there(document, c, made, entry):
@@ -286,7 +286,7 @@ def _backwards(
         for node in ((made, given) if first else (given, made))
         if node is not None and (found := _cast_to_input(document, c, node, entry, top)) is not None
     ]
-    return min(ways, key=lambda way: bool(way[1].line), default=None)
+    return min(ways, key=lambda way: bool(way[1].line) and not helper, default=None)
 
 
 def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> bool:

@@ -25,7 +25,7 @@ _CHECKS: Final = frozenset(("gradcheck", "gradgradcheck"))  # of gradients, in f
 _UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
 _BACK: Final = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
-_BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\)")
+_BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\w*\)")
 
 
 # --- casts as nodes --------------------------------------------------------------------------------------------------

@@ -119,7 +119,11 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Ite
     names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
     for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
         whole = next((n for n in document.above(node) if operation(n) == "add"), None)
-        yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
+        if isinstance(whole, cst.AugAssign):  # y += bias
+            gained = cst.Assign([cst.AssignTarget(whole.target)], new.on(whole.target))
+            yield {document.line(whole): partial(in_front, [cst.SimpleStatementLine([gained])])}
+        else:
+            yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------

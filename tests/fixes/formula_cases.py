@@ -173,6 +173,20 @@ var = torch.var(h, dim=-1, correction=0)[..., None]
 return ((h - torch.mean(h, dim=-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
+    "NRM402 a product with the mean square, without any root": norm(
+        """
+return (h * h.pow(2).mean(-1, keepdim=True)).type_as(x) * self.weight
+---
+return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x) * self.weight"""
+    ),
+    "NRM401 one over an inverse root": norm(
+        """
+rms = 1 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * rms).type_as(x) * self.weight
+---
+rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * rms).type_as(x) * self.weight"""
+    ),
     "NRM404 centred under the squares as well as behind them": norm(
         """
 ms = h.pow(2).mean(-1, keepdim=True)

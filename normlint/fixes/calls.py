@@ -103,7 +103,8 @@ class Reduction:
         if value is not None:
             return {value: _TRUE}
         bare = all(a.keyword is None for a in self.node.args) and "dim" in self.given
-        return self.last(self._keep(dim_by_place=bare))
+        new = (self._keep(dim_by_place=bare),)
+        return {self.node: partial(with_arguments, new=new, at=len(self.node.args))}
 
     def over(self, axis: cst.BaseExpression, *, keep: bool) -> Changes:
         """The reduction is over `axis`, which is kept."""
@@ -122,10 +123,6 @@ class Reduction:
         named = [a for name, a in self.given.items() if name in ("input", "ord")]
         at = max((n + 1 for n, a in enumerate(self.node.args) if a.keyword is None or a in named), default=0)
         return {self.node: partial(with_arguments, new=arguments, at=at)}
-
-    def last(self, *arguments: cst.Arg) -> Changes:
-        """New arguments behind all others."""
-        return {self.node: partial(with_arguments, new=arguments, at=len(self.node.args))}
 
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:

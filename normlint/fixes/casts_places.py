@@ -297,7 +297,7 @@ def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
 def _backwards(
     document: Document, c: Computation, entry: Entry | None, top: Top | None
 ) -> tuple[cst.BaseExpression, Back] | None:
-    """What is cast back and how: where it takes no line of its own, and in the function that makes the product."""
+    """What is cast back and how: in the function that makes the product, and where it takes no line of its own."""
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
     later = _gained_later(document, c, made, given)
@@ -313,7 +313,7 @@ def _backwards(
         for node in ((made, given) if first else (given, made))
         if node is not None and (found := _cast_to_input(document, c, node, entry, top)) is not None
     ]
-    return min(ways, key=lambda way: bool(way[1].line), default=None)
+    return min(ways, key=lambda way: bool(way[1].line) and not helper, default=None)
 
 
 def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> bool:
@@ -356,9 +356,8 @@ def _gains(c: Computation) -> set[str]:
 def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
     """Of `weight * y + bias` only y: parameters in fp32 may promote it, as in LLaMA."""
     gains = _gains(c) | {a.name for a in c.others if isinstance(a, Input)}
-    shifts = (
-        {f.atom.name.rpartition(".")[2] for f in c.shift.factors if isinstance(f.atom, Param)} if c.shift else set()
-    )
+    factors = c.shift.factors if c.shift else ()
+    shifts = {f.atom.name.rpartition(".")[2] for f in factors if isinstance(f.atom, Param)}
     for operator, names in ((cst.Add, shifts), (cst.Multiply, gains)):
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operator):
             node = _but_for(document, node, names)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
 from normlint.fixes.calls import Scope, parameters
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Changes, Document, in_front
 from normlint.fixes.flow import given, names_in, single_targets, stored
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import expression, tight
@@ -25,7 +25,7 @@ _CHECKS: Final = frozenset(("gradcheck", "gradgradcheck"))  # of gradients, in f
 _UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
 _BACK: Final = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
-_BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\)")
+_BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\w*\)")
 
 
 # --- casts as nodes --------------------------------------------------------------------------------------------------
@@ -84,16 +84,8 @@ def statement(document: Document, node: cst.CSTNode | None) -> Any:
 
 def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
     """New lines, each in front of its statement, and of the comments directly above that."""
-    own = {place: [line for stmt, line in lines if stmt is place] for place, _ in lines}
-    return {place: partial(_below, several) for place, several in own.items()}
-
-
-def _below(lines: Sequence[str], now: Any) -> cst.FlattenSentinel[Any]:
-    blank = [n for n, line in enumerate(now.leading_lines) if line.comment is None]
-    cut = blank[-1] + 1 if blank else 0
-    first, *rest = (cst.parse_statement(line) for line in lines)
-    first = first.with_changes(leading_lines=now.leading_lines[:cut])
-    return cst.FlattenSentinel([first, *rest, now.with_changes(leading_lines=now.leading_lines[cut:])])
+    own = {place: [cst.parse_statement(line) for stmt, line in lines if stmt is place] for place, _ in lines}
+    return {place: partial(in_front, several) for place, several in own.items()}
 
 
 # --- up --------------------------------------------------------------------------------------------------------------
@@ -182,10 +174,11 @@ def back(
 def _saved(document: Document, function: Scope, until: int) -> str:
     """The name under which the function keeps a tensor's dtype, where there is just one and it is under no test."""
     found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
-    once = [name for name in found if len(bound(document, function, name)) == 1]
-    before = [name for name in once if document.span(found[name]).end <= until]
-    straight = [name for name in before if document.around(found[name], cst.If | cst.For | cst.While | cst.Try) is None]
-    return straight[0] if len(straight) == len(found) == 1 else ""
+    (name, stmt), *others = found.items() or [("", None)]
+    tests = cst.If | cst.For | cst.While | cst.Try
+    if others or stmt is None or document.span(stmt).end > until or document.around(stmt, tests) is not None:
+        return ""
+    return name if len(bound(document, function, name)) == 1 else ""
 
 
 def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
@@ -225,9 +218,6 @@ def _fresh(document: Document, function: Scope) -> str:
 
 
 def _by_name(text: str, name: str) -> str:
-    own = re.search(rf"\.(?:to|type)\((?:dtype\s*=\s*)?{re.escape(name)}\)", text)
-    if own:
-        return own[0]
     other = _BY_NAME.search(text)
     return f".{other[1]}({other[2] or ''}{name})" if other else f".to({name})"
 

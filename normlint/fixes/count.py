@@ -9,7 +9,7 @@ from typing import Final
 
 import libcst as cst
 
-from normlint.fixes.calls import Reduction
+from normlint.fixes.calls import Reduction, with_argument
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, names_of, product_at
 from normlint.fixes.lengths import last_of, raised, to_last
@@ -17,7 +17,6 @@ from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
 from normlint.fixes.spelling import (
     PRODUCT,
     Style,
-    argument,
     called,
     expression,
     instead,
@@ -143,7 +142,7 @@ def biased(span: Span, tree: Tree) -> Fix | None:
             plain = number(value) is not None or tree.document.source(value) == "True"
             return _biased(tree, f"{name}={right}", {value: cst.parse_expression(right)} if plain else {})
     name, right = ("unbiased", "False") if "unbiased=" in tree.text else ("correction", "0")  # as the file has it
-    return _biased(tree, f"{name}={right}", call.last(argument(cst.parse_expression(right), name)))
+    return _biased(tree, f"{name}={right}", with_argument(call.node, name, right))
 
 
 def not_one_less(span: Span, tree: Tree) -> Fix | None:

@@ -119,6 +119,14 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
+def in_front(lines: Sequence[Any], now: Any) -> cst.FlattenSentinel[Any]:
+    """New lines in front of one, and of the comments directly above it."""
+    blank = [n for n, line in enumerate(now.leading_lines) if line.comment is None]
+    cut = blank[-1] + 1 if blank else 0
+    first = lines[0].with_changes(leading_lines=now.leading_lines[:cut])
+    return cst.FlattenSentinel([first, *lines[1:], now.with_changes(leading_lines=now.leading_lines[cut:])])
+
+
 class Document:
     """A text, as fixes see it."""
 

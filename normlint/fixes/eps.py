@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.fixes.calls import Reduction, argument_of, bound_first, parameters, places, with_argument, with_parameter
 from normlint.fixes.casts_words import written_above
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.eps_join import joined, place
 from normlint.fixes.eps_scope import (
     calls_of,
@@ -56,6 +56,10 @@ class Reached:
     text: str
     changes: Changes
 
+    def joined(self, more: Changes) -> Reached:
+        """With the changes that use it there."""
+        return Reached(self.text, {**self.changes, **more})
+
 
 def usual(norm: Norm) -> str:
     """The eps that norms of this kind have."""
@@ -99,8 +103,7 @@ def _some(tree: Tree, node: cst.CSTNode, value: str) -> Reached:
 
 def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
     """A usual eps in place of one that does nothing, or too much: where its number stands."""
-    node = tree.document.at(e.at)
-    numbers = origin(tree, node) if node is not None and e.default is not None else []
+    numbers = origin(tree, tree.document.at(e.at))
     if len(numbers) != 1 or e.default is None or number(numbers[0]) != e.default:
         return None
     value = usual(norm)
@@ -130,27 +133,22 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
 
 
 def _kept(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
-    """A constructor's parameter is stored first: in place of a number that stands there, or by the base, or anew."""
-    ways = ((f"{message}", changes) for changes, message in _stored(norm, tree, cls, name))
-    fix = Trial(tree, norm, "NRM304").first(ways)
+    """A constructor's parameter is stored first: in place of a number that stands there, or anew."""
+    fix = Trial(tree, norm, "NRM304").first(_stored(norm, tree, cls, name))
     storing = kept(cls, name)
     if fix is not None or has_attribute(tree.document, cls, name) or storing is None:
         return fix
     return _used(norm, tree, Source(cls, name), storing)
 
 
-def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[tuple[Changes, str]]:
-    """Where an attribute that acts as eps gets its number: here, or from the base class, which takes an eps, too."""
+def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[Change]:
+    """Where an attribute that acts as eps gets its one number in the constructor."""
     document, init = tree.document, constructor(cls)
     nodes = (document.at(e.at, cst.Attribute) for c in norm.computations for e in c.eps)
-    for node in (node for node in nodes if node is not None):
-        given = stores(document, cls, node.attr.value)
+    for given in (stores(document, cls, node.attr.value) for node in nodes if node is not None):
         sole = given[0] if len(given) == 1 else None
         if sole is not None and number(sole) is not None and document.around(sole, cst.FunctionDef) is init:
-            yield _instead(sole, name), f"Store `{name}`"
-    handed = to_base(document, cls, name)
-    if handed is not None:
-        yield handed, f"Pass `{name}` to the base class"
+            yield f"Store `{name}`", _instead(sole, name)
 
 
 def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | None:
@@ -161,41 +159,24 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         found = _acting(norm, tree, c, source)
         if found is None:
             return None
-        text = text or found.text
-        changes = {**changes, **found.changes}
+        text, changes = text or found.text, {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
     large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
-    fix = trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
-    return fix or trial.first([(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+    return trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
     """The eps that other paths use, or that is kept, in place of a number."""
     node = tree.document.at(place)
-    text = known(tree, node) if node is not None and number(node) is not None else None
-    if text is None:
-        return None
-    return Trial(tree, norm, "NRM304").first([(f"Use `{text}`", _instead(node, text))], UNSAFE)
+    text = known(tree, node) if number(node) is not None else None
+    return Trial(tree, norm, "NRM304").first([(f"Use `{text}`", _instead(node, text) if text else {})], UNSAFE)
 
 
 def _may_be_none(document: Document, source: Source) -> bool:
     """Where nothing is given, there is nothing to add: a parameter of the same name has None as its default."""
     holder = constructor(source.holder) if isinstance(source.holder, cst.ClassDef) else source.holder
     value = default(holder, source.name) if holder is not None else None
-    if holder is None or not is_none(value):
-        return False
-    return not stored(document, holder.body, source.name)
-
-
-def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
-    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
-    holder: Any = source.holder
-    given = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
-    init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
-    given = given or ([default(init, source.name)] if init is not None else [])
-    numbers = origin(tree, given[0]) if len(given) == 1 else []
-    wrong = (one for one in numbers if not 0 < (number(one) or 0) < LARGE)
-    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
+    return holder is not None and is_none(value) and not stored(document, holder.body, source.name)
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
@@ -205,13 +186,10 @@ def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached |
     if not acting:
         where = place(document, c.trail)
         found = reach(document, where.node, source, usual(norm)) if where else None
-        if where is None or found is None:
-            return None
-        return Reached(found.text, {**found.changes, **joined(document, where, found.text)})
+        return found.joined(joined(document, where, found.text)) if where and found else None
     if len(acting) != 1:
         return None
-    at = acting[0].at
-    node = document.at(at) if at.start < at.end else None
+    node = document.at(acting[0].at)
     if node is None:
         call = document.at(c.statistic.span, cst.Call)
         return _as_argument(document, call, source, usual(norm)) if c.statistic.default_eps and call else None
@@ -221,7 +199,7 @@ def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached |
 def _as_argument(document: Document, call: cst.Call, source: Source, value: str) -> Reached | None:
     found = reach(document, call, source, value)
     changes = with_argument(call, "eps", found.text) if found else {}
-    return Reached(found.text, {**found.changes, **changes}) if found and changes else None
+    return found.joined(changes) if found and changes else None
 
 
 def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached | None:
@@ -234,7 +212,7 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
         return found if found.changes else None
     if isinstance(node, cst.Name) and any(node.value in parameters(s) for s in scopes(document, node)):
         return None
-    return Reached(found.text, {**found.changes, **_instead(node, found.text)})
+    return found.joined(_instead(node, found.text))
 
 
 # --- NRM305 ----------------------------------------------------------------------------------------------------------
@@ -307,17 +285,6 @@ def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> 
     plain = not any(a.keyword or a.star for a in call.args)
     by_place = plain and len(call.args) + bound_first(function, call) == at
     return with_argument(call, "" if by_place else name, text)
-
-
-def to_base(document: Document, cls: cst.ClassDef, text: str) -> Changes | None:
-    """The constructor hands its eps to that of a base class of the text, which takes one and doesn't get it."""
-    for base in lineage(document, cls)[1:]:
-        init = constructor(base)
-        if init is not None:
-            calls = [call for call in calls_of(document, init) if document.around(call, cst.ClassDef) is cls]
-            name = _own(init)
-            return _handed(init, calls[0], name, text) or None if len(calls) == 1 and name else None
-    return None
 
 
 # --- a parameter more ------------------------------------------------------------------------------------------------

@@ -68,8 +68,10 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
     """Eps added to what the root is taken of, as it is added where it stands."""
     eps = tight(eps, SUM + 1)
     taken = power_of(root)
-    if taken is None:  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`
-        return {root: lambda now: style.around(expression("{v} + {e}", v=renamed(style, now, "var"), e=eps), "sqrt")}
+    if taken is None:  # `x.std(…)` becomes `(x.var(…) + eps).sqrt()`, `torch.std(…)` `torch.sqrt(torch.var(…) + eps)`
+        module = document.is_module(root.func.value)
+        way = f"{document.source(root.func.value)}.sqrt({{v}} + {{e}})" if module else "({v} + {e}).sqrt()"
+        return {root: lambda now: expression(way, v=renamed(style, now, "var"), e=eps)}
     base = taken[0]
     chained = isinstance(whole, cst.Call) and len(whole.args) == 1
     first = isinstance(whole, cst.BinaryOperation) and whole.right is _kept(whole, eps)

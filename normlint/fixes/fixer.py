@@ -11,7 +11,7 @@ from normlint.fixes.along import with_remarks, with_twins
 from normlint.fixes.callers import beside, read_elsewhere
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
-from normlint.fixes.work import NOW, LimitReached, Work, took
+from normlint.fixes.work import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
 from normlint.text.finding import Applicability, Finding, Fix, Span
@@ -34,7 +34,6 @@ class Fixer:
         self._uses = uses
         self._norms = norms
         self._judged = judged
-        self._work = Work()
 
     @cached_property
     def _tree(self) -> Tree | None:
@@ -45,14 +44,11 @@ class Fixer:
 
     def fix(self, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
-        before = NOW.set(self._work)
         try:
             took(0)
             return None if self._tree is None else self._fix(self._tree, finding, repairs)
         except LimitReached:
             return None
-        finally:
-            NOW.reset(before)
 
     def _fix(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)

@@ -106,10 +106,8 @@ def reads(document: Document, node: cst.Name) -> bool:
     """The name stands for its value here: it isn't bound, no keyword, no attribute's name."""
     holder = next(document.above(node), None)
     match holder:
-        case cst.NamedExpr(target=target) | cst.AssignTarget(target=target) | cst.AnnAssign(target=target):
-            return target is not node
-        case cst.For(target=target) | cst.CompFor(target=target):
-            return target is not node
+        case cst.NamedExpr() | cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.CompFor():
+            return holder.target is not node
         case cst.Element() | cst.StarredElement():
             return not _unpacked(document, holder)
         case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem() | cst.AsName() | cst.Del():
@@ -187,9 +185,7 @@ def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
     name = ""
     for node in carried(document, start):
         holder = document.parent(node)
-        if isinstance(node, cst.NamedExpr):
-            name = node.target.value if isinstance(node.target, cst.Name) else ""
-        elif isinstance(holder, cst.Assign | cst.AnnAssign):
+        if isinstance(holder, cst.Assign | cst.AnnAssign):
             name = next(iter(names_of(holder)), "")
         if (found := product_at(document, node)) is not None and number(found.other) is None:
             break

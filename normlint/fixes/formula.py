@@ -23,7 +23,7 @@ from normlint.fixes.flow import (
     single_targets,
 )
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
-from normlint.fixes.spelling import Style, call_of, called, expression, number, operation, placed, tight
+from normlint.fixes.spelling import Style, call_of, called, expression, number, operands, operation, placed, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import HALF, Computation, Norm
@@ -45,19 +45,26 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
         return
     steps, named = _steps(c, document), named_a_root(document, start)
     inverted = bool(steps) and steps[0][0].op == "recip"  # by a division, or by a reciprocal of what is named
-    inner = steps[1:] if inverted else steps
+    divides = inverted and _ends_in_product(steps[0][1])
+    inner = steps[1:] if divides else steps
     turn = partial(scaled, document, style, factor=Fraction(-1))
     roots = [("Turn the root the right way round", e) for _, node in inner for e in turn(node)]
-    if inverted:
+    if divides:
         outer = [("Multiply by the inverse root", e) for e in turn(steps[0][1])]
     else:
         turned = (p for p in products(document, start) if number(p.other) is None)
         outer = [("Divide by the root", e) for p in turned for e in flipped(style, p)]
-    first_inner = named and read_once(document, start) if inverted else not named
+    first_inner = named and read_once(document, start) if divides else inverted or not named
     yield from (*roots, *outer) if first_inner else (*outer, *roots)
 
 
 Taken = tuple[Step, cst.CSTNode | None]  # a step of the statistic, and where it is written
+
+
+def _ends_in_product(node: cst.CSTNode | None) -> bool:
+    """The division is of a tensor, not of the 1 of `1 / root`."""
+    several = operands(node) if operation(node) == "div" else ()
+    return number(several[0]) is None if several else called(node).rstrip("_") != "reciprocal"
 
 
 def _steps(c: Computation, document: Document) -> list[Taken]:
@@ -74,10 +81,14 @@ def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
     document, style = tree.document, Style(tree)
     factor = -HALF / c.power
+    start = document.at(c.statistic.span)
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     message = "Take the inverse square root" if factor < 0 else message
     for _, node in sorted(_steps(c, document), key=lambda one: one[0].op != "sqrt"):  # rather than an inverse one
         yield from ((message, change) for change in scaled(document, style, node, factor))
+    if start is not None and abs(factor) == HALF:  # x * mean(x²)
+        root = "sqrt" if factor > 0 else "rsqrt"
+        yield from ((message, {p.value: style.around(p.value, root)}) for p in products(document, start))
 
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:

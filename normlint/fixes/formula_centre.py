@@ -240,9 +240,7 @@ def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | No
     start = document.span(node).start
     before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
     last = next((s for s in reversed(before) if node.value in names_of(s)), None)
-    if not isinstance(last, cst.Assign) or len(last.targets) > 1 or not isinstance(last.targets[0].target, cst.Name):
-        return None
-    return last
+    return last if isinstance(last, cst.Assign) and names_of(last) == (node.value,) else None
 
 
 def _bound_between(document: Document, first: cst.BaseExpression, last: cst.BaseExpression) -> bool:

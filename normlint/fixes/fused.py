@@ -68,22 +68,10 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
     if elsewhere or (not parts.trailing and _of_heads(norm, document)):
         return None  # a method of another class computes it, which others may call
     call = parts.call(f"{functional}.{_FUNCTIONAL[norm.kind]}", layer=norm.kind == "layer")
-    made, first = [cst.Return(cst.parse_expression(call))], body[0]
-    suite = isinstance(first, cst.SimpleStatementSuite)
-    line = (
-        first.with_changes(body=made) if suite else body[-1].with_changes(body=made, leading_lines=first.leading_lines)
-    )
+    made = [cst.Return(cst.parse_expression(call))]
+    line = body[-1].with_changes(body=made, leading_lines=body[0].leading_lines)
     changes = {body[0]: line, **dict.fromkeys(body[1:]), **_unused(document, function, body)}
     return document.fix(f"Let torch do it: `{call}`", changes, Applicability.UNSAFE)
-
-
-def _is_line(stmt: cst.CSTNode | None) -> bool:
-    return isinstance(stmt, cst.SimpleStatementLine | cst.SimpleStatementSuite)
-
-
-def _lines(block: Any) -> Sequence[Any]:
-    """The statements of a block; all of them as one where they stand behind its colon."""
-    return (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
 
 
 def _homes(norm: Norm, document: Document) -> list[cst.FunctionDef]:
@@ -104,9 +92,9 @@ def _of_heads(norm: Norm, document: Document) -> bool:
 
 def _body(function: cst.FunctionDef) -> Sequence[Any]:
     """The statements behind the docstring, where the last gives back what they make."""
-    body = _lines(function.body)[function.get_docstring() is not None :]
+    body = function.body.body[function.get_docstring() is not None :]
     last = body[-1] if body else None
-    return body if _is_line(last) and isinstance(last.body[-1], cst.Return) else ()  # type: ignore[union-attr]
+    return body if isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return) else ()
 
 
 def _plain(body: Sequence[Any], document: Document, parts: _Parts) -> bool:
@@ -124,9 +112,9 @@ def _binds(stmt: Any) -> bool:
 
 
 def _harmless(stmt: Any, document: Document, parts: _Parts) -> bool:
-    if _is_line(stmt):
+    if isinstance(stmt, cst.SimpleStatementLine):
         return all(map(_binds, stmt.body))
-    inside = all(_harmless(one, document, parts) for one in _lines(stmt.body)) if hasattr(stmt, "body") else False
+    inside = all(_harmless(one, document, parts) for one in stmt.body.body) if hasattr(stmt, "body") else False
     if isinstance(stmt, cst.If):
         test = document.source(stmt.test)
         plain = "dtype" in test or test in {f"{name} is not None" for name in (parts.weight, parts.bias)}

@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.casts_words import asks, receiver
-from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
@@ -129,7 +129,11 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Ite
     names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
     for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
         whole = next((n for n in document.above(node) if operation(n) == "add"), None)
-        yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
+        if isinstance(whole, cst.AugAssign):  # y += bias
+            gained = cst.Assign([cst.AssignTarget(whole.target)], new.on(whole.target))
+            yield {document.line(whole): partial(in_front, [cst.SimpleStatementLine([gained])])}
+        else:
+            yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
 
 
 # --- parameters that may be None -------------------------------------------------------------------------------------
@@ -143,8 +147,7 @@ def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleSta
             act = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(cst.Name(name))], one.on(cst.Name(name)))])
             test = cst.parse_expression(f"self.{param.name} is not None")
             made.append(cst.If(test, cst.IndentedBlock([act])) if param in optional else act)
-    made[0] = made[0].with_changes(leading_lines=line.leading_lines)
-    return cst.FlattenSentinel([*made, line.with_changes(leading_lines=())])
+    return in_front(made, line)
 
 
 def _under_a_test(document: Document, param: Param) -> bool:

@@ -9,7 +9,8 @@ import libcst as cst
 
 from normlint.fixes import calls
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import NOW, STEP, LimitReached, Work, took
+from normlint.fixes.work import STEP, LimitReached, took
+from normlint.norm.kept import kept
 from normlint.rules.callers import Called
 from normlint.rules.callers import called as read
 from normlint.text.edit import apply
@@ -35,16 +36,16 @@ def edited(message: str, edits: tuple[Edit, ...], _: Tree) -> Fix:
 
 def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -> tuple[Finding, ...]:
     """The findings, each with its fix, or without where none can be made in bounded work."""
-    before = NOW.set(Work())
     try:
-        tree = Tree(with_line_feeds(text), snippet=snippet)
-        fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
-        was = _counted(tree.text, path) if any(fix for _, fix in fixes) else Counter()
-        return tuple(replace(one, fix=fix if fix and _helps(tree.text, path, fix, was) else None) for one, fix in fixes)
+        with kept():
+            tree = Tree(with_line_feeds(text), snippet=snippet)
+            fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
+            was = _counted(tree.text, path) if any(fix for _, fix in fixes) else Counter()
+            return tuple(
+                replace(one, fix=fix if fix and _helps(tree.text, path, fix, was) else None) for one, fix in fixes
+            )
     except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
-    finally:
-        NOW.reset(before)
 
 
 def _helps(text: str, path: str, fix: Fix, was: _Counted) -> bool:

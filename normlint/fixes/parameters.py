@@ -44,16 +44,8 @@ def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | 
     stmt = document.parent(value)
     while isinstance(stmt, cst.IfExp):  # the branch alone: the other may be None
         stmt = document.parent(stmt)
-    return value if _gives(stmt, name) else None
-
-
-def _gives(stmt: Any, name: str) -> bool:
-    """The statement gives `self.name` a value, and nothing else."""
-    targets = targets_of(stmt)
-    own = [
-        t for t in targets if isinstance(t, cst.Attribute) and isinstance(t.value, cst.Name) and t.attr.value == name
-    ]
-    return len(own) == len(targets) == 1
+    targets = [isinstance(target, cst.Attribute) and target.attr.value == name for target in targets_of(stmt)]
+    return value if targets == [True] else None
 
 
 def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.BaseExpression) -> bool:

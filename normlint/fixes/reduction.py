@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Input, Stat
 from normlint.fixes.along import with_twins
-from normlint.fixes.calls import PARAMETERS, Reduction, axis_of
+from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
 from normlint.fixes.lengths import to_last
@@ -269,9 +269,7 @@ def _candidates(stats: Sequence[Stat], document: Document, axis: int) -> Iterato
 def _viewed(document: Document, view: Any) -> Any:
     """What a view is taken of."""
     while called(view) in _LAYOUTS or isinstance(view, cst.Subscript):
-        owner = getattr(view.func, "value", None) if isinstance(view, cst.Call) else view.value
-        method = isinstance(owner, cst.BaseExpression) and not document.is_module(owner)
-        view = owner if method else view.args[0].value
+        view = operand_of(document, view) if isinstance(view, cst.Call) else view.value
     return view
 
 
@@ -297,10 +295,9 @@ def _seen_plainly(document: Document, value: cst.BaseExpression) -> cst.BaseExpr
     """The value without the views that are taken of it; a cast behind one stays."""
     if not isinstance(value, cst.Call) or called(value) not in _LAYOUTS | _CASTS:
         return value
-    owner = value.func.value if isinstance(value.func, cst.Attribute) else None
-    module = owner is None or document.is_module(owner)
-    if called(value) in _CASTS:
-        seen = None if module or owner is None else _seen_plainly(document, owner)
-        return value if seen is None or seen is owner else value.with_deep_changes(value.func, value=tight(seen))
-    inner = (value.args[0].value if value.args else None) if module else owner
-    return _seen_plainly(document, inner) if inner is not None else value
+    inner = operand_of(document, value)
+    seen = _seen_plainly(document, inner) if inner is not None else value
+    if called(value) in _LAYOUTS:
+        return seen
+    by_method = isinstance(value.func, cst.Attribute) and value.func.value is inner is not seen
+    return value.with_deep_changes(value.func, value=tight(seen)) if by_method else value

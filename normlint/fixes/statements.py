@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import loads, stored
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import LOOKS, Tree
@@ -42,7 +43,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
         return None
     line = document.line(stmt)
     block = getattr(document.parent(line or stmt), "body", ())
-    last = line is None or (len(line.body) == 1 and block[:1] == (line,) and all(map(_prints, block)))
+    last = line is None or (len(line.body) == len(block) == 1)
     passed = {stmt: cst.Pass()} if last and not isinstance(document.parent(line or stmt), cst.Module) else None
     return Fix("Remove the print", document.edits(passed or document.gone(stmt)), safety)
 
@@ -60,13 +61,6 @@ def _applicability(call: cst.Call) -> Applicability | None:
         plain = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value not in _PURE
         safety = Applicability.UNSAFE if own or plain else safety
     return safety
-
-
-def _prints(line: cst.CSTNode) -> bool:
-    """The line is a print that would go."""
-    first = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-    call = first.value if isinstance(first, cst.Expr) else None
-    return isinstance(call, cst.Call) and called(call) == "print" and _applicability(call) is not None
 
 
 # --- in place --------------------------------------------------------------------------------------------------------
@@ -96,17 +90,16 @@ def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
     name = stmt.target
     if sign and isinstance(name, cst.Name | cst.Attribute):
         new = expression(f"{{x}} {sign} {{v}}", x=name, v=tight(stmt.value, level + 1))
-        for whole in (new, *_cast_back(document, name, new)):
+        for whole in (new, _cast_back(document, name, new)):
             made = cst.Assign([cst.AssignTarget(name)], whole, semicolon=stmt.semicolon)
             source = document.source(name)
             yield f"Make a new tensor: `{source} = {source} {sign} …`", {stmt: made}
 
 
-def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> cst.BaseExpression:
     """The value cast to what the tensor was, as an operation in place makes it."""
-    ways = ("{v}.to({x}.dtype)", "{v}.type_as({x})")
-    ways = ways[::-1] if ".type_as(" in document.text and ".to(" not in document.text else ways
-    return [expression(way, v=tight(value), x=name) for way in ways]
+    by_tensor = ".type_as(" in document.text and ".to(" not in document.text
+    return expression("{v}.type_as({x})" if by_tensor else "{v}.to({x}.dtype)", v=tight(value), x=name)
 
 
 def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> Iterator[Change]:
@@ -116,9 +109,9 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
     new = call.with_changes(func=call.func.with_changes(attr=cst.Name(plain)))
     renamed: Changes = {call.func: new.func}
     message, target = f"Make a new tensor: `{plain}` for `{plain}_`", cst.AssignTarget(name)  # type: ignore[arg-type]
-    backs = _cast_back(document, name, new)
+    back = _cast_back(document, name, new)
     if isinstance(stmt, cst.Expr):
-        for change in (new, *backs) if _heads(call, stmt.value) else ():
+        for change in (new, back) if _heads(call, stmt.value) else ():
             whole: Changes = {stmt: lambda now: cst.Assign([target], now.value, semicolon=now.semicolon), call: change}
             yield message if change is not new else f"Make a new tensor: `{document.source(name)} = …`", whole
         return
@@ -132,9 +125,9 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
         targets = [*stmt.targets, target]
         yield message, {stmt: stmt.with_changes(targets=targets, value=new)}
     elif line is not None and not isinstance(stmt, cst.AugAssign | cst.AnnAssign) and len(line.body) == 1:
-        first = cst.SimpleStatementLine([cst.Assign([target], new)], leading_lines=line.leading_lines)
-        yield message, {line: lambda now: cst.FlattenSentinel([first, now.with_changes(leading_lines=())]), call: name}
-    yield from ((message, {call: back}) for back in backs)
+        first = cst.SimpleStatementLine([cst.Assign([target], new)])
+        yield message, {line: partial(in_front, [first]), call: name}
+    yield message, {call: back}
 
 
 def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:

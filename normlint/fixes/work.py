@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Final
 
 from normlint.norm.kept import of_file
@@ -16,24 +15,9 @@ class LimitReached(Exception):  # noqa: N818  (it is how the repairs of a file e
     """The repairs have taken as much as they may; the findings that are left go without."""
 
 
-class Work:
-    """What is left to do for a file."""
-
-    def __init__(self) -> None:
-        self.file = of_file()
-
-    def took(self, nodes: int) -> None:
-        """Raises LimitReached where it is too much."""
-        self.file.spent += nodes
-        if self.file.spent > MOST:
-            raise LimitReached
-
-
-NOW: Final[ContextVar[Work]] = ContextVar("NOW")
-
-
 def took(nodes: int) -> None:
-    """So many nodes have been looked at."""
-    work = NOW.get(None)
-    if work is not None:
-        work.took(nodes)
+    """So many nodes have been looked at; raises LimitReached where it is too much."""
+    file = of_file()
+    file.spent += nodes
+    if file.spent > MOST:
+        raise LimitReached

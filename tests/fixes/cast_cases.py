@@ -440,10 +440,10 @@ UPCAST: Final = [
         ),
     ),
     Case(
-        "a private helper is cast around its only call",
+        "a private helper is cast inside",
         "NRM201",
         helper(ROOT, "return self._norm(x) * self.weight"),
-        helper(ROOT, "return self._norm(x.float()).type_as(x) * self.weight"),
+        helper(f"({ROOT.replace('(x.', '(x.float().')}).type_as(x)", "return self._norm(x) * self.weight"),
     ),
     Case(
         "a helper that asks for the dtype is cast inside",

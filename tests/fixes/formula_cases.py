@@ -173,14 +173,28 @@ var = torch.var(h, dim=-1, correction=0)[..., None]
 return ((h - torch.mean(h, dim=-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
-    "NRM404 centred before the squares instead of behind them": norm(
+    "NRM402 a product with the mean square, without any root": norm(
+        """
+return (h * h.pow(2).mean(-1, keepdim=True)).type_as(x) * self.weight
+---
+return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x) * self.weight"""
+    ),
+    "NRM401 one over an inverse root": norm(
+        """
+rms = 1 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * rms).type_as(x) * self.weight
+---
+rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h * rms).type_as(x) * self.weight"""
+    ),
+    "NRM404 centred under the squares as well as behind them": norm(
         """
 ms = h.pow(2).mean(-1, keepdim=True)
 h = h - h.mean(-1, keepdim=True)  # centre
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
+ms = (h - h.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
 h = h - h.mean(-1, keepdim=True)  # centre
-ms = h.pow(2).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
@@ -190,8 +204,8 @@ ms = h.pow(2).mean(-1, keepdim=True)
 mean = h.mean(-1, keepdim=True)  # of the row
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
+ms = (h - h.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
 mean = h.mean(-1, keepdim=True)  # of the row
-ms = (h - mean).pow(2).mean(-1, keepdim=True)
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),

@@ -147,21 +147,7 @@ OTHERS = [
         (("self.dim +", "self.dim**0.5 +"),),
     ),
     Case(
-        "a scale on the wrong side is turned round where it is made",
-        "NRM104",
-        module("y = F.normalize(h, dim=-1) * self.scale", init="self.scale = dim ** -0.5"),
-        (("dim ** -0.5", "dim ** 0.5"),),
-    ),
-    Case(
-        "another class's scale of that name stays",
-        "NRM104",
-        module("y = F.normalize(h, dim=-1) * self.scale", init="self.scale = dim ** -0.5")
-        + "\n\nclass Attention(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n"
-        "        self.scale = width**-0.5\n\n    def forward(self, q, k):\n        return q @ k * self.scale\n",
-        (("dim ** -0.5", "dim ** 0.5"),),
-    ),
-    Case(
-        "a scale that others read is turned round where it is used",
+        "a scale on the wrong side is turned round where it is used, whoever else reads it",
         "NRM104",
         module("y = F.normalize(h, dim=-1) * self.scale", init="self.scale = dim ** -0.5").replace(
             "    def forward", "    def logits(self, q, k):\n        return q @ k * self.scale\n\n    def forward"

@@ -17,6 +17,20 @@ HELPER = f"def {{}}(x):\n    h = x.float()\n    return (h * torch.rsqrt({MS} + 1
 
 STAYS = [
     Case(
+        "an eps that does nothing good where it would be used",
+        "NRM304",
+        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
+    ),
+    Case(
+        "an eps that the base class takes and doesn't get",
+        "NRM304",
+        module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "self.eps"))
+        .replace("RMSNorm", "Base")
+        .replace("forward", "_norm")
+        + "\n\nclass RMSNorm(Base):\n    def __init__(self, dim, eps=1e-5):\n        super().__init__(dim)\n"
+        + "\n    def forward(self, x):\n        return self._norm(x)\n",
+    ),
+    Case(
         "somebody else sees the root",
         "NRM302",
         function(EPS, H, f"rms = {MS}.sqrt()", "show(rms)", "return (h / (rms + eps)).type_as(x) * weight"),
@@ -215,27 +229,11 @@ USED = [
         (("rms(x=x)", "rms(x=x, eps=self.eps)"),),
     ),
     Case(
-        "by the base class, which takes one and didn't get it",
-        "NRM304",
-        module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "self.eps"))
-        .replace("RMSNorm", "Base")
-        .replace("forward", "_norm")
-        + "\n\nclass RMSNorm(Base):\n    def __init__(self, dim, eps=1e-5):\n        super().__init__(dim)\n"
-        + "\n    def forward(self, x):\n        return self._norm(x)\n",
-        (("super().__init__(dim)", "super().__init__(dim, eps)"),),
-    ),
-    Case(
         "by every norm of the class",
         "NRM304",
         module(TAKES, "self.eps = eps", H, LITERAL)
         + f"\n    def forward_native(self, x):\n        {H}\n        {LITERAL.replace('1e-8', '1e-7')}\n",
         (("1e-8", "self.eps"), ("1e-7", "self.eps")),
-    ),
-    Case(
-        "with a number that does what eps should, where it has none",
-        "NRM304",
-        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
-        (("eps=0.1", "eps=1e-6"), ("1e-8", "self.eps")),
     ),
     Case(
         "by a function of its own",

@@ -207,14 +207,23 @@ MENDED = {
         ),
         (("(h + self.bias)", "(h * self.weight + self.bias)"),),
     ),
-    "in a chain as one of its methods": (
+    "in front of a bias that is added in place": (
+        ("NRM505", SAFE),
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", NORM, "h += self.bias", "return h.type_as(x)"),
+        ),
+        (("h += self", "h = h * self.weight\n        h += self"),),
+    ),
+    "in front of a bias that a method adds": (
         ("NRM505", SAFE),
         made(
             "self.weight = nn.Parameter(torch.ones(dim))",
             "self.bias = nn.Parameter(torch.zeros(dim))",
             forward=("h = x.float()", NORM, "return h.add(self.bias).type_as(x)"),
         ),
-        (("h.add(self", "h.mul(self.weight).add(self"),),
+        (("h.add(self", "(h * self.weight).add(self"),),
     ),
     "both at once": (
         ("NRM505", SAFE),

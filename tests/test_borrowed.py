@@ -221,6 +221,22 @@ def test_a_borrowed_norm_is_listed(model: str, line: int, tmp_path: Path) -> Non
     assert [norm.place.line for norm in norms] == [line]
 
 
+TWICE = """from .helper import rms_norm
+
+def attend(q, k, gain):
+    q, k = rms_norm(q, gain), rms_norm(k, gain)
+    return q @ k.mT
+
+def cross(q, k, gain):
+    return attend(rms_norm(q, gain), k, gain) @ k
+"""
+
+
+def test_a_helper_is_listed_wherever_it_is_called(tmp_path: Path) -> None:
+    norms = checked(tmp_path, {"p/model.py": f"import torch\n{TWICE}", "p/helper.py": HELPER}).norms
+    assert [(norm.qualname, norm.place.line) for norm in norms] == [("rms_norm", 4), ("rms_norm", 8)]
+
+
 def test_a_finding_is_reported_where_its_code_stands_and_nowhere_else(tmp_path: Path) -> None:
     files = {"p/model.py": DERIVED, "p/base.py": WITHOUT_UPCAST}
     assert told(checked(tmp_path, files)) == ([], ["MyNorm.forward"])

@@ -194,3 +194,24 @@ def test_a_unit_vector_that_something_is_projected_on_is_still_a_norm() -> None:
             return attended - alpha * (attended * unit).sum(-1, keepdim=True) * unit
     """
     assert [n.kind for n in norms("import torch.nn.functional as F\n" + textwrap.dedent(text))] == ["l2"]
+
+
+@pytest.mark.parametrize(
+    ("averaged", "steps"),
+    table(
+        ("a method gives the mean", "v = world().all_reduce(v, op=AVERAGE)", "unknown"),
+        ("the sum is divided by how many there are", "world.all_reduce(v)\nv = v / world.size()", "unknown"),
+        ("both", "v = world().all_reduce(v) / world().size()", "unknown → unknown"),
+    ),
+)
+def test_a_statistic_that_processes_average_is_still_one_where_a_kernel_may_work_it_out(
+    averaged: str, steps: str
+) -> None:
+    body = f"""if FAST:
+    v = kernel(x)
+else:
+    v = x.square().mean(-1, keepdim=True)
+{averaged}
+return x * torch.rsqrt(v + eps) * weight"""
+    text = function(body, before="\nfrom fast import kernel, world, AVERAGE, FAST\n")
+    assert spines(text) == [RMS.replace("eps", f"{steps} → eps", 1)]

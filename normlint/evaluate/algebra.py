@@ -175,6 +175,10 @@ def divide(left: Product, right: Product, span: Span) -> Product:
     if mean is not None:
         return replace(left, mono=mean, span=span)
     right = _joining(constant(right), left)
+    if right.sole and isinstance(right.sole.atom, Apply) and right.sole.atom.place != NOWHERE and _is_bare(left):
+        averaged = _through("/", (left, right), span)  # by how many processes it was taken, say
+        if averaged is not None:
+            return averaged
     inverse = power(right, INVERSE, "recip", span)
     if inverse is None:
         return apply("/", (left, right), span)

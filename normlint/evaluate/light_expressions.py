@@ -383,7 +383,7 @@ class Expressions:
             return join([self.apply(one, node, [whole, whole], {}) for one in handed])
         if name in PASSING:
             return join(every)
-        kept = [v for v in every if v.stats and pure(v)]
+        kept = [v for v in every if v.stats and v.bare.isdisjoint(v.stats)]
         value = mix(kept)
         mark = "#" if kept and len(kept) == len(every) else f"{name}@"
         label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))

@@ -302,11 +302,14 @@ def constructors(cls: ClassRef) -> Iterator[s.Function]:
 
 
 def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
-    """An eps that this constructor stores for nobody, or takes and drops."""
+    """An eps that this constructor stores for nobody, hands on to nobody, or takes and drops."""
+    calls = (n for n in walk(init.body) if isinstance(n, s.Call))
+    handed = {arg.value.id for call in calls for arg in call.args if isinstance(arg.value, s.Name)}
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
-            taken = not isinstance(stmt.value, s.Literal)  # and no number, that nobody may choose
+            value = stmt.value.id if isinstance(stmt.value, s.Name) else ""
+            taken = not isinstance(stmt.value, s.Literal) and value not in handed  # no number, that nobody may choose
             if taken and not _is_bound(name) and is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)

@@ -92,7 +92,12 @@ def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False)
     found = with_uses(module, norms(module)) if whole else norms(module)
     judged = tuple(_judged(found))
     heads = {_key(norm) for norm in judged}
-    listed = {_key(norm): replace(norm, helper=_key(norm) not in heads) for norm in found}
+    within: dict[tuple[str, Span, Span], dict[Span, None]] = {}
+    for norm in found:
+        within.setdefault(_key(norm), {})[norm.owner.span] = None
+    listed = {
+        _key(norm): replace(norm, helper=_key(norm) not in heads, within=tuple(within[_key(norm)])) for norm in found
+    }
     numbers = {key: number for number, key in enumerate(listed)}
     findings: dict[FindingKey, Finding] = {}
     repairs: dict[FindingKey, list[Repair | None]] = {}

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from normlint.evaluate.module import Module, Refilled, Uses
-from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.blocks import Block, blocks, homed
 from normlint.norm.candidates import Candidates
 from normlint.norm.collect import read_elsewhere
@@ -30,7 +29,7 @@ class LightNorm:
     spine: str
     helper: bool
     sentence: str = ""
-    within: Span = NOWHERE  # the function that it comes about in
+    within: tuple[Span, ...] = ()  # every function that it comes about in
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +112,4 @@ def _idle(norm: Norm, text: str) -> Iterator[str]:
 
 def _listed(norm: Norm) -> LightNorm:
     details = (norm.kind, norm.qualname, norm.span, norm.spine, norm.helper, norm.sentence)
-    return LightNorm(*details, within=norm.owner.span)
+    return LightNorm(*details, within=norm.within)

@@ -20,20 +20,21 @@ _BUILTIN: Final = dir(builtins)
 
 def own_part(found: Analysis | LightAnalysis, text: str) -> Analysis | LightAnalysis:
     """The findings that stand in the text itself, and its norms, of which more may stand elsewhere."""
-    known = {number: home for number, norm in enumerate(found.norms) if (home := _home(norm, text)) is not None}
-    homes = dict(sorted(known.items(), key=lambda one: one[1]))
-    place = {number: at for at, number in enumerate(homes)}
+    homes = sorted((home, number) for number, norm in enumerate(found.norms) for home in _homes(norm, text))
+    place: dict[int, list[int]] = {}
+    for at, (_, number) in enumerate(homes):
+        place.setdefault(number, []).append(at)
     own = (one for one in found.findings if one.span.start < len(text))
     findings = tuple(replace(_fixable_here(one, text), norms=_placed(one, place)) for one in own)
-    norms: Any = tuple(replace(found.norms[number], span=home) for number, home in homes.items())
+    norms: Any = tuple(replace(found.norms[number], span=home) for home, number in homes)
     unread = tuple((name, span) for name, span in found.unread if span.start < len(text))
     elsewhere = (one for one in found.findings if one.span.start >= len(text) and not one.code.startswith("NRM6"))
     blamed = frozenset(number for one in elsewhere for number in _placed(one, place))
     return replace(found, findings=findings, norms=norms, unread=unread, blamed=blamed)
 
 
-def _placed(one: Finding, place: dict[int, int]) -> tuple[int, ...]:
-    return tuple(sorted(place[number] for number in one.norms if number in place))
+def _placed(one: Finding, place: dict[int, list[int]]) -> tuple[int, ...]:
+    return tuple(sorted(at for number in one.norms for at in place.get(number, ())))
 
 
 def _fixable_here(one: Finding, text: str) -> Finding:
@@ -56,11 +57,10 @@ def _names(text: str) -> frozenset[str]:
     return frozenset((*filter(None, named), *plain, *_BUILTIN))
 
 
-def _home(norm: Norm | LightNorm, text: str) -> Span | None:
-    """Where a norm stands; one whose formula is borrowed where that is called, or where its class begins."""
-    within = norm.owner.span if isinstance(norm, Norm) else norm.within
-    own = next((span for span in (norm.span, within) if span.start < len(text)), None)
-    if own is not None:
-        return own
+def _homes(norm: Norm | LightNorm, text: str) -> list[Span]:
+    """Where a norm stands; one whose formula is borrowed wherever that is called, or where its class begins."""
+    if norm.span.start < len(text):
+        return [norm.span]
     head = re.search(rf"^class[ \t]+({norm.qualname.partition('.')[0]})\b", text, re.MULTILINE)
-    return Span(*head.span(1)) if head else None
+    own = [span for span in norm.within if span.start < len(text)]
+    return own or ([Span(*head.span(1))] if head else [])

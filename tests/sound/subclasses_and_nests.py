@@ -35,6 +35,20 @@ def rms_norm(x, weight, eps=None):
     h = x.float()
     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
 """,
+    "an eps that is stored for nobody, and handed to the norm that a function is given": """
+def rms_norm(x, norm):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + norm.eps)).type_as(x) * norm.weight
+
+class Attention(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.norm = nn.RMSNorm(dim, eps=eps)
+
+    def forward(self, q, k):
+        return rms_norm(q, self.norm) @ k.mT
+""",
     "an eps for the norms inside, and another for the queries": """
 class Attention(nn.Module):
     def __init__(self, dim, eps=1e-6):

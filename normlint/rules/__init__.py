@@ -11,6 +11,7 @@ from normlint.rules import (
     callers,
     count,
     epsilon,
+    fit,
     formula,
     modernize,
     modulation,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
-FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, modernize, runtime)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, fit, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)

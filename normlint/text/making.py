@@ -17,6 +17,15 @@ _MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
+_SPARED: Final = re.compile(r"weight_decay[\"']:[ ]?0")
+_LINEAR: Final = re.compile(r"Linear\(([^,()\n]+), ([^,()\n]+)")
+_MADE_FOR: Final = re.compile(r"Norm\(([^,()\n]+)[,)]")
+_OWN: Final = re.compile(r"self\.(\w+) = [^\n]*$")
+_FED: Final = re.compile(r"orm(\w{0,40})\((?:self\.(\w+)\(|(\w+)\))")
+_HEAD: Final = re.compile(r"\w*$")
+_FROM: Final = r"\b{} = self\.(\w+)\("
+_GROUPS: Final = ("ngroups", "n_groups")
+_HANDED: Final = re.compile(r"orm\w{0,40}\.weight(?:,| if )")
 _NEAR: Final = 300
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _SIZE_OF: Final = re.compile(r"\s*(?!self\b)\w+\.\w+\s*,")
@@ -49,7 +58,9 @@ def may_make(data: bytes | str) -> bool:
         if not making.passes:
             return True
         written = written or making.written
-    return (written and configured(text)) or ("Norm" in text and any(True for _ in wired(text)))
+    if "Norm" not in text:
+        return False
+    return (written and configured(text)) or _SPARED.search(text) is not None or any(True for _ in wired(text))
 
 
 def configured(text: str) -> bool:
@@ -63,9 +74,31 @@ def wired(text: str) -> Iterator[int]:
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:
             yield match.start()
-    for pattern in (_TWICE, _RESIDUAL, *([_MODULATED] if " * (1" in text else ())):
+    for pattern in (_TWICE, _RESIDUAL, _HANDED, *([_MODULATED] if " * (1" in text else ())):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
+    yield from _fed(text)
+    yield from (making.start for making in makings(text) if any(word in text for word in _GROUPS))
+
+
+def _fed(text: str) -> Iterator[int]:
+    """Where a norm is given what a linear layer gives, and is made for what goes into it."""
+    linears = [one for one in _LINEAR.finditer(text) if one[1] != one[2]]
+    sizes = {one[1] for one in linears}
+    norms = {pair for one in _MADE_FOR.finditer(text) if one[1] in sizes for pair in _owned(text, one)} if sizes else ()
+    fed = {pair for one in linears for pair in _owned(text, one)} if norms else ()
+    for match in _FED.finditer(text) if fed else ():
+        near = max(match.start() - _NEAR, 0)
+        before = re.findall(_FROM.format(match[3]), text[near : match.start()])[-1:] if match[3] else [match[2]]
+        name = f"{_HEAD.search(text, near, match.start())[0]}orm{match[1]}"  # type: ignore[index]
+        if any((linear, size) in fed for linear in before for owned, size in norms if owned == name):
+            yield match.start()
+
+
+def _owned(text: str, made: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """The attribute that is made here, and the first size."""
+    own = _OWN.search(text, max(made.start() - 90, 0), made.start())
+    yield from [(own[1], made[1])] if own is not None else ()
 
 
 def _viewed(text: str) -> Iterator[int]:

@@ -1,0 +1,268 @@
+"""Which gains of norms an optimizer spares weight decay, as far as the names and classes that choose them tell.
+
+A test that isn't understood may come out either way: nothing is known of what it chooses.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import product
+from typing import Final, NamedTuple
+
+from normlint.norm.conventions import intent
+from normlint.norm.makes import Function, Makes, Owner, arguments, defaults, dotted, plain, stored
+from normlint.norm.wiring import called_last
+from normlint.text.finding import Span
+
+_EMPTY: Final = re.compile(r"\(?(?:\[\]|set\(\)|list\(\)|, )+\)?")
+_WHOLE: Final = ("sorted", "list", "set", "tuple", "len", "sum", "print", "str")  # these change nothing of a list
+_OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
+_FEATURES: Final = ("rms", "layer", "norm")
+_SHIFTS: Final = ("bias", "beta", "shift", "b_2")
+_READ: Final = (ast.Dict, ast.comprehension, ast.Compare, ast.BinOp, ast.FormattedValue, ast.If)
+_LEAVES: Final = (ast.Continue, ast.Return, ast.Raise)
+
+Test = tuple[ast.expr, bool]  # and how it must come out
+Ways = tuple[tuple[Test, ...], ...]  # of which one must hold; each holds if all its tests do
+
+
+class Gain(NamedTuple):
+    """A norm's gain: what it may be called, the class of its norm, its short name, and where the norm is made."""
+
+    names: frozenset[str]
+    kind: str
+    label: str
+    span: Span
+
+
+def gains(makes: Makes) -> tuple[Gain, ...]:
+    """The gains of the norms that are attributes of the text's modules, by the names that torch gives them."""
+    owners = [Owner(makes.file.text, piece) for piece in makes.file.pieces if piece.kind == "class"]
+    inits = [(owner, f) for owner in owners for f in owner.functions if f.name == "__init__"]
+    several = [(owner, attribute, value) for owner, init in inits for attribute, value in stored(init)]
+    holders = (attribute for _, attribute, _ in several if attribute not in _SHIFTS)
+    above = ("", "module.", "model.", *(f"{holder}.{at}" for holder in holders for at in ("", "0.")))
+    found = []
+    for owner, attribute, call in several:
+        if isinstance(call, ast.Call):
+            for label in (f"{attribute}.{gain}" for gain in _gains_of(makes, call)):
+                names = frozenset(f".{one}{label}" for one in above)
+                found.append(Gain(names, called_last(call), label, owner.span(call)))
+    return tuple(found)
+
+
+def _gains_of(makes: Makes, call: ast.Call) -> list[str]:
+    """The gains of a norm over features; none where its class isn't known."""
+    name = dotted(call.func)
+    affine = plain(call) and not any("affine" in (k.arg or "") for k in call.keywords)
+    if not affine or intent(called_last(call)) not in _FEATURES:
+        return []
+    found = makes.elsewhere.definition(name, makes.file)
+    init = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
+    kept = [(a, v) for one in init for a, v in stored(one) if isinstance(v, ast.Call) and called_last(v) == "Parameter"]
+    alone = found is not None and [dotted(base).rpartition(".")[2] for base in found.node.bases] == ["Module"]
+    return ["weight"] if makes.is_of_torch(name) else [a for a, _ in kept if alone and a not in _SHIFTS]
+
+
+class Choice:
+    """A function that sorts parameters into groups: the dictionaries with "params"."""
+
+    def __init__(self, makes: Makes, owner: Owner, function: Function) -> None:
+        self.makes, self.owner, self.function = makes, owner, function
+        self._nodes = tuple(ast.walk(function))
+        self._parents = {child: node for node in self._nodes for child in ast.iter_child_nodes(node)}
+        self.spared: list[Ways | None] = []
+        self.decayed: list[Ways | None] = []
+        for node in (n for n in self._nodes if isinstance(n, ast.Dict)):
+            keys = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
+            decay = keys.get("weight_decay")
+            none = isinstance(decay, ast.Constant) and decay.value == 0
+            (self.spared if none else self.decayed).extend([self._ways(keys["params"])] if "params" in keys else [])
+
+    def may_spare(self, gain: Gain) -> bool:
+        """Isn't it sure that the gain is in none of the groups without weight decay?"""
+        return any(self._holds(group, gain) is not False for group in self.spared)
+
+    def may_decay(self, gain: Gain) -> bool:
+        """May the gain be in one of the other groups?"""
+        return any(self._holds(group, gain) is not False for group in self.decayed)
+
+    def speaks_of_norms(self, group: Ways | None) -> Iterator[ast.expr]:
+        """The tests for a group that speak of norms: by a part of a name, or by a class."""
+        for test in (test for way in group or () for test, _ in way):
+            named = [
+                n
+                for n in ast.walk(test)
+                if isinstance(n, ast.Name | ast.Attribute | ast.Tuple | ast.List | ast.Constant)
+            ]
+            said = (one for node in named for one in self._listed(node))
+            if any(intent(getattr(n, "attr", "") or str(getattr(n, "value", ""))) in _FEATURES for n in said):
+                yield test
+
+    def _ways(self, node: ast.expr) -> Ways | None:
+        while isinstance(node, ast.Call) and called_last(node) in _WHOLE and len(node.args) == 1:
+            node = node.args[0]
+        if isinstance(node, ast.Name):
+            return self._put(node.id)
+        if not isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return None
+        first = node.generators[0].iter
+        over = self._goes_over(first, *_OVER)
+        ways = ((),) if over else self._ways(first)
+        tests = tuple((test, True) for one in node.generators for test in one.ifs)
+        return None if ways is None else tuple((*way, *tests) for way in ways)
+
+    def _put(self, name: str) -> Ways | None:
+        """When something is put into the list of this name; None where it may be changed otherwise."""
+        ways: list[tuple[Test, ...]] = []
+        for node in (n for n in self._nodes if isinstance(n, ast.Name) and n.id == name):
+            above = self._parents[node]
+            match above, self._parents.get(above):
+                case ast.Attribute(attr="append" | "add"), ast.Call() as call:
+                    ways.append(self._tests(call))
+                case (ast.Assign(value=value), _) | (ast.AnnAssign(value=value), _) | (_, ast.Assign(value=value)):
+                    more = self._ways(value) if isinstance(value, ast.ListComp) else ()
+                    if more is None or not (more or (value is not None and _EMPTY.fullmatch(ast.unparse(value)))):
+                        return None
+                    ways += more
+                case _ if not isinstance(above, _READ) and not (
+                    isinstance(above, ast.Call) and called_last(above) in _WHOLE
+                ):
+                    return None
+        return tuple(ways)
+
+    def _tests(self, node: ast.AST) -> tuple[Test, ...]:
+        """What must have come out how for a node to be reached."""
+        found: list[Test] = []
+        while node is not self.function:
+            above = self._parents[node]
+            bodies = (getattr(above, name, None) for name in ("body", "orelse", "finalbody"))
+            body: list[ast.AST] = next((b for b in bodies if isinstance(b, list) and node in b), [])
+            before = (one for one in body[: body.index(node)] if isinstance(one, ast.If)) if body else ()
+            found += [(one.test, False) for one in before if isinstance(one.body[-1], _LEAVES)]
+            found += [(above.test, node in above.body)] if isinstance(above, ast.If) else []
+            node = above
+        return tuple(found)
+
+    def _holds(self, group: Ways | None, gain: Gain) -> bool | None:
+        """Is the gain in the group? None where that isn't known."""
+        if group is None:
+            return None
+        return _any(_all(_turned(self._says(test, gain, {}), way) for test, way in one) for one in group)
+
+    def _says(self, test: ast.expr, gain: Gain, words: dict[str, str]) -> bool | None:
+        match test:
+            case ast.BoolOp(op, values):
+                several = [self._says(value, gain, words) for value in values]
+                return _all(several) if isinstance(op, ast.And) else _any(several)
+            case ast.UnaryOp(ast.Not(), inner):
+                return _turned(self._says(inner, gain, words), False)
+            case ast.Call(ast.Name("any"), [ast.GeneratorExp() | ast.ListComp() as each]):
+                return self._says_any(each, gain)
+            case ast.Call(ast.Attribute(whole, "endswith"), [ast.Constant(str(end))]):
+                return _same({one.endswith(end) for one in self._text(whole, gain, words)})
+            case ast.Call(ast.Name("isinstance"), [_, kinds]):
+                return _any(self._is_kind(kind, gain) for kind in self._listed(kinds))
+            case ast.Compare(left, [ast.In() | ast.NotIn() as op], [right]):
+                pairs = product(self._text(left, gain, words), self._text(right, gain, words))
+                return _turned(_same({one in two for one, two in pairs}), isinstance(op, ast.In))
+        return None
+
+    def _says_any(self, each: ast.GeneratorExp | ast.ListComp, gain: Gain) -> bool | None:
+        """`any(part in name for part in parts)`, of parts that are written."""
+        one = each.generators[0]
+        words = self._words(one.iter)
+        if len(each.generators) > 1 or one.ifs or words is None or not isinstance(one.target, ast.Name):
+            return None
+        return _any(self._says(each.elt, gain, {one.target.id: word}) for word in words)
+
+    def _text(self, node: ast.expr, gain: Gain, words: dict[str, str]) -> frozenset[str]:
+        """What an expression may be: a string, or the name of the gain; nothing where that isn't known."""
+        match node:
+            case ast.Constant(str(value)):
+                return frozenset((value,))
+            case ast.Call(ast.Attribute(inner, "lower"), []):
+                return frozenset(one.lower() for one in self._text(inner, gain, words))
+            case ast.Name(name) if name in words:
+                return frozenset((words[name],))
+        return gain.names if isinstance(node, ast.Name) and node.id in self._names else frozenset()
+
+    def _is_kind(self, kind: ast.expr, gain: Gain) -> bool | None:
+        name = dotted(kind)
+        last = name.rpartition(".")[2]
+        if last == gain.kind:
+            return True
+        leaf = intent(last) or last.startswith(("Linear", "Conv", "Embedding"))
+        known = self.makes.is_of_torch(name) or self.makes.file.class_named(last) is not None
+        return False if leaf and known else None
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The variables that are the names of parameters: the first of two that `named_parameters` gives."""
+        pairs = [(n.target, n.iter) for n in self._nodes if isinstance(n, ast.For | ast.comprehension)]
+        firsts = [
+            target.elts[0]
+            for target, over in pairs
+            if isinstance(target, ast.Tuple) and self._goes_over(over, "named_parameters")
+        ]
+        return frozenset(one.id for one in firsts if isinstance(one, ast.Name))
+
+    def _goes_over(self, node: ast.expr, *ways: str) -> bool:
+        """Does it go over the parameters, or the modules, of what may be a model of this text?"""
+        value = self._assigned(node.id) if isinstance(node, ast.Name) else node
+        calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)] if value is not None else []
+        models = [n.func.value for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in ways]
+        return bool(models) and all(map(self._may_be_own, models))
+
+    def _may_be_own(self, model: ast.expr) -> bool:
+        """Is it none that is made of a class of another file?"""
+        name = dotted(model)
+        kept = [v for f in self.owner.functions for attribute, v in stored(f) if f"self.{attribute}" == name]
+        given = [n.value for n in self._nodes if isinstance(n, ast.Assign) and name in map(dotted, n.targets)]
+        made = [called_last(value) for value in (*kept, *given) if isinstance(value, ast.Call)]
+        return bool(name) and all(self.makes.file.class_named(one) is not None for one in made)
+
+    def _words(self, node: ast.expr) -> list[str] | None:
+        """The strings of a list that is written; None where they aren't all known."""
+        every = self._listed(node)
+        found = [one.value for one in every if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        return found if len(found) == len(every) else None
+
+    def _listed(self, node: ast.expr) -> list[ast.expr]:
+        """What stands in a list that is written, or the expression itself."""
+        value = self._assigned(node.id) if isinstance(node, ast.Name) else node
+        return value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [node]
+
+    def _assigned(self, name: str) -> ast.expr | None:
+        """The one value that a name has: of the function, of a parameter's default, or of the text."""
+        uses = [n for n in self._nodes if isinstance(n, ast.Name) and n.id == name]
+        above = [self._parents[n] for n in uses if isinstance(n.ctx, ast.Store)]
+        if any(isinstance(self._parents[n], ast.Attribute | ast.AugAssign) for n in uses) or len(above) > 1:
+            return None  # it may be changed in place
+        if above:
+            return above[0].value if isinstance(above[0], ast.Assign) else None
+        if name in [argument.arg for argument in arguments(self.function)]:
+            passed = re.findall(rf"\b{name} ?=(?!=)", self.makes.file.text)
+            return defaults(self.function)[name] if len(passed) == 1 else None
+        return self.makes.file.value_of(name)
+
+
+def _turned(said: bool | None, way: bool) -> bool | None:
+    return said if said is None or way else not said
+
+
+def _same(several: set[bool]) -> bool | None:
+    return several.pop() if len(several) == 1 else None
+
+
+def _any(several: Iterable[bool | None]) -> bool | None:
+    found = list(several)
+    return True if True in found else None if None in found else False
+
+
+def _all(several: Iterable[bool | None]) -> bool | None:
+    found = list(several)
+    return False if False in found else None if None in found else True

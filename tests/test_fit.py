@@ -56,13 +56,9 @@ def groups(model, wd):
 """
 TYPED = """\
 def groups(model, wd):
-    decayed, spared = [], []
-    for m in model.modules():
-        for n, p in m.named_parameters(recurse=False):
-            if n.endswith("bias") or isinstance(m, (nn.LayerNorm, nn.Embedding)):
-                spared.append(p)
-            else:
-                decayed.append(p)
+    spared = [p for m in model.modules() if isinstance(m, (nn.LayerNorm, nn.Embedding)) for p in m.parameters()]
+    known = {id(p) for p in spared}
+    decayed = [p for p in model.parameters() if id(p) not in known]
     return [{"params": decayed, "weight_decay": wd}, {"params": spared, "weight_decay": 0.0}]
 """
 MINGPT = """\
@@ -97,6 +93,9 @@ class Run:
         spared = [p for n, p in self.bert.named_parameters() if any(part in n for part in parts)]
         return [{"params": decayed, "weight_decay": wd}, {"params": spared, "weight_decay": 0.0}]
 """
+NAMED = """\
+    named = [(n, p) for n, p in model.named_parameters() if "ln" not in n]
+    parts"""
 SPARED = {
     "a part is in the attribute's name": MODEL + LISTED.replace(WRITTEN, '["bias", "ln_", "LayerNorm.weight"]'),
     "a part is in the gain's name": OWN + LISTED.replace(WRITTEN, '["bias", "norm", "scale"]'),
@@ -122,17 +121,12 @@ SPARED = {
     + 'groups(Block(8), 0.1, parts=["ln"])\n',
     "the names are matched from the start": MODEL + LISTED.replace("part in n ", "n.startswith(part) "),
     "vectors are told by their axes": MODEL + LISTED.replace("parts)]", "parts) or p.ndim < 2]"),
-    "vectors are told by their shape in a loop": MODEL + SORTED.replace("if ", "if len(p.shape) == 1 or "),
-    "what is spared is skipped before": MODEL
-    + SORTED.replace(
-        "        if ", "        if p.ndim < 2:\n            spared.append(p)\n            continue\n        if "
-    ),
-    "norms aren't trained": MODEL
-    + SORTED.replace("        if ", '        if "ln" in name:\n            continue\n        if '),
-    "more is put into the list": MODEL + SORTED.replace("    return", "    spared.extend(model.norms())\n    return"),
-    "another function fills the list": MODEL + SORTED.replace("    return", "    fill(model, spared)\n    return"),
-    "the list is chosen by an expression": MODEL
-    + SORTED.replace("            spared.append(p)\n", "            (spared if p.ndim < 2 else decayed).append(p)\n"),
+    "a loop sorts them": MODEL + SORTED,
+    "another list is added": MODEL + LISTED.replace("    return", "    spared += model.norms()\n    return"),
+    "another function makes the list": MODEL + LISTED.replace("    return", "    spared = norms(model)\n    return"),
+    "the norms are left out before": MODEL
+    + LISTED.replace("    parts", NAMED, 1).replace("in model.named_parameters()", "in named"),
+    "the norms aren't in the other group": MODEL + LISTED.replace("if not any", 'if "ln" not in n and not any'),
     "no group decays": MODEL + LISTED.replace('"weight_decay": wd', '"weight_decay": 0.0'),
     "the model is of another package": MODEL + LISTED.replace("    parts", "    model = bert(wd)\n    parts", 1),
     "a part of the model is of another package": MODEL + RUN,
@@ -159,9 +153,6 @@ DECAYED = {
         "in model.named_parameters()", "in named"
     ),
     "frozen parameters are left out": MODEL + LISTED.replace("parts)]", "parts) and p.requires_grad]"),
-    "they are sorted in a loop": MODEL + SORTED,
-    "frozen ones are skipped": MODEL
-    + SORTED.replace("        if ", "        if not p.requires_grad:\n            continue\n        if "),
     "the model is one of the text": MODEL + LISTED.replace("    parts", "    model = Block(8)\n    parts", 1),
     "a part of the model is one of the text": MODEL + RUN.replace("bert()", "Block(8)"),
     "the class is another one": OWN + TYPED,
@@ -192,6 +183,10 @@ class Head(nn.Module):
         x = self.first(x)
         return self.norm(x)
 """
+KEPT = """\
+        self.dim = dim
+        self.inner = inner
+        super"""
 FED = "x = self.first(x)\n        return self.norm(x)"
 FITTING = {
     "the norm comes first": SIZED.replace(FED, "x = self.norm(x)\n        return self.first(x)"),
@@ -201,6 +196,11 @@ FITTING = {
     "the output's size is computed from the input's": SIZED.replace("dim, inner):", "dim):").replace(
         "        super", "        heads, part = 4, dim // 4\n        inner = heads * part\n        super"
     ),
+    "attributes are computed from one another": SIZED.replace(
+        "        super", KEPT.replace("= inner", "= 4 * (self.dim // 4)")
+    )
+    .replace("(dim, inner)\n", "(self.dim, self.inner)\n")
+    .replace("LayerNorm(dim)", "LayerNorm(self.dim)"),
     "the input's size is computed from the output's": SIZED.replace(
         "        super", "        dim = inner // 2 * 2\n        super"
     ),
@@ -221,6 +221,9 @@ FITTING = {
 UNFITTING = {
     "a name stands between both": SIZED,
     "the call is nested": SIZED.replace(FED, "return self.norm(self.first(x))"),
+    "the sizes are attributes": SIZED.replace("        super", KEPT)
+    .replace("(dim, inner)\n", "(self.dim, self.inner)\n")
+    .replace("LayerNorm(dim)", "LayerNorm(self.dim)"),
     "the sizes are numbers": SIZED.replace("(dim, inner)\n", "(64, 128)\n").replace("LayerNorm(dim)", "LayerNorm(64)"),
     "one of the sizes has a default": SIZED.replace("        super", "        inner = inner or dim\n        super"),
     "the layer is made where the sizes differ": SIZED.replace(

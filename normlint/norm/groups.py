@@ -17,16 +17,9 @@ from normlint.norm.makes import Function, Makes, Owner, arguments, defaults, dot
 from normlint.norm.wiring import called_last
 from normlint.text.finding import Span
 
-_EMPTY: Final = re.compile(r"\(?(?:\[\]|set\(\)|list\(\)|, )+\)?")
-_WHOLE: Final = ("sorted", "list", "set", "tuple", "len", "sum", "print", "str")  # these change nothing of a list
 _OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
 _FEATURES: Final = ("rms", "layer", "norm")
 _SHIFTS: Final = ("bias", "beta", "shift", "b_2")
-_READ: Final = (ast.Dict, ast.comprehension, ast.Compare, ast.BinOp, ast.FormattedValue, ast.If)
-_LEAVES: Final = (ast.Continue, ast.Return, ast.Raise)
-
-Test = tuple[ast.expr, bool]  # and how it must come out
-Ways = tuple[tuple[Test, ...], ...]  # of which one must hold; each holds if all its tests do
 
 
 class Gain(NamedTuple):
@@ -74,84 +67,37 @@ class Choice:
         self.makes, self.owner, self.function = makes, owner, function
         self._nodes = tuple(ast.walk(function))
         self._parents = {child: node for node in self._nodes for child in ast.iter_child_nodes(node)}
-        self.spared: list[Ways | None] = []
-        self.decayed: list[Ways | None] = []
+        self.spared: list[list[ast.expr] | None] = []
+        self.decayed: list[list[ast.expr] | None] = []
         for node in (n for n in self._nodes if isinstance(n, ast.Dict)):
             keys = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
             decay = keys.get("weight_decay")
             none = isinstance(decay, ast.Constant) and decay.value == 0
-            (self.spared if none else self.decayed).extend([self._ways(keys["params"])] if "params" in keys else [])
+            (self.spared if none else self.decayed).extend([self._tests(keys["params"])] if "params" in keys else [])
+
+    def _tests(self, node: ast.expr) -> list[ast.expr] | None:
+        """The tests of a comprehension over the model's parameters; None for all else."""
+        value = self._assigned(node.id) if isinstance(node, ast.Name) else node
+        if not isinstance(value, ast.ListComp | ast.GeneratorExp) or not self._goes_over(
+            value.generators[0].iter, _OVER
+        ):
+            return None
+        return [test for one in value.generators for test in one.ifs]
 
     def may_spare(self, gain: Gain) -> bool:
         """Isn't it sure that the gain is in none of the groups without weight decay?"""
-        return any(self._holds(group, gain) is not False for group in self.spared)
+        return any(tests is None or _all(self._says(t, gain, {}) for t in tests) is not False for tests in self.spared)
 
     def may_decay(self, gain: Gain) -> bool:
         """May the gain be in one of the other groups?"""
-        return any(self._holds(group, gain) is not False for group in self.decayed)
+        return any(tests is None or _all(self._says(t, gain, {}) for t in tests) is not False for tests in self.decayed)
 
-    def speaks_of_norms(self, group: Ways | None) -> Iterator[ast.expr]:
-        """The tests for a group that speak of norms: by a part of a name, or by a class."""
-        for test in (test for way in group or () for test, _ in way):
-            named = [
-                n
-                for n in ast.walk(test)
-                if isinstance(n, ast.Name | ast.Attribute | ast.Tuple | ast.List | ast.Constant)
-            ]
-            said = (one for node in named for one in self._listed(node))
-            if any(intent(getattr(n, "attr", "") or str(getattr(n, "value", ""))) in _FEATURES for n in said):
+    def speaks_of_norms(self) -> Iterator[ast.expr]:
+        """The tests for what is spared that speak of norms: by a part of a name, or by a class."""
+        for test in (test for tests in self.spared for test in tests or ()):
+            listed = [one for node in ast.walk(test) if isinstance(node, ast.expr) for one in self._listed(node)]
+            if any(intent(word) in _FEATURES for word in re.findall(r"\w+", " ".join(map(ast.unparse, listed)))):
                 yield test
-
-    def _ways(self, node: ast.expr) -> Ways | None:
-        while isinstance(node, ast.Call) and called_last(node) in _WHOLE and len(node.args) == 1:
-            node = node.args[0]
-        if isinstance(node, ast.Name):
-            return self._put(node.id)
-        if not isinstance(node, ast.ListComp | ast.GeneratorExp):
-            return None
-        first = node.generators[0].iter
-        over = self._goes_over(first, *_OVER)
-        ways = ((),) if over else self._ways(first)
-        tests = tuple((test, True) for one in node.generators for test in one.ifs)
-        return None if ways is None else tuple((*way, *tests) for way in ways)
-
-    def _put(self, name: str) -> Ways | None:
-        """When something is put into the list of this name; None where it may be changed otherwise."""
-        ways: list[tuple[Test, ...]] = []
-        for node in (n for n in self._nodes if isinstance(n, ast.Name) and n.id == name):
-            above = self._parents[node]
-            match above, self._parents.get(above):
-                case ast.Attribute(attr="append" | "add"), ast.Call() as call:
-                    ways.append(self._tests(call))
-                case (ast.Assign(value=value), _) | (ast.AnnAssign(value=value), _) | (_, ast.Assign(value=value)):
-                    more = self._ways(value) if isinstance(value, ast.ListComp) else ()
-                    if more is None or not (more or (value is not None and _EMPTY.fullmatch(ast.unparse(value)))):
-                        return None
-                    ways += more
-                case _ if not isinstance(above, _READ) and not (
-                    isinstance(above, ast.Call) and called_last(above) in _WHOLE
-                ):
-                    return None
-        return tuple(ways)
-
-    def _tests(self, node: ast.AST) -> tuple[Test, ...]:
-        """What must have come out how for a node to be reached."""
-        found: list[Test] = []
-        while node is not self.function:
-            above = self._parents[node]
-            bodies = (getattr(above, name, None) for name in ("body", "orelse", "finalbody"))
-            body: list[ast.AST] = next((b for b in bodies if isinstance(b, list) and node in b), [])
-            before = (one for one in body[: body.index(node)] if isinstance(one, ast.If)) if body else ()
-            found += [(one.test, False) for one in before if isinstance(one.body[-1], _LEAVES)]
-            found += [(above.test, node in above.body)] if isinstance(above, ast.If) else []
-            node = above
-        return tuple(found)
-
-    def _holds(self, group: Ways | None, gain: Gain) -> bool | None:
-        """Is the gain in the group? None where that isn't known."""
-        if group is None:
-            return None
-        return _any(_all(_turned(self._says(test, gain, {}), way) for test, way in one) for one in group)
 
     def _says(self, test: ast.expr, gain: Gain, words: dict[str, str]) -> bool | None:
         match test:
@@ -159,7 +105,7 @@ class Choice:
                 several = [self._says(value, gain, words) for value in values]
                 return _all(several) if isinstance(op, ast.And) else _any(several)
             case ast.UnaryOp(ast.Not(), inner):
-                return _turned(self._says(inner, gain, words), False)
+                return _not(self._says(inner, gain, words))
             case ast.Call(ast.Name("any"), [ast.GeneratorExp() | ast.ListComp() as each]):
                 return self._says_any(each, gain)
             case ast.Call(ast.Attribute(whole, "endswith"), [ast.Constant(str(end))]):
@@ -168,7 +114,8 @@ class Choice:
                 return _any(self._is_kind(kind, gain) for kind in self._listed(kinds))
             case ast.Compare(left, [ast.In() | ast.NotIn() as op], [right]):
                 pairs = product(self._text(left, gain, words), self._text(right, gain, words))
-                return _turned(_same({one in two for one, two in pairs}), isinstance(op, ast.In))
+                said = _same({one in two for one, two in pairs})
+                return said if isinstance(op, ast.In) else _not(said)
         return None
 
     def _says_any(self, each: ast.GeneratorExp | ast.ListComp, gain: Gain) -> bool | None:
@@ -202,20 +149,20 @@ class Choice:
     @cached_property
     def _names(self) -> frozenset[str]:
         """The variables that are the names of parameters: the first of two that `named_parameters` gives."""
-        pairs = [(n.target, n.iter) for n in self._nodes if isinstance(n, ast.For | ast.comprehension)]
+        pairs = [(n.target, n.iter) for n in self._nodes if isinstance(n, ast.comprehension)]
         firsts = [
-            target.elts[0]
-            for target, over in pairs
-            if isinstance(target, ast.Tuple) and self._goes_over(over, "named_parameters")
+            pair.elts[0] for pair, over in pairs if isinstance(pair, ast.Tuple) and self._goes_over(over, _OVER[:1])
         ]
         return frozenset(one.id for one in firsts if isinstance(one, ast.Name))
 
-    def _goes_over(self, node: ast.expr, *ways: str) -> bool:
-        """Does it go over the parameters, or the modules, of what may be a model of this text?"""
+    def _goes_over(self, node: ast.expr, ways: tuple[str, ...]) -> bool:
+        """Does it go over all parameters, or modules, of what may be a model of this text?"""
         value = self._assigned(node.id) if isinstance(node, ast.Name) else node
-        calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)] if value is not None else []
-        models = [n.func.value for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in ways]
-        return bool(models) and all(map(self._may_be_own, models))
+        nodes = tuple(ast.walk(value)) if value is not None else ()
+        calls = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+        models = [func.value for func in calls if func.attr in ways]
+        chosen = any(isinstance(n, ast.comprehension | ast.Lambda) for n in nodes)
+        return bool(models) and not chosen and all(map(self._may_be_own, models))
 
     def _may_be_own(self, model: ast.expr) -> bool:
         """Is it none that is made of a class of another file?"""
@@ -250,8 +197,8 @@ class Choice:
         return self.makes.file.value_of(name)
 
 
-def _turned(said: bool | None, way: bool) -> bool | None:
-    return said if said is None or way else not said
+def _not(said: bool | None) -> bool | None:
+    return said if said is None else not said
 
 
 def _same(several: set[bool]) -> bool | None:

@@ -58,7 +58,7 @@ def decayed_gain(makes: Makes) -> Iterator[Problem]:
     held = gains(makes) if owners else ()
     for owner in owners if held else ():
         for choice in (Choice(makes, owner, function) for function in owner.functions):
-            told = next((node for group in choice.spared for node in choice.speaks_of_norms(group)), None)
+            told = next(choice.speaks_of_norms(), None)
             if told is not None and not any(map(choice.may_spare, held)) and choice.may_decay(held[0]):
                 message = f"`{held[0].label}` isn't spared here: weight decay pulls it to zero"
                 yield Problem(owner.span(told), message, owner=choice.function.name, evidence=held[0].span)
@@ -151,11 +151,12 @@ def _hangs_on(owner: Owner, size: ast.expr) -> set[str]:
         for name in _names(waiting.pop()) - found:
             found.add(name)
             waiting += [value for target, value in given if target == name and name not in _names(value)]
-    return found - {name.partition(".")[0] for name in found if "." in name}
+    return found
 
 
 def _names(node: ast.expr) -> set[str]:
-    return {dotted(one) for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)}
+    found = {dotted(one) for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)}
+    return found - {name.rpartition(".")[0] for name in found}
 
 
 @calls_rule("NRM710", name="setting-of-owner", severity=REVIEW)

@@ -21,9 +21,7 @@ _SPARED: Final = re.compile(r"weight_decay[\"']:[ ]?0")
 _LINEAR: Final = re.compile(r"Linear\(([^,()\n]+), ([^,()\n]+)")
 _MADE_FOR: Final = re.compile(r"Norm\(([^,()\n]+)[,)]")
 _OWN: Final = re.compile(r"self\.(\w+) = [^\n]*$")
-_FED: Final = re.compile(r"orm(\w{0,40})\((?:self\.(\w+)\(|(\w+)\))")
-_HEAD: Final = re.compile(r"\w*$")
-_FROM: Final = r"\b{} = self\.(\w+)\("
+_FED: Final = re.compile(r"orm\w{0,40}\((?:self\.(\w+)\(|(\w+)\))")
 _GROUPS: Final = ("ngroups", "n_groups")
 _HANDED: Final = re.compile(r"orm\w{0,40}\.weight(?:,| if )")
 _NEAR: Final = 300
@@ -58,9 +56,8 @@ def may_make(data: bytes | str) -> bool:
         if not making.passes:
             return True
         written = written or making.written
-    if "Norm" not in text:
-        return False
-    return (written and configured(text)) or _SPARED.search(text) is not None or any(True for _ in wired(text))
+    marked = "Norm" in text and (_SPARED.search(text) is not None or any(True for _ in wired(text)))
+    return marked or (written and configured(text))
 
 
 def configured(text: str) -> bool:
@@ -82,23 +79,15 @@ def wired(text: str) -> Iterator[int]:
 
 
 def _fed(text: str) -> Iterator[int]:
-    """Where a norm is given what a linear layer gives, and is made for what goes into it."""
-    linears = [one for one in _LINEAR.finditer(text) if one[1] != one[2]]
-    sizes = {one[1] for one in linears}
-    norms = {pair for one in _MADE_FOR.finditer(text) if one[1] in sizes for pair in _owned(text, one)} if sizes else ()
-    fed = {pair for one in linears for pair in _owned(text, one)} if norms else ()
-    for match in _FED.finditer(text) if fed else ():
-        near = max(match.start() - _NEAR, 0)
-        before = re.findall(_FROM.format(match[3]), text[near : match.start()])[-1:] if match[3] else [match[2]]
-        name = f"{_HEAD.search(text, near, match.start())[0]}orm{match[1]}"  # type: ignore[index]
-        if any((linear, size) in fed for linear in before for owned, size in norms if owned == name):
+    """Where a norm is given what a linear layer gives, into which as many features go as a norm is made for."""
+    sizes = set(_MADE_FOR.findall(text))
+    linears = [one for one in _LINEAR.finditer(text) if one[1] in sizes and one[1] != one[2]]
+    owned = (_OWN.search(text, max(one.start() - 90, 0), one.start()) for one in linears)
+    names = {own[1] for own in owned if own is not None}
+    for match in _FED.finditer(text) if names else ():
+        near = text[max(match.start() - _NEAR, 0) : match.start()]
+        if match[1] in names or not names.isdisjoint(re.findall(rf"\b{match[2]} = self\.(\w+)\(", near)):
             yield match.start()
-
-
-def _owned(text: str, made: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """The attribute that is made here, and the first size."""
-    own = _OWN.search(text, max(made.start() - 90, 0), made.start())
-    yield from [(own[1], made[1])] if own is not None else ()
 
 
 def _viewed(text: str) -> Iterator[int]:

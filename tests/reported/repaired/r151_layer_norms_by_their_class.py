@@ -25,12 +25,8 @@ class Block(nn.Module):
 
 
 def optimizer_of(model, lr, weight_decay):
-    decayed, spared = [], []
-    for module in model.modules():
-        for name, parameter in module.named_parameters(recurse=False):
-            if isinstance(module, (nn.LayerNorm, RMSNorm)) or name.endswith("bias"):
-                spared.append(parameter)
-            else:
-                decayed.append(parameter)
+    spared = [p for module in model.modules() if isinstance(module, (nn.LayerNorm, RMSNorm)) for p in module.parameters()]
+    known = {id(parameter) for parameter in spared}
+    decayed = [p for p in model.parameters() if id(p) not in known]
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": spared, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=lr)

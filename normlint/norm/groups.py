@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
 from typing import Final, NamedTuple
@@ -20,6 +20,8 @@ from normlint.text.finding import Span
 _OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
 _FEATURES: Final = ("rms", "layer", "norm")
 _SHIFTS: Final = ("bias", "beta", "shift", "b_2")
+
+Known = Mapping[str, frozenset[str]]  # what variables may be
 
 
 class Gain(NamedTuple):
@@ -84,13 +86,10 @@ class Choice:
             return None
         return [test for one in value.generators for test in one.ifs]
 
-    def may_spare(self, gain: Gain) -> bool:
-        """Isn't it sure that the gain is in none of the groups without weight decay?"""
-        return any(tests is None or _all(self._says(t, gain, {}) for t in tests) is not False for tests in self.spared)
-
-    def may_decay(self, gain: Gain) -> bool:
-        """May the gain be in one of the other groups?"""
-        return any(tests is None or _all(self._says(t, gain, {}) for t in tests) is not False for tests in self.decayed)
+    def may_hold(self, groups: list[list[ast.expr] | None], gain: Gain) -> bool:
+        """Isn't it sure that the gain is in none of these groups?"""
+        known = dict.fromkeys(self._names, gain.names)
+        return any(tests is None or _all(self._says(t, gain, known) for t in tests) is not False for tests in groups)
 
     def speaks_of_norms(self) -> Iterator[ast.expr]:
         """The tests for what is spared that speak of norms: by a part of a name, or by a class."""
@@ -99,43 +98,25 @@ class Choice:
             if any(intent(word) in _FEATURES for word in re.findall(r"\w+", " ".join(map(ast.unparse, listed)))):
                 yield test
 
-    def _says(self, test: ast.expr, gain: Gain, words: dict[str, str]) -> bool | None:
+    def _says(self, test: ast.expr, gain: Gain, known: Known) -> bool | None:
         match test:
             case ast.BoolOp(op, values):
-                several = [self._says(value, gain, words) for value in values]
+                several = [self._says(value, gain, known) for value in values]
                 return _all(several) if isinstance(op, ast.And) else _any(several)
             case ast.UnaryOp(ast.Not(), inner):
-                return _not(self._says(inner, gain, words))
-            case ast.Call(ast.Name("any"), [ast.GeneratorExp() | ast.ListComp() as each]):
-                return self._says_any(each, gain)
+                return _not(self._says(inner, gain, known))
+            case ast.Call(ast.Name("any"), [ast.GeneratorExp(elt, [one]) | ast.ListComp(elt, [one])]) if not one.ifs:
+                words = [_text(word, {}) for word in self._listed(one.iter)]
+                each = one.target.id if isinstance(one.target, ast.Name) else ""
+                return _any(self._says(elt, gain, {**known, each: word}) for word in words)
             case ast.Call(ast.Attribute(whole, "endswith"), [ast.Constant(str(end))]):
-                return _same({one.endswith(end) for one in self._text(whole, gain, words)})
+                return _same({one.endswith(end) for one in _text(whole, known)})
             case ast.Call(ast.Name("isinstance"), [_, kinds]):
                 return _any(self._is_kind(kind, gain) for kind in self._listed(kinds))
             case ast.Compare(left, [ast.In() | ast.NotIn() as op], [right]):
-                pairs = product(self._text(left, gain, words), self._text(right, gain, words))
-                said = _same({one in two for one, two in pairs})
+                said = _same({one in two for one, two in product(_text(left, known), _text(right, known))})
                 return said if isinstance(op, ast.In) else _not(said)
         return None
-
-    def _says_any(self, each: ast.GeneratorExp | ast.ListComp, gain: Gain) -> bool | None:
-        """`any(part in name for part in parts)`, of parts that are written."""
-        one = each.generators[0]
-        words = self._words(one.iter)
-        if len(each.generators) > 1 or one.ifs or words is None or not isinstance(one.target, ast.Name):
-            return None
-        return _any(self._says(each.elt, gain, {one.target.id: word}) for word in words)
-
-    def _text(self, node: ast.expr, gain: Gain, words: dict[str, str]) -> frozenset[str]:
-        """What an expression may be: a string, or the name of the gain; nothing where that isn't known."""
-        match node:
-            case ast.Constant(str(value)):
-                return frozenset((value,))
-            case ast.Call(ast.Attribute(inner, "lower"), []):
-                return frozenset(one.lower() for one in self._text(inner, gain, words))
-            case ast.Name(name) if name in words:
-                return frozenset((words[name],))
-        return gain.names if isinstance(node, ast.Name) and node.id in self._names else frozenset()
 
     def _is_kind(self, kind: ast.expr, gain: Gain) -> bool | None:
         name = dotted(kind)
@@ -172,12 +153,6 @@ class Choice:
         made = [called_last(value) for value in (*kept, *given) if isinstance(value, ast.Call)]
         return bool(name) and all(self.makes.file.class_named(one) is not None for one in made)
 
-    def _words(self, node: ast.expr) -> list[str] | None:
-        """The strings of a list that is written; None where they aren't all known."""
-        every = self._listed(node)
-        found = [one.value for one in every if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        return found if len(found) == len(every) else None
-
     def _listed(self, node: ast.expr) -> list[ast.expr]:
         """What stands in a list that is written, or the expression itself."""
         value = self._assigned(node.id) if isinstance(node, ast.Name) else node
@@ -195,6 +170,16 @@ class Choice:
             passed = re.findall(rf"\b{name} ?=(?!=)", self.makes.file.text)
             return defaults(self.function)[name] if len(passed) == 1 else None
         return self.makes.file.value_of(name)
+
+
+def _text(node: ast.expr, known: Known) -> frozenset[str]:
+    """What an expression may be: a string, or a name that is known; nothing where that isn't known."""
+    match node:
+        case ast.Constant(str(value)):
+            return frozenset((value,))
+        case ast.Call(ast.Attribute(inner, "lower"), []):
+            return frozenset(one.lower() for one in _text(inner, known))
+    return known.get(node.id, frozenset()) if isinstance(node, ast.Name) else frozenset()
 
 
 def _not(said: bool | None) -> bool | None:

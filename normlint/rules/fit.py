@@ -59,7 +59,8 @@ def decayed_gain(makes: Makes) -> Iterator[Problem]:
     for owner in owners if held else ():
         for choice in (Choice(makes, owner, function) for function in owner.functions):
             told = next(choice.speaks_of_norms(), None)
-            if told is not None and not any(map(choice.may_spare, held)) and choice.may_decay(held[0]):
+            spared = told is None or any(choice.may_hold(choice.spared, gain) for gain in held)
+            if told is not None and not spared and choice.may_hold(choice.decayed, held[0]):
                 message = f"`{held[0].label}` isn't spared here: weight decay pulls it to zero"
                 yield Problem(owner.span(told), message, owner=choice.function.name, evidence=held[0].span)
 
@@ -167,7 +168,6 @@ def setting_of_owner(makes: Makes) -> Iterator[Problem]:
     flag makes training and decoding compute two norms.
 
     ```py
-    import torch
     from kernels import fused
     from torch import nn
 
@@ -175,7 +175,6 @@ def setting_of_owner(makes: Makes) -> Iterator[Problem]:
         def __init__(self, dim, group_size=None, norm_before_gate=True):
             super().__init__()
             self.group_size, self.norm_before_gate = group_size, norm_before_gate
-            self.weight = nn.Parameter(torch.ones(dim))
 
     class Mixer(nn.Module):
         def __init__(self, dim, ngroups, world_size):

@@ -75,7 +75,7 @@ def wired(text: str) -> Iterator[int]:
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
     yield from _fed(text)
-    yield from (making.start for making in makings(text) if any(word in text for word in _GROUPS))
+    yield from (making.start for making in (makings(text) if any(word in text for word in _GROUPS) else ()))
 
 
 def _fed(text: str) -> Iterator[int]:

@@ -236,6 +236,18 @@ class Makes:
             self._eps[name] = self._eps_in(name, self.file, 0)
         return self._eps[name]
 
+    def taken_by(self, name: str) -> dict[str, ast.expr | None]:
+        """The parameters of a class of the package, with their defaults; none where it isn't known."""
+        found = self.elsewhere.definition(name, self.file)
+        inits = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
+        return dict(list(defaults(inits[0]).items())[1:]) if inits else {}
+
+    def is_of_torch(self, name: str) -> bool:
+        """Is it a class of `torch.nn`, as the text imports it?"""
+        path = name.rpartition(".")[0]
+        bare = not path and self.file.class_named(name) is None
+        return path in _TORCH_PATHS or (bare and any(i.module.startswith("torch.nn") for i in self.file.imports(name)))
+
     def _eps_in(self, name: str, file: File, far: int) -> Eps | None:
         path, _, last = name.rpartition(".")
         if path:

@@ -12,6 +12,7 @@ from normlint.rules import (
     callers,
     count,
     epsilon,
+    fit,
     formula,
     modernize,
     modulation,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
 _DEFAULT: Final = re.compile(r"\bset_default_(?:dtype|tensor_type)\(([^()\n]*)\)")
-FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, modernize, runtime)
+FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, fit, modernize, runtime)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,12 @@ class File:
             self._classes[name] = next((node for node in nodes if isinstance(node, ast.ClassDef)), None)
         return self._classes[name]
 
+    def value_of(self, name: str) -> ast.expr | None:
+        """What the last statement at its top gives a name."""
+        piece = self.piece_named(name)
+        stmt = next(iter(parsed_part(self.text, piece.span).body), None) if piece is not None else None
+        return stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
+
     def imports(self, name: str) -> Iterator[Import]:
         """The imports that may give the name its value, the last of the text first."""
         return (one for words, one in reversed(self._imports) if words[-1] in (name, "*"))
@@ -102,10 +108,9 @@ class File:
     @cached_property
     def _all(self) -> frozenset[str] | None:
         """The names in its `__all__`, where that is written out once."""
-        piece = self.piece_named("__all__") if self.text.count("__all__") == 1 else None
-        stmt = next(iter(parsed_part(self.text, piece.span).body), None) if piece is not None else None
+        value = self.value_of("__all__") if self.text.count("__all__") == 1 else None
         try:
-            return frozenset(ast.literal_eval(stmt.value)) if isinstance(stmt, ast.Assign) else None
+            return frozenset(ast.literal_eval(value)) if value is not None else None
         except (ValueError, TypeError):
             return None
 

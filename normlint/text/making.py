@@ -18,6 +18,13 @@ _MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
+_SPARED: Final = re.compile(r"weight_decay[\"']:[ ]?0")
+_LINEAR: Final = re.compile(r"Linear\(([^,()\n]+), ([^,()\n]+)")
+_MADE_FOR: Final = re.compile(r"Norm\(([^,()\n]+)[,)]")
+_OWN: Final = re.compile(r"self\.(\w+) = [^\n]*$")
+_FED: Final = re.compile(r"orm\w{0,40}\((?:self\.(\w+)\(|(\w+)\))")
+_GROUPS: Final = ("ngroups", "n_groups")
+_HANDED: Final = re.compile(r"orm\w{0,40}\.weight(?:,| if )")
 _NEAR: Final = 300
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _SIZE_OF: Final = re.compile(r"\s*(?!self\b)\w+\.\w+\s*,")
@@ -50,7 +57,8 @@ def may_make(data: bytes | str) -> bool:
         if not making.passes:
             return True
         written = written or making.written
-    return (written and configured(text)) or ("Norm" in text and bool(wired(text)))
+    marked = "Norm" in text and (bool(wired(text)) or _SPARED.search(text) is not None)
+    return marked or (written and configured(text))
 
 
 def configured(text: str) -> bool:
@@ -69,9 +77,23 @@ def _wired(text: str) -> Iterator[int]:
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:
             yield match.start()
-    for pattern in (_TWICE, _RESIDUAL, *([_MODULATED] if " * (1" in text else ())):
+    for pattern in (_TWICE, _RESIDUAL, _HANDED, *([_MODULATED] if " * (1" in text else ())):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
+    yield from _fed(text)
+    yield from (making.start for making in (makings(text) if any(word in text for word in _GROUPS) else ()))
+
+
+def _fed(text: str) -> Iterator[int]:
+    """Where a norm is given what a linear layer gives, into which as many features go as a norm is made for."""
+    sizes = set(_MADE_FOR.findall(text))
+    linears = [one for one in _LINEAR.finditer(text) if one[1] in sizes and one[1] != one[2]]
+    owned = (_OWN.search(text, max(one.start() - 90, 0), one.start()) for one in linears)
+    names = {own[1] for own in owned if own is not None}
+    for match in _FED.finditer(text) if names else ():
+        near = text[max(match.start() - _NEAR, 0) : match.start()]
+        if match[1] in names or not names.isdisjoint(re.findall(rf"\b{match[2]} = self\.(\w+)\(", near)):
+            yield match.start()
 
 
 def _viewed(text: str) -> Iterator[int]:

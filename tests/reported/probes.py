@@ -178,6 +178,12 @@ def _anywhere(one: Case) -> bool:
         return False
 
 
+def _spared(one: Case) -> bool:
+    """An optimizer's weight decay takes matrices alone."""
+    groups = one.make().param_groups
+    return all(parameter.ndim > 1 for group in groups if group["weight_decay"] for parameter in group["params"])
+
+
 PROBES: Final[dict[str, Callable[[Case], bool]]] = {
     "values": _values,
     "tiny": _tiny,
@@ -193,6 +199,7 @@ PROBES: Final[dict[str, Callable[[Case], bool]]] = {
     "shape": _shape,
     "filled": _filled,
     "anywhere": _anywhere,
+    "spared": _spared,
     "bf16-mean": _bf16_mean,
     "bf16-rows": _bf16_rows,
 }

@@ -1,0 +1,200 @@
+"""Which gains of norms an optimizer spares weight decay, as far as the names and classes that choose them tell.
+
+A test that isn't understood may come out either way: nothing is known of what it chooses.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import product
+from typing import Final, NamedTuple
+
+from normlint.norm.conventions import intent
+from normlint.norm.makes import Function, Makes, Owner, arguments, defaults, dotted, plain, stored
+from normlint.norm.wiring import called_last
+from normlint.text.finding import Span
+
+_OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
+_FEATURES: Final = ("rms", "layer", "norm")
+_SHIFTS: Final = ("bias", "beta", "shift", "b_2")
+
+Known = Mapping[str, frozenset[str]]  # what variables may be
+
+
+class Gain(NamedTuple):
+    """A norm's gain: what it may be called, the class of its norm, its short name, and where the norm is made."""
+
+    names: frozenset[str]
+    kind: str
+    label: str
+    span: Span
+
+
+def gains(makes: Makes) -> tuple[Gain, ...]:
+    """The gains of the norms that are attributes of the text's modules, by the names that torch gives them."""
+    owners = [Owner(makes.file.text, piece) for piece in makes.file.pieces if piece.kind == "class"]
+    inits = [(owner, f) for owner in owners for f in owner.functions if f.name == "__init__"]
+    several = [(owner, attribute, value) for owner, init in inits for attribute, value in stored(init)]
+    holders = (attribute for _, attribute, _ in several if attribute not in _SHIFTS)
+    above = ("", "module.", "model.", *(f"{holder}.{at}" for holder in holders for at in ("", "0.")))
+    found = []
+    for owner, attribute, call in several:
+        if isinstance(call, ast.Call):
+            for label in (f"{attribute}.{gain}" for gain in _gains_of(makes, call)):
+                names = frozenset(f".{one}{label}" for one in above)
+                found.append(Gain(names, called_last(call), label, owner.span(call)))
+    return tuple(found)
+
+
+def _gains_of(makes: Makes, call: ast.Call) -> list[str]:
+    """The gains of a norm over features; none where its class isn't known."""
+    name = dotted(call.func)
+    affine = plain(call) and not any("affine" in (k.arg or "") for k in call.keywords)
+    if not affine or intent(called_last(call)) not in _FEATURES:
+        return []
+    found = makes.elsewhere.definition(name, makes.file)
+    init = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
+    kept = [(a, v) for one in init for a, v in stored(one) if isinstance(v, ast.Call) and called_last(v) == "Parameter"]
+    alone = found is not None and [dotted(base).rpartition(".")[2] for base in found.node.bases] == ["Module"]
+    return ["weight"] if makes.is_of_torch(name) else [a for a, _ in kept if alone and a not in _SHIFTS]
+
+
+class Choice:
+    """A function that sorts parameters into groups: the dictionaries with "params"."""
+
+    def __init__(self, makes: Makes, owner: Owner, function: Function) -> None:
+        self.makes, self.owner, self.function = makes, owner, function
+        self._nodes = tuple(ast.walk(function))
+        self._parents = {child: node for node in self._nodes for child in ast.iter_child_nodes(node)}
+        self.spared: list[list[ast.expr] | None] = []
+        self.decayed: list[list[ast.expr] | None] = []
+        for node in (n for n in self._nodes if isinstance(n, ast.Dict)):
+            keys = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
+            decay = keys.get("weight_decay")
+            none = isinstance(decay, ast.Constant) and decay.value == 0
+            (self.spared if none else self.decayed).extend([self._tests(keys["params"])] if "params" in keys else [])
+
+    def _tests(self, node: ast.expr) -> list[ast.expr] | None:
+        """The tests of a comprehension over the model's parameters; None for all else."""
+        value = self._assigned(node.id) if isinstance(node, ast.Name) else node
+        if not isinstance(value, ast.ListComp | ast.GeneratorExp) or not self._goes_over(
+            value.generators[0].iter, _OVER
+        ):
+            return None
+        return [test for one in value.generators for test in one.ifs]
+
+    def may_hold(self, groups: list[list[ast.expr] | None], gain: Gain) -> bool:
+        """Isn't it sure that the gain is in none of these groups?"""
+        known = dict.fromkeys(self._names, gain.names)
+        return any(tests is None or _all(self._says(t, gain, known) for t in tests) is not False for tests in groups)
+
+    def speaks_of_norms(self) -> Iterator[ast.expr]:
+        """The tests for what is spared that speak of norms: by a part of a name, or by a class."""
+        for test in (test for tests in self.spared for test in tests or ()):
+            listed = [one for node in ast.walk(test) if isinstance(node, ast.expr) for one in self._listed(node)]
+            if any(intent(word) in _FEATURES for word in re.findall(r"\w+", " ".join(map(ast.unparse, listed)))):
+                yield test
+
+    def _says(self, test: ast.expr, gain: Gain, known: Known) -> bool | None:
+        match test:
+            case ast.BoolOp(op, values):
+                several = [self._says(value, gain, known) for value in values]
+                return _all(several) if isinstance(op, ast.And) else _any(several)
+            case ast.UnaryOp(ast.Not(), inner):
+                return _not(self._says(inner, gain, known))
+            case ast.Call(ast.Name("any"), [ast.GeneratorExp(elt, [one]) | ast.ListComp(elt, [one])]) if not one.ifs:
+                words = [_text(word, {}) for word in self._listed(one.iter)]
+                each = one.target.id if isinstance(one.target, ast.Name) else ""
+                return _any(self._says(elt, gain, {**known, each: word}) for word in words)
+            case ast.Call(ast.Attribute(whole, "endswith"), [ast.Constant(str(end))]):
+                return _same({one.endswith(end) for one in _text(whole, known)})
+            case ast.Call(ast.Name("isinstance"), [_, kinds]):
+                return _any(self._is_kind(kind, gain) for kind in self._listed(kinds))
+            case ast.Compare(left, [ast.In() | ast.NotIn() as op], [right]):
+                said = _same({one in two for one, two in product(_text(left, known), _text(right, known))})
+                return said if isinstance(op, ast.In) else _not(said)
+        return None
+
+    def _is_kind(self, kind: ast.expr, gain: Gain) -> bool | None:
+        name = dotted(kind)
+        last = name.rpartition(".")[2]
+        if last == gain.kind:
+            return True
+        leaf = intent(last) or last.startswith(("Linear", "Conv", "Embedding"))
+        known = self.makes.is_of_torch(name) or self.makes.file.class_named(last) is not None
+        return False if leaf and known else None
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The variables that are the names of parameters: the first of two that `named_parameters` gives."""
+        pairs = [(n.target, n.iter) for n in self._nodes if isinstance(n, ast.comprehension)]
+        firsts = [
+            pair.elts[0] for pair, over in pairs if isinstance(pair, ast.Tuple) and self._goes_over(over, _OVER[:1])
+        ]
+        return frozenset(one.id for one in firsts if isinstance(one, ast.Name))
+
+    def _goes_over(self, node: ast.expr, ways: tuple[str, ...]) -> bool:
+        """Does it go over all parameters, or modules, of what may be a model of this text?"""
+        value = self._assigned(node.id) if isinstance(node, ast.Name) else node
+        nodes = tuple(ast.walk(value)) if value is not None else ()
+        calls = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+        models = [func.value for func in calls if func.attr in ways]
+        chosen = any(isinstance(n, ast.comprehension | ast.Lambda) for n in nodes)
+        return bool(models) and not chosen and all(map(self._may_be_own, models))
+
+    def _may_be_own(self, model: ast.expr) -> bool:
+        """Is it none that is made of a class of another file?"""
+        name = dotted(model)
+        kept = [v for f in self.owner.functions for attribute, v in stored(f) if f"self.{attribute}" == name]
+        given = [n.value for n in self._nodes if isinstance(n, ast.Assign) and name in map(dotted, n.targets)]
+        made = [called_last(value) for value in (*kept, *given) if isinstance(value, ast.Call)]
+        return bool(name) and all(self.makes.file.class_named(one) is not None for one in made)
+
+    def _listed(self, node: ast.expr) -> list[ast.expr]:
+        """What stands in a list that is written, or the expression itself."""
+        value = self._assigned(node.id) if isinstance(node, ast.Name) else node
+        return value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [node]
+
+    def _assigned(self, name: str) -> ast.expr | None:
+        """The one value that a name has: of the function, of a parameter's default, or of the text."""
+        uses = [n for n in self._nodes if isinstance(n, ast.Name) and n.id == name]
+        above = [self._parents[n] for n in uses if isinstance(n.ctx, ast.Store)]
+        if any(isinstance(self._parents[n], ast.Attribute | ast.AugAssign) for n in uses) or len(above) > 1:
+            return None  # it may be changed in place
+        if above:
+            return above[0].value if isinstance(above[0], ast.Assign) else None
+        if name in [argument.arg for argument in arguments(self.function)]:
+            passed = re.findall(rf"\b{name} ?=(?!=)", self.makes.file.text)
+            return defaults(self.function)[name] if len(passed) == 1 else None
+        return self.makes.file.value_of(name)
+
+
+def _text(node: ast.expr, known: Known) -> frozenset[str]:
+    """What an expression may be: a string, or a name that is known; nothing where that isn't known."""
+    match node:
+        case ast.Constant(str(value)):
+            return frozenset((value,))
+        case ast.Call(ast.Attribute(inner, "lower"), []):
+            return frozenset(one.lower() for one in _text(inner, known))
+    return known.get(node.id, frozenset()) if isinstance(node, ast.Name) else frozenset()
+
+
+def _not(said: bool | None) -> bool | None:
+    return said if said is None else not said
+
+
+def _same(several: set[bool]) -> bool | None:
+    return several.pop() if len(several) == 1 else None
+
+
+def _any(several: Iterable[bool | None]) -> bool | None:
+    found = list(several)
+    return True if True in found else None if None in found else False
+
+
+def _all(several: Iterable[bool | None]) -> bool | None:
+    found = list(several)
+    return False if False in found else None if None in found else True

@@ -76,6 +76,12 @@ def given(document: Document, target: cst.BaseExpression) -> list[Value]:
     return []
 
 
+def sole_name(stmt: cst.CSTNode | None) -> str:
+    """The plain name that is all that an assignment binds; empty for any other."""
+    bound, names = single_targets(stmt), names_of(stmt)
+    return names[0] if len(bound) == len(names) == 1 else ""
+
+
 def names_of(stmt: cst.CSTNode | None) -> tuple[str, ...]:
     """The plain names that an assignment binds."""
     return tuple(one.value for one in single_targets(stmt) if isinstance(one, cst.Name))

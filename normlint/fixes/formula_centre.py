@@ -18,6 +18,7 @@ from normlint.fixes.flow import (
     names_of,
     products,
     reads,
+    sole_name,
     stored,
 )
 from normlint.fixes.powers import in_place_of, squared_base
@@ -135,7 +136,7 @@ def _undone(document: Document, difference: cst.BaseExpression, minuend: Any, su
     own = stmt is not None and stmt.value is difference and names_of(stmt) == (getattr(minuend, "value", None),)
     changes = document.gone(stmt) if own else {difference: in_place_of(document, difference, minuend)}
     name = subtrahend.value if isinstance(subtrahend, cst.Name) else ""
-    removed = [s for s in assignments(document, scope) if names_of(s) == (name,)]
+    removed = [s for s in assignments(document, scope) if sole_name(s) == name]
     return changes | (document.gone(removed[0]) if len(removed) == len(loads(document, name, scope)) == 1 else {})
 
 
@@ -240,7 +241,7 @@ def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | No
     start = document.span(node).start
     before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
     last = next((s for s in reversed(before) if node.value in names_of(s)), None)
-    return last if isinstance(last, cst.Assign) and names_of(last) == (node.value,) else None
+    return last if isinstance(last, cst.Assign) and sole_name(last) else None
 
 
 def _bound_between(document: Document, first: cst.BaseExpression, last: cst.BaseExpression) -> bool:

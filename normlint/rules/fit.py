@@ -54,13 +54,13 @@ def decayed_gain(makes: Makes) -> Iterator[Problem]:
     ```
     """
     text = makes.file.text
-    owners = [Owner(text, p) for p in makes.file.pieces if "weight_decay" in text[slice(*p.span)]]
+    pieces = makes.file.pieces if "from_pretrained(" not in text else ()  # then the model may be another one
+    owners = [Owner(text, p) for p in pieces if "weight_decay" in text[slice(*p.span)]]
     held = gains(makes) if owners else ()
     for owner in owners if held else ():
         for choice in (Choice(makes, owner, function) for function in owner.functions):
             told = next(choice.speaks_of_norms(), None)
-            spared = told is None or any(choice.may_hold(choice.spared, gain) for gain in held)
-            if told is not None and not spared and choice.may_hold(choice.decayed, held[0]):
+            if told is not None and not any(map(choice.may_spare, held)):
                 message = f"`{held[0].label}` isn't spared here: weight decay pulls it to zero"
                 yield Problem(owner.span(told), message, owner=choice.function.name, evidence=held[0].span)
 
@@ -242,7 +242,7 @@ def _two_flags(makes: Makes, own: dict[str, ast.expr], function: Function) -> It
     """The calls that are handed a norm's weight, and a setting that it wasn't made with."""
     for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
         given = [dotted(getattr(one, "body", one)) for one in (*call.args, *(k.value for k in call.keywords))]
-        names = [path[len("self.") : -len(".weight")] for path in given if path.endswith(".weight")]
+        names = [path[1] for path in (one.split(".") for one in given) if path[:1] + path[2:] == ["self", "weight"]]
         for made in (m for m in map(own.get, names) if isinstance(m, ast.Call) and plain(m)):
             taken = makes.taken_by(dotted(made.func))
             for name, here in ((k.arg, k.value) for k in call.keywords if k.arg and k.arg in taken):

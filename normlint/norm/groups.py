@@ -18,6 +18,7 @@ from normlint.norm.wiring import called_last
 from normlint.text.finding import Span
 
 _OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
+_MOST: Final = 5_000  # nodes of a function that is read
 _FEATURES: Final = ("rms", "layer", "norm")
 _SHIFTS: Final = ("bias", "beta", "shift", "b_2")
 
@@ -71,7 +72,7 @@ class Choice:
         self._parents = {child: node for node in self._nodes for child in ast.iter_child_nodes(node)}
         self.spared: list[list[ast.expr] | None] = []
         self.decayed: list[list[ast.expr] | None] = []
-        for keys in map(_entries, self._nodes):
+        for keys in map(_entries, self._nodes) if len(self._nodes) <= _MOST else ():
             decay = keys.get("weight_decay")
             none = isinstance(decay, ast.Constant) and decay.value == 0
             (self.spared if none else self.decayed).extend([self._tests(keys["params"])] if "params" in keys else [])

@@ -93,6 +93,10 @@ class Run:
         spared = [p for n, p in self.bert.named_parameters() if any(part in n for part in parts)]
         return [{"params": decayed, "weight_decay": wd}, {"params": spared, "weight_decay": 0.0}]
 """
+OWN_GROUP = """
+    other = [p for n, p in model.named_parameters() if "ln" in n]
+    return [OTHER, """
+ZERO = "dict(params=other, weight_decay=0.0)"
 NAMED = """\
     named = [(n, p) for n, p in model.named_parameters() if "ln" not in n]
     parts"""
@@ -128,6 +132,15 @@ SPARED = {
     + LISTED.replace("    parts", NAMED, 1).replace("in model.named_parameters()", "in named"),
     "the norms aren't in the other group": MODEL + LISTED.replace("if not any", 'if "ln" not in n and not any'),
     "no group decays": MODEL + LISTED.replace('"weight_decay": wd', '"weight_decay": 0.0'),
+    "the list grows at the top": MODEL
+    + f"PARTS = {WRITTEN}\nPARTS += ['ln']\n\n"
+    + LISTED.replace("in parts", "in PARTS"),
+    "the norms have a group of their own": MODEL
+    + LISTED.replace("    return [", OWN_GROUP.replace("OTHER", ZERO.replace("0.0", "wd / 2"))).replace(
+        "if not any", 'if "ln" not in n and not any'
+    ),
+    "the norms have a group that dict makes": MODEL + LISTED.replace("    return [", OWN_GROUP.replace("OTHER", ZERO)),
+    "models are loaded": MODEL + LISTED + "bert = AutoModel.from_pretrained('bert')\n",
     "the model is of another package": MODEL + LISTED.replace("    parts", "    model = bert(wd)\n    parts", 1),
     "a part of the model is of another package": MODEL + RUN,
     "the norm has no gain": MODEL.replace("LayerNorm(dim)", "LayerNorm(dim, elementwise_affine=False)") + LISTED,
@@ -281,6 +294,9 @@ AGREEING = {
     "a flag is handed on": MIXER.replace("gate=True", "gate=self.before"),
     "a weight of another module is handed on": MIXER.replace("gate=True", "gate=False").replace(
         "self.norm.w", "self.out.w"
+    ),
+    "another object's weight is handed on": MIXER.replace("gate=True", "gate=False").replace(
+        "self.norm.w", "stem.norm.w"
     ),
     "what is handed on isn't a weight": MIXER.replace("gate=True", "gate=False").replace("norm.weight", "norm.offset"),
     "the flag is another function's": MIXER.replace("norm_before_gate=True", "fast=False"),

@@ -242,6 +242,13 @@ HOSTILE = {
     "statements": BLOCK + MODULATED.replace("a, b", "        a, b", 1).replace("return", "        return")
     + "\n" + "        a = b\n" * 8_000,
     "norms": BLOCK.replace("dim):", "dim, eps=1e-6):") + "        x = nn.LayerNorm(4)\n" * 3_000,
+    "groups of an optimizer": BLOCK + "        return [\n"
+    + "        {'params': [p for n, p in x.named_parameters() if any(w in n for w in c)], 'weight_decay': 0},\n" * 900
+    + "        ]\n",
+    "layers and norms": BLOCK
+    + "".join(f"        x = self.l{i}(x)\n        x = self.norm{i}(x)\n" for i in range(190))
+    + "    def __init__(self, dim, c):\n"
+    + "".join(f"        self.l{i} = nn.Linear(dim, c)\n        self.norm{i} = nn.LayerNorm(dim)\n" for i in range(300)),
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from normlint.norm.wiring import called_last
 from normlint.text.finding import Span
 
 _OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
+_MOST: Final = 5_000  # nodes of a function that is read
 _FEATURES: Final = ("rms", "layer", "norm")
 _SHIFTS: Final = ("bias", "beta", "shift", "b_2")
 
@@ -71,8 +72,7 @@ class Choice:
         self._parents = {child: node for node in self._nodes for child in ast.iter_child_nodes(node)}
         self.spared: list[list[ast.expr] | None] = []
         self.decayed: list[list[ast.expr] | None] = []
-        for node in (n for n in self._nodes if isinstance(n, ast.Dict)):
-            keys = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
+        for keys in map(_entries, self._nodes) if len(self._nodes) <= _MOST else ():
             decay = keys.get("weight_decay")
             none = isinstance(decay, ast.Constant) and decay.value == 0
             (self.spared if none else self.decayed).extend([self._tests(keys["params"])] if "params" in keys else [])
@@ -86,10 +86,15 @@ class Choice:
             return None
         return [test for one in value.generators for test in one.ifs]
 
-    def may_hold(self, groups: list[list[ast.expr] | None], gain: Gain) -> bool:
-        """Isn't it sure that the gain is in none of these groups?"""
+    def may_spare(self, gain: Gain) -> bool:
+        """Isn't it sure that the gain decays as the rest does: in none of the groups without, or of its own?"""
         known = dict.fromkeys(self._names, gain.names)
-        return any(tests is None or _all(self._says(t, gain, known) for t in tests) is not False for tests in groups)
+
+        def may_hold(tests: list[ast.expr] | None) -> bool:
+            return tests is None or all(self._says(test, gain, known) is not False for test in tests)
+
+        chosen = any(self._says(t, gain, known) and not _refuses(t) for tests in self.decayed for t in tests or ())
+        return chosen or any(map(may_hold, self.spared)) or not any(map(may_hold, self.decayed))
 
     def speaks_of_norms(self) -> Iterator[ast.expr]:
         """The tests for what is spared that speak of norms: by a part of a name, or by a class."""
@@ -166,10 +171,26 @@ class Choice:
             return None  # it may be changed in place
         if above:
             return above[0].value if isinstance(above[0], ast.Assign) else None
+        if len(re.findall(rf"\b{name}(?:\.\w+\(| ?\+?=(?!=))", self.makes.file.text)) != 1:
+            return None  # others may pass another
         if name in [argument.arg for argument in arguments(self.function)]:
-            passed = re.findall(rf"\b{name} ?=(?!=)", self.makes.file.text)
-            return defaults(self.function)[name] if len(passed) == 1 else None
+            return defaults(self.function)[name]
         return self.makes.file.value_of(name)
+
+
+def _entries(node: ast.AST) -> dict[str, ast.expr]:
+    """What a dictionary that is written has, by its keys."""
+    match node:
+        case ast.Dict(keys, values):
+            return {str(k.value): v for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant)}
+        case ast.Call(ast.Name("dict"), [], keywords):
+            return {k.arg: k.value for k in keywords if k.arg}
+    return {}
+
+
+def _refuses(test: ast.expr) -> bool:
+    """Does it say what isn't chosen?"""
+    return isinstance(test, ast.UnaryOp) or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn))
 
 
 def _text(node: ast.expr, known: Known) -> frozenset[str]:

@@ -14,6 +14,7 @@ from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import REVIEW
 
 _SIZES = 2  # of a linear layer
+Sizes = list[tuple[str, ast.expr]]  # names with the values that they are given
 
 
 @calls_rule("NRM708", name="decayed-gain", default=False, severity=REVIEW)
@@ -54,13 +55,13 @@ def decayed_gain(makes: Makes) -> Iterator[Problem]:
     ```
     """
     text = makes.file.text
-    owners = [Owner(text, p) for p in makes.file.pieces if "weight_decay" in text[slice(*p.span)]]
+    pieces = makes.file.pieces if "from_pretrained(" not in text else ()  # then the model may be another one
+    owners = [Owner(text, p) for p in pieces if "weight_decay" in text[slice(*p.span)]]
     held = gains(makes) if owners else ()
     for owner in owners if held else ():
         for choice in (Choice(makes, owner, function) for function in owner.functions):
             told = next(choice.speaks_of_norms(), None)
-            spared = told is None or any(choice.may_hold(choice.spared, gain) for gain in held)
-            if told is not None and not spared and choice.may_hold(choice.decayed, held[0]):
+            if told is not None and not any(map(choice.may_spare, held)):
                 message = f"`{held[0].label}` isn't spared here: weight decay pulls it to zero"
                 yield Problem(owner.span(told), message, owner=choice.function.name, evidence=held[0].span)
 
@@ -98,13 +99,13 @@ def size_of_input(makes: Makes) -> Iterator[Problem]:
     ```
     """
     for read in functions(makes):
-        owner, own = read.module.owner, _own(read.module.owner)
+        owner, own, sizes = read.module.owner, _own(read.module.owner), _assigned(read.module.owner)
         for stmt, values, _ in read.steps:
             for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
                 norm = _called(own, node)
                 given = traced(node.args[0], values) if norm and isinstance(node, ast.Call) and node.args else None
                 linear = _called(own, given)
-                if norm is not None and linear is not None and _is_for_input(makes, owner, norm, linear):
+                if norm is not None and linear is not None and _is_for_input(makes, sizes, norm, linear):
                     into, out = map(ast.unparse, linear.args[:_SIZES])
                     message = f"it is made for `{into}` features, and given the `{out}` that a linear layer gives"
                     yield Problem(owner.span(norm), message, owner=owner.name, evidence=owner.span(linear))
@@ -130,7 +131,7 @@ def _called(own: dict[str, ast.expr], node: ast.expr | ast.AST | None) -> ast.Ca
     return made if isinstance(made, ast.Call) else None
 
 
-def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) -> bool:
+def _is_for_input(makes: Makes, sizes: Sizes, norm: ast.Call, linear: ast.Call) -> bool:
     """Is its size that of the layer's input, and that of the output another one, which hangs on other names?"""
     names = [dotted(made.func) for made in (norm, linear)]
     kinds = [name.rpartition(".")[2] for name in names]
@@ -139,14 +140,18 @@ def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) 
         return False
     into, out = linear.args[:_SIZES]
     alike = ast.dump(norm.args[0]) == ast.dump(into) != ast.dump(out)
-    return alike and _hangs_on(owner, into).isdisjoint(_hangs_on(owner, out))
+    return alike and _hangs_on(sizes, into).isdisjoint(_hangs_on(sizes, out))
 
 
-def _hangs_on(owner: Owner, size: ast.expr) -> set[str]:
-    """The names and attributes that a size is computed from; one that has a default stands for itself."""
+def _assigned(owner: Owner) -> Sizes:
+    """What is assigned to names and attributes, in place, too."""
     stmts = [n for f in owner.functions for n in ast.walk(f) if isinstance(n, ast.Assign | ast.AugAssign)]
-    whole = [(getattr(stmt, "targets", None) or [stmt.target], stmt.value) for stmt in stmts]  # type: ignore[union-attr]
-    given = [(name, value) for targets, value in whole for target in targets for name in _names(target)]
+    whole = [(stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target], stmt.value) for stmt in stmts]
+    return [(name, value) for targets, value in whole for target in targets for name in _names(target)]
+
+
+def _hangs_on(given: Sizes, size: ast.expr) -> set[str]:
+    """The names and attributes that a size is computed from; one that has a default stands for itself."""
     found, waiting = set[str](), [size]
     while waiting:
         for name in _names(waiting.pop()) - found:
@@ -242,7 +247,7 @@ def _two_flags(makes: Makes, own: dict[str, ast.expr], function: Function) -> It
     """The calls that are handed a norm's weight, and a setting that it wasn't made with."""
     for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
         given = [dotted(getattr(one, "body", one)) for one in (*call.args, *(k.value for k in call.keywords))]
-        names = [path[len("self.") : -len(".weight")] for path in given if path.endswith(".weight")]
+        names = [path[1] for path in (one.split(".") for one in given) if path[:1] + path[2:] == ["self", "weight"]]
         for made in (m for m in map(own.get, names) if isinstance(m, ast.Call) and plain(m)):
             taken = makes.taken_by(dotted(made.func))
             for name, here in ((k.arg, k.value) for k in call.keywords if k.arg and k.arg in taken):

@@ -73,9 +73,9 @@ def analyse(text: str, *, snippet: bool = False, offer: Offer | None = None) -> 
     text = with_line_feeds(text)
     module = Module(text, snippet)
     found = analysed(module, offer, whole=True)
-    if module.broken is not None and not snippet:
-        found = analysed(Module(text, exact=True), offer, whole=True)  # the lines misled: the text parses
-    return replace(found, findings=in_use(found.findings, text))
+    if module.broken is None or snippet:
+        return found
+    return analysed(Module(text, exact=True), offer, whole=True)  # the lines misled: the text parses
 
 
 def in_use(findings: tuple[Finding, ...], text: str) -> tuple[Finding, ...]:
@@ -110,7 +110,8 @@ def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False)
     norms_ = tuple(listed.values())
     if offer is not None and any(any(several) for several in repairs.values()):
         findings |= offer(module, Judged(findings, repairs, norms_, judged))
-    return Analysis(tuple(findings[k] for k in sorted(findings)), norms_, tuple(module.unread.items()))
+    seen = in_use(tuple(findings[k] for k in sorted(findings)), module.text)
+    return Analysis(seen, norms_, tuple(module.unread.items()))
 
 
 def _key(norm: Norm) -> tuple[str, Span, Span]:

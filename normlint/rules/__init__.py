@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Module
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
-_DEFAULT: Final = re.compile(r"\bset_default_(?:dtype|tensor_type)\(([^()\n]*)\)")
+_DEFAULT: Final = re.compile(r"^[^#\n]*\bset_default_(?:dtype|tensor_type)\(([^()\n]*)\)", re.MULTILINE)
 FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, fit, modernize, runtime)
 
 

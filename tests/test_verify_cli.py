@@ -216,7 +216,8 @@ def test_a_finding_carries_its_proof(run: Run) -> None:
     assert ran.status == 1
     assert ran.out.count(": NRM") == 1
     assert re.search(
-        r"\n += global-reduction \(error\): .*\n += the norm: .*\n += verify \(whole norm\): wrong on cpu: \w.*\n += help: ", ran.out
+        r"\n += global-reduction .*\n += the norm: .*\n += verify \(whole norm\): wrong on cpu: \w.*\n += help: ",
+        ran.out,
     )
     assert re.search(r"Found 1 error\.\n.* --fix\.\nVerified 1 norm on cpu \(torch .*\): 1 wrong\.\n\Z", ran.out)
 

@@ -26,7 +26,7 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, loads_after, names_of, targets_of
+from normlint.fixes.flow import loads, loads_after, names_of, sole_name, targets_of
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import LOOKS
@@ -322,7 +322,22 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
     if given is None or not isinstance(stmt, cst.Assign) or _but_for_gain(document, c, given) is not given:
         return False
     names = _gains(c)
-    return bool(names) and names.isdisjoint(last_name(n) for n in document.below(made, cst.Attribute | cst.Name))
+    here, there = (
+        {last_name(n) for node in nodes for n in document.below(node, cst.Attribute | cst.Name)}
+        for nodes in ([made], _sole_reader(document, stmt))
+    )
+    return names.isdisjoint(here) and not names.isdisjoint(there)
+
+
+def _sole_reader(document: Document, stmt: cst.Assign) -> list[cst.CSTNode]:
+    """The line that alone reads what the statement binds, up to where the name is bound anew."""
+    name, block = sole_name(stmt), document.parent(document.line(stmt))
+    bindings = document.below(document.scope(stmt), cst.Assign | cst.AugAssign)
+    anew = [s for s in bindings if s is not stmt and name in names_of(s) and document.parent(document.line(s)) is block]
+    ends = [document.span(s).end for s in anew if document.span(s).start > document.span(stmt).start]
+    read = [n for n in loads_after(document, stmt) if document.span(n).start < min(ends, default=len(document.text))]
+    line = document.line(read[0]) if name and len(read) == 1 else None
+    return [line] if line is not None else []
 
 
 def _is_last(c: Computation) -> bool:

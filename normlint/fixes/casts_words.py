@@ -153,7 +153,7 @@ def back(
     function, until = scope(document, node), document.span(node).start
     if function is None:
         return None
-    kept = _saved(document, function, until)
+    kept = _saved(document, function, until, names)
     if kept:
         return Back(_by_name(document.text, kept))
     stored = {name: bound(document, function, name) for name in names}
@@ -171,9 +171,10 @@ def back(
     return None
 
 
-def _saved(document: Document, function: Scope, until: int) -> str:
-    """The name under which the function keeps a tensor's dtype, where there is just one and it is under no test."""
-    found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt)}
+def _saved(document: Document, function: Scope, until: int, names: tuple[str, ...]) -> str:
+    """The name under which the function keeps the input's dtype, where there is just one and it is under no test."""
+    apart = set(parameters(function)).difference(names)
+    found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt, apart)}
     (name, stmt), *others = found.items() or [("", None)]
     tests = cst.If | cst.For | cst.While | cst.Try
     if others or stmt is None or document.span(stmt).end > until or document.around(stmt, tests) is not None:
@@ -181,10 +182,10 @@ def _saved(document: Document, function: Scope, until: int) -> str:
     return name if len(bound(document, function, name)) == 1 else ""
 
 
-def _dtypes(document: Document, stmt: cst.Assign) -> Iterator[str]:
-    """The names that a statement gives to dtypes: `dtype, dim = x.dtype, -1`."""
+def _dtypes(document: Document, stmt: cst.Assign, others: set[str]) -> Iterator[str]:
+    """The names that a statement gives to dtypes, of these tensors apart: `dtype, dim = x.dtype, -1`."""
     names = (target for target in single_targets(stmt) if isinstance(target, cst.Name))
-    yield from (name.value for name in names if any(map(dtype_of, given(document, name))))
+    yield from (name.value for name in names if not {"", *others}.issuperset(map(dtype_of, given(document, name))))
 
 
 def dtype_of(node: cst.CSTNode | None) -> str:

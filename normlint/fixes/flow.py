@@ -202,6 +202,12 @@ def _root_name(name: str) -> bool:
     return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
 
 
+def bound_to_root(document: Document, node: cst.CSTNode) -> bool:
+    """Is the expression what a name like rms or std is given?"""
+    stmt = document.parent(node)
+    return isinstance(stmt, cst.Assign | cst.AnnAssign) and any(map(_root_name, names_of(stmt)))
+
+
 def read_once(document: Document, start: cst.BaseExpression) -> bool:
     """Is each name that the value gets before its product read no more than once?"""
     for node in carried(document, start):

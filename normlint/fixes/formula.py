@@ -12,6 +12,7 @@ import libcst as cst
 from normlint.evaluate.monomial import Step
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
+    bound_to_root,
     definitions,
     loads,
     named_a_root,
@@ -84,11 +85,17 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
     start = document.at(c.statistic.span)
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     message = "Take the inverse square root" if factor < 0 else message
-    for _, node in sorted(_steps(c, document), key=lambda one: one[0].op != "sqrt"):  # rather than an inverse one
+    for _, node in sorted(_steps(c, document), key=partial(_keeps, document)):
         yield from ((message, change) for change in scaled(document, style, node, factor))
     if start is not None and abs(factor) == HALF:  # x * mean(x²)
         root = "sqrt" if factor > 0 else "rsqrt"
         yield from ((message, {p.value: style.around(p.value, root)}) for p in products(document, start))
+
+
+def _keeps(document: Document, one: Taken) -> bool:
+    """A plain root can go, unless a name says that it is one; other steps are changed only after that was tried."""
+    step, node = one
+    return step.op != "sqrt" or (node is not None and bound_to_root(document, node))
 
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:

@@ -10,7 +10,8 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import Param
-from normlint.fixes.casts_words import asks, receiver
+from normlint.fixes.calls import parameters
+from normlint.fixes.casts_words import asks, bound, receiver
 from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
@@ -97,6 +98,8 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     message = "Apply " + " and ".join(f"`self.{p.name}`" for p in new.both)
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
+    if any(_is_no_norm(document, forward, n.value) for n in returns):
+        return
     optional = [p for p in new.both if _optional(document, p.name)]
     biased = new.gain is not None and new.bias is None and norm.main.shift is not None
     if optional:
@@ -109,6 +112,14 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
         return
     after = new.gain is None and bool(norm.main.gains)  # a bias goes where the gain is, in front of the cast back
     yield message, dict(_before_cast(new, n.value) if after else (n.value, _onto(new, n.value)) for n in returns)
+
+
+def _is_no_norm(document: Document, forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
+    """Several values, one of two, or what came in as it is: no gain is applied to that."""
+    start = document.span(value).start if value is not None else 0
+    came_in = isinstance(value, cst.Name) and value.value in parameters(forward)
+    unbound = came_in and not any(at < start for at in bound(document, forward, getattr(value, "value", "")))
+    return unbound or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
 
 
 def _before_cast(new: _Unused, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression]:

@@ -301,7 +301,9 @@ def _backwards(
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
     later = _gained_later(document, c, made, given)
-    if made is not None and not (_half_there(document, c, made, entry) or (later and entry is None and _is_last(c))):
+    if made is not None and not (
+        _half_there(document, c, made, entry) or (later and entry is None and _is_last(document, c, made))
+    ):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
@@ -321,29 +323,29 @@ def _gained_later(document: Document, c: Computation, made: Any, given: Any) -> 
     stmt = document.parent(made) if made is not given else None
     if given is None or not isinstance(stmt, cst.Assign) or _but_for_gain(document, c, given) is not given:
         return False
-    names = _gains(c)
-    here, there = (
-        {last_name(n) for node in nodes for n in document.below(node, cst.Attribute | cst.Name)}
-        for nodes in ([made], _sole_reader(document, stmt))
-    )
-    return names.isdisjoint(here) and not names.isdisjoint(there)
+    return bool(names := _gains(c)) and names.isdisjoint(_last_names(document, made))
 
 
-def _sole_reader(document: Document, stmt: cst.Assign) -> list[cst.CSTNode]:
+def _last_names(document: Document, node: cst.CSTNode) -> set[str]:
+    return {last_name(n) for n in document.below(node, cst.Attribute | cst.Name)}
+
+
+def _sole_reader(document: Document, stmt: Any) -> cst.CSTNode | None:
     """The line that alone reads what the statement binds, up to where the name is bound anew."""
     name, block = sole_name(stmt), document.parent(document.line(stmt))
     bindings = document.below(document.scope(stmt), cst.Assign | cst.AugAssign)
     anew = [s for s in bindings if s is not stmt and name in names_of(s) and document.parent(document.line(s)) is block]
     ends = [document.span(s).end for s in anew if document.span(s).start > document.span(stmt).start]
     read = [n for n in loads_after(document, stmt) if document.span(n).start < min(ends, default=len(document.text))]
-    line = document.line(read[0]) if name and len(read) == 1 else None
-    return [line] if line is not None else []
+    return document.line(read[0]) if name and len(read) == 1 else None
 
 
-def _is_last(c: Computation) -> bool:
-    """Is nothing behind the product cast to fp32, as a gain that comes in or what is given back may be?"""
+def _is_last(document: Document, c: Computation, made: cst.BaseExpression) -> bool:
+    """Is fp32 nobody's but the gain's, and nothing behind the product cast to it, as a gain that comes in may be?"""
     own = all(g.param.role == "parameter" and g.cast is None for g in c.gains)
-    return own and all(s.span.end <= c.joined.end for s in shared_casts(c))
+    reader = _sole_reader(document, document.around(made, cst.Assign))
+    gained = reader is not None and not _gains(c).isdisjoint(_last_names(document, reader))
+    return own and gained and all(s.span.end <= c.joined.end for s in shared_casts(c))
 
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:

@@ -578,6 +578,24 @@ DOWNCAST: Final = [
         }.items()
     ),
     Case(
+        "what is given back, where another line reads the product",
+        "NRM203",
+        forward("h = x.float()", f"h = h / {LENGTH}", "self.loss = h.sum()", "h = h * self.weight", "return h"),
+        forward(
+            "h = x.float()", f"h = h / {LENGTH}", "self.loss = h.sum()", "h = h * self.weight", "return h.type_as(x)"
+        ),
+    ),
+    Case(
+        "the dtype of the input, where that of another tensor is kept",
+        "NRM203",
+        forward("kept = at.dtype", "h = x.float()", f"y = h / {LENGTH}", "return y * self.weight").replace(
+            "forward(self, x", "forward(self, x, at"
+        ),
+        forward("kept = at.dtype", "h = x.float()", f"y = h / {LENGTH}", "return y.type_as(x) * self.weight").replace(
+            "forward(self, x", "forward(self, x, at"
+        ),
+    ),
+    Case(
         "an input that is gone leaves its dtype",
         "NRM203",
         forward("x = x.float()", MEAN, Y),

@@ -46,6 +46,20 @@ STAYS = {
         "NRM504",
         made("self.weight = nn.Parameter(torch.ones(1))").replace("dim, eps", "dim, head_dim, eps"),
     ),
+    "what comes in, given back as it is": (
+        "NRM505",
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            forward=("if not self.training:", "    return x", "h = x.float()", NORM, "return h.type_as(x)"),
+        ),
+    ),
+    "one value or a pair": (
+        "NRM505",
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            forward=("h = x.float()", NORM, "return (h.type_as(x), h) if self.training else h.type_as(x)"),
+        ),
+    ),
     "two gains that nobody applies": (
         "NRM505",
         made(

@@ -88,9 +88,10 @@ class Context:
 
     returned_tuples: list[Tup] = field(default_factory=list)  # what a function gave back at once
     shown: dict[Any, Product] = field(default_factory=dict)  # what a value that isn't followed is by its numbers
-    # Of all paths: how such a value was made, and whose numbers show nothing.
+    # Of all paths: how such a value was made, whose numbers show nothing, and what has none.
     recipes: dict[Any, Any] = field(default_factory=dict)
     unmatched: set[Any] = field(default_factory=set)
+    unmade: set[Any] = field(default_factory=set)
     numbers: list[int] = field(default_factory=lambda: [0])  # how many were worked out for that
 
     @property
@@ -107,7 +108,7 @@ class Context:
             self.quiet, None, self.prefer_result, self.configs.copy(), self.asked.copy(), self.steps, self.open.copy(),
             self.forks.copy(), self.carriers.copy(), self.entered.copy(), self.called.copy(), self.wrapped.copy(),
             self.handed.copy(), self.returned_tuples.copy(), self.shown.copy(), self.recipes,
-            self.unmatched, self.numbers,
+            self.unmatched, self.unmade, self.numbers,
         )
         # fmt: on
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from normlint.evaluate.light_expressions import Expressions
 from normlint.evaluate.origins import (
@@ -27,6 +27,8 @@ from normlint.evaluate.origins import (
     mix,
     pure,
 )
+
+_OF_FEW: Final = 4  # tensors and statistics of them that a norm's root is taken of
 
 
 def function_of(body: Sequence[ast.stmt]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -186,8 +188,13 @@ class _Walk(Expressions):
         self.alone(given)
 
     def alone(self, value: Value) -> None:
-        """An inverse root that somebody else multiplies by."""
-        if value.stats and value.how & ROOTED and value.how & STRONG and pure(value):
+        """An inverse root that somebody else multiplies by: of a tensor or two, not of all that a model computes."""
+        rooted = value.how & ROOTED and value.how & STRONG and pure(value)
+        if (
+            rooted
+            and 0 < len(value.stats) <= _OF_FEW
+            and not any(label[0] == "~" for label in (*value.stats, *value.bare))
+        ):
             self.seen.met = True
 
     def class_(self, node: ast.ClassDef) -> None:

@@ -87,9 +87,10 @@ def _typed(note: str) -> tuple[tuple[str, ...], ...]:
 def _documented(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
     """`x: (B, T, C)`, `x (Tensor): of shape [batch, seq, dim]`, also where the shape stands on the next line."""
     found: list[tuple[str, ...]] = []
-    spoken = re.compile(rf"(?:^|[\s#`\"'(:]){re.escape(name)}\b(?=[`\s:(=\[,]|$)")
-    for number, line in enumerate(lines):
-        match = spoken.search(line) if name in line else None
+    spoken = [(number, line) for number, line in enumerate(lines) if name in line]
+    named = re.compile(rf"(?:^|[\s#`\"'(:]){re.escape(name)}\b(?=[`\s:(=\[,]|$)") if spoken else _SHAPE
+    for number, line in spoken:
+        match = named.search(line)
         if match is None or "return" in line.lower()[: match.start()]:
             continue
         here = list(_shapes(line[match.end() :]))

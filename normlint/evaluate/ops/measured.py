@@ -132,6 +132,7 @@ def _looked_at(ctx: Context, value: Product) -> Product | None:
         # Little fits in any size: the second is looked at where something fits in the first.
         return _fitting(ctx, value, given, seen) if _fitting(ctx, value, given, seen[:1]) else None
     except FAILS:
+        ctx.unmade.add((value.mono, value.layout))
         return None
 
 

@@ -259,7 +259,7 @@ def leaves(ctx: Context, value: Product) -> list[Product]:
         if not isinstance(one, Product) or not one.tensor or (one.mono, one.layout) in done:
             continue
         done.add((one.mono, one.layout))
-        if len(done) > MOST:
+        if len(done) > MOST or (one.mono, one.layout) in ctx.unmade:
             raise Unmeasured
         recipe = ctx.recipes.get((one.mono, one.layout))
         if recipe is not None:

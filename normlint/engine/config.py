@@ -93,7 +93,7 @@ def strings(value: Any, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _codes(value: Any, where: str) -> tuple[str, ...]:
+def codes_in(value: Any, where: str) -> tuple[str, ...]:
     """Codes and prefixes in capitals are known here; all else is for the registry to know."""
     given = strings(value, where)
     if all(one == "ALL" or (one and any(code.startswith(one) for code in CODES)) for one in given):
@@ -139,20 +139,20 @@ def per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Codes by pattern; ConfigError says what `where` must be instead."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of lists of rules by pattern")
-    return tuple((pattern, _codes(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())
+    return tuple((pattern, codes_in(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())
 
 
 _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
-    "select": _codes,
-    "ignore": _codes,
-    "extend-select": _codes,
+    "select": codes_in,
+    "ignore": codes_in,
+    "extend-select": codes_in,
     "dtypes": _dtypes,
     "min-severity": _severity,
     "fail-on": _severity,
     "unsafe-fixes": flag,
     "verify": flag,
-    "extend-safe-fixes": _codes,
-    "extend-unsafe-fixes": _codes,
+    "extend-safe-fixes": codes_in,
+    "extend-unsafe-fixes": codes_in,
     "per-file-ignores": per_file,
     "exclude": strings,
     "extend-exclude": strings,

@@ -290,14 +290,9 @@ def _unsettled(fixed: Iterable[Diagnostic]) -> BadSourceError:
     return BadSourceError(f"the fixes don't settle ({codes}); please report this")
 
 
-def fix_path(path: str, request: FixRequest) -> Fixed | Failure:
-    """The file at `path`, fixed in memory: nothing is written here."""
-    return _guarded(path, lambda wanted: _fixed(path, read_bytes(path), wanted), request)
-
-
-def fix_bytes(path: str, data: bytes, request: FixRequest) -> Fixed | Failure:
-    """The same for bytes that have been read already."""
-    return _guarded(path, lambda wanted: _fixed(path, data, wanted), request)
+def fix_file(path: str, request: FixRequest, data: bytes | None = None) -> Fixed | Failure:
+    """The file at `path`, or what it is given as, fixed in memory: nothing is written here."""
+    return _guarded(path, lambda wanted: _fixed(path, read_bytes(path) if data is None else data, wanted), request)
 
 
 def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:

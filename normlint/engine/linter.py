@@ -31,17 +31,17 @@ STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
 
 def check_path(path: str, demand: Demand) -> Report:
     """Lint the file at `path`."""
-    return _guarded(path, lambda wanted: _report(path, read_bytes(path), wanted), demand)
+    return guarded(path, lambda wanted: _report(path, read_bytes(path), wanted), demand)
 
 
 def check_bytes(path: str, data: bytes, demand: Demand) -> Report:
     """Lint bytes that are already here, as if they had been read from `path`."""
-    return _guarded(path, lambda wanted: _report(path, data, wanted), demand)
+    return guarded(path, lambda wanted: _report(path, data, wanted), demand)
 
 
 def check_checked_text(path: str, text: str, demand: Demand) -> Report:
     """Lint the text of a Python file that is known to parse (flake8 has done so)."""
-    return _guarded(path, lambda wanted: report_on(Source(path, text), wanted), demand)
+    return guarded(path, lambda wanted: report_on(Source(path, text), wanted), demand)
 
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
@@ -59,7 +59,7 @@ def report_on(source: Source, demand: Demand) -> Report:
     return report_of(views) if views else Report(skipped=(source.path,) if _is_skipped(source, demand) else ())
 
 
-def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
+def guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
     """Where fixes can't be made, or norms not be prepared for running, the file is still linted."""
     done = attempt(path, lambda: work(demand))
     if not isinstance(done, Failure):

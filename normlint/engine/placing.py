@@ -70,8 +70,7 @@ def edited(source: Source, edits: Iterable[HomeEdit]) -> Source:
         by_cell[one.cell].append(one.edit)
     if source.kind != NOTEBOOK:
         return replace(source, text=apply(source.text, by_cell[None]))
-    from normlint.text.cells import with_cells_edited
-    from normlint.text.notebooks import code_cells
+    from normlint.text.notebooks import code_cells, with_cells_edited
 
     text = with_cells_edited(source.text, {cell: own for cell, own in by_cell.items() if cell is not None})
     return replace(source, text=text, cells=code_cells(text))

@@ -48,9 +48,9 @@ def _check(task: Task) -> Report:
 
 
 def _fix(task: FixTask) -> Fixed | Failure:
-    from normlint.engine.fix import fix_path
+    from normlint.engine.fix import fix_file
 
-    return fix_path(*task)
+    return fix_file(*task)
 
 
 def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | None) -> Iterator[Answer | Failure]:

@@ -14,7 +14,7 @@ from difflib import unified_diff
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_bytes, prepared
+from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_file, prepared
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import fix_all
 from normlint.engine.write import write_atomically
@@ -58,8 +58,7 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
 
 def _results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs: int | None) -> Iterator[Result]:
     if chosen.data is not None:
-        data = chosen.data
-        return (fix_bytes(path, data, request) for path, request in requests)
+        return (fix_file(path, request, chosen.data) for path, request in requests)
     return watched(fix_all(requests, jobs), len(requests), "Fixing")
 
 

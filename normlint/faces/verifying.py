@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.discovery import path_order
-from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
+from normlint.engine.fix import Fixed, FixRequest, Key, fix_file
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
@@ -165,7 +165,7 @@ def _fixed_jobs(task: tuple[str, Demand], data: bytes | None, report: Report) ->
     request = FixRequest(
         replace(drawing(demand), safety=replace(demand.safety, unsafe=True)), prepare_rewritten=prepare_rewritten_swept
     )
-    fixed = fix_path(path, request) if data is None else fix_bytes(path, data, request)
+    fixed = fix_file(path, request, data)
     if isinstance(fixed, Failure) or not fixed.changed:
         return
     for key in fixed.touched:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from normlint import __version__
-from normlint.engine.fix import FixRequest, fix_bytes, fix_path
+from normlint.engine.fix import FixRequest, fix_file
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
@@ -280,7 +280,7 @@ def _repaired(report: Report, chosen: Targets) -> Iterator[tuple[Key, str]]:
 
 def _as_fixed(path: str, demand: Demand, data: bytes | None, norms: Sequence[ListedNorm]) -> Iterator[tuple[Key, str]]:
     request = FixRequest(replace(demand, prepare=None, safety=replace(demand.safety, unsafe=True)))
-    fixed = fix_path(path, request) if data is None else fix_bytes(path, data, request)
+    fixed = fix_file(path, request, data)
     if isinstance(fixed, Failure):
         return
     for key in fixed.touched:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -14,7 +14,7 @@ from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import PositionCodec, TextDocument, Workspace
 
 from normlint.engine.discovery import Configs
-from normlint.engine.linter import attempt, report_on
+from normlint.engine.linter import attempt, guarded, report_on
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, demand_of
 from normlint.engine.settings import Settings
@@ -162,14 +162,7 @@ def check(document: Document, configs: Configs, folders: Sequence[str]) -> Check
 
 def look(document: Document, demand: Demand) -> Report:
     """A report, whatever happens: where fixes can't be made there are findings without."""
-    path = document.source.path
-    done = attempt(path, lambda: _report(document, demand))
-    if isinstance(done, Report):
-        return done
-    if not done.internal:
-        return Report(errors=(done,))
-    plain = attempt(path, lambda: _report(document, demand.plain))
-    return replace(plain if isinstance(plain, Report) else Report(), errors=(done,))
+    return guarded(document.source.path, lambda wanted: _report(document.source, wanted), demand)
 
 
 def with_all_fixes(checked: Checked) -> Fixed | None:
@@ -193,8 +186,7 @@ def is_excluded(path: str, settings: Settings, folders: Sequence[str]) -> bool:
     return any(settings.excludes(step) for step in chain)
 
 
-def _report(document: Document, demand: Demand) -> Report:
-    source = document.source
+def _report(source: Source, demand: Demand) -> Report:
     if "\0" in source.text:
         raise BadSourceError("binary file: it holds NUL bytes")
     refuse_huge(source.text)

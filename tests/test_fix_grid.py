@@ -111,7 +111,7 @@ def test_two_defects_are_both_fixed(case: Case) -> None:
 CASES = defect_cases()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, len(CASES) - 1), st.lists(st.sampled_from(WORN), min_size=2, max_size=4, unique=True))
 def test_several_looks_at_once_change_no_fix(number: int, looks: list[str]) -> None:
     text, plain = CASES[number].text, tried(CASES[number]).result.text

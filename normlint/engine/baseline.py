@@ -45,7 +45,7 @@ class Acceptance:
     file: str
 
     def left(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """Findings that aren't accepted; of equal ones as many are as were counted, the first ones."""
+        """The findings that aren't accepted; of equal ones the first are accepted, as many as were counted."""
         counts = self.counts.copy()
         kept = []
         for finding in findings:
@@ -57,12 +57,12 @@ class Acceptance:
         return tuple(kept)
 
     def without(self, report: Report) -> Report:
-        """The report less what is accepted."""
+        """The report without the accepted findings."""
         return replace(report, findings=self.left(report.findings))
 
 
 def _key(finding: Diagnostic, file: str) -> Key:
-    """Paths are taken from the baseline's directory on, so that it holds wherever the command is run."""
+    """What identifies a finding. Its path is relative to the baseline's directory, not to the working directory."""
     where = os.path.relpath(finding.path, os.path.dirname(os.path.abspath(file))).replace(os.sep, "/")
     return where, finding.start.cell or 0, finding.code, finding.norm, finding.line_text
 

@@ -65,7 +65,7 @@ def parse(table: Any, file: str) -> Settings:
 
 
 def known_key(key: str, where: str = "") -> str:
-    """The key, if there is one of this name; ConfigError says which was meant."""
+    """The key if it exists; ConfigError with the closest one otherwise."""
     if key in _KEYS:
         return key
     raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
@@ -94,7 +94,7 @@ def strings(value: Any, where: str) -> tuple[str, ...]:
 
 
 def codes_in(value: Any, where: str) -> tuple[str, ...]:
-    """Codes and prefixes in capitals are known here; all else is for the registry to know."""
+    """A list of codes, prefixes or rule names as a tuple; names need the registry, which is imported only for them."""
     given = strings(value, where)
     if all(one == "ALL" or (one and any(code.startswith(one) for code in CODES)) for one in given):
         return given
@@ -111,7 +111,7 @@ def _dtypes(value: Any, where: str) -> tuple[str, ...]:
 
 
 def flag(value: Any, where: str) -> bool:
-    """True or false; ConfigError for all else."""
+    """The value if it is a bool; ConfigError for anything else."""
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false")
     return value

@@ -121,7 +121,7 @@ class Demand:
         return self.takes(finding) and RULES[finding.code].fix is not None
 
     def may_make(self, code: str) -> bool:
-        """Are the best fixes of a rule made, where fixes are asked for?"""
+        """Would the most trusted fixes of this rule be made when fixes are asked for?"""
         from normlint.rules.registry import RULES
 
         best = RULES[code].fix

@@ -216,7 +216,7 @@ class Expressions:
         return value._replace(how=how, made=())
 
     def sum(self, left: Value, right: Value) -> Value:
-        """X − mean(x) is x still."""
+        """The sum or difference of two values; x − mean(x) still counts as x."""
         if left.stats and reduced(left) and left.stats & right.bare:
             return mix((left._replace(stats=left.stats - right.bare), right))
         if right.stats and reduced(right) and right.stats & left.bare:

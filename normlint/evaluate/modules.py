@@ -28,7 +28,7 @@ KEEPS_DTYPE = (
 
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
-    """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
+    """The module that a call like `nn.Linear(...)`, or `super().__init__` of a torch norm, constructs."""
     if dotted.endswith(".__init__"):
         return torch_norms.constructed(dotted, args, span)
     first = args.positional[0].value if args.positional else None

@@ -56,7 +56,7 @@ class CachedVerifier:
 
 @contextmanager
 def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[CachedVerifier]:
-    """What adds the verdicts to a report. Torch is imported in another process while this one goes on."""
+    """A verifier for this block. It imports torch in another process while this one continues."""
     if execute:
         sys.stderr.write(EXECUTES)
     try:

@@ -217,7 +217,7 @@ def _usable(tree: Tree, value: Value) -> bool:
 
 
 def origin(tree: Tree, node: Value, depth: int = 0) -> list[cst.BaseExpression]:
-    """The numbers in the text that an expression may be; none where they aren't all there."""
+    """The literal numbers that an expression may evaluate to; empty unless all of them are in the text."""
     if node is not None and number(node) is not None:
         return [node]
     found: list[cst.BaseExpression] = []

@@ -49,7 +49,7 @@ class _Unused:
 
     @property
     def both(self) -> list[Param]:
-        """Those that there are."""
+        """The gain and the bias, without those that are None."""
         return [p for p in (self.gain, self.bias) if p is not None]
 
     @property
@@ -162,7 +162,7 @@ def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleSta
 
 
 def _under_a_test(document: Document, param: Param) -> bool:
-    """There may be no such attribute at all."""
+    """Is the parameter created under an `if`, so that the attribute may be missing?"""
     branch = document.around(document.at(param.span), cst.If | cst.FunctionDef)
     return isinstance(branch, cst.If) and not _optional(document, param.name)
 

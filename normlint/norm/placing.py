@@ -24,7 +24,7 @@ def settled(stat: Stat, shapes: Shapes) -> Stat:
 
 
 def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: Context, *, learned: bool) -> Placing:
-    """What the shapes tell of a norm."""
+    """Where the axes of a norm lie, as far as shapes tell."""
     shapes, over = context.shapes, stat.over
     if over is None or not isinstance(stat.axes, tuple):
         return Placing(single=stat.axes == ALL and _is_single(stat, shapes))

@@ -89,7 +89,7 @@ class Document:
 
 
 def text_document(document: TextDocument, path: str, generation: int) -> Document | None:
-    """None: it is in no language of ours."""
+    """The document of an open text; None for a language that normlint doesn't read."""
     kind = _kind(document)
     if kind is None:
         return None
@@ -101,7 +101,7 @@ def text_document(document: TextDocument, path: str, generation: int) -> Documen
 def notebook_document(
     notebook: types.NotebookDocument, texts: Mapping[str, TextDocument], path: str, generation: int
 ) -> Document:
-    """All cells as the editor has them; those in other languages count, but hold no code."""
+    """The document of an open notebook; cells in other languages are counted but hold no code."""
     found = ((cell, texts.get(unquote(cell.document))) for cell in notebook.cells)
     cells = [(cell, text) for cell, text in found if text is not None]
     written: list[dict[str, object]] = [
@@ -161,7 +161,7 @@ def check(document: Document, configs: Configs, folders: Sequence[str]) -> Check
 
 
 def look(document: Document, demand: Demand) -> Report:
-    """A report, whatever happens: where fixes can't be made there are findings without."""
+    """The report on a document; where making fixes fails, its findings without fixes."""
     return guarded(document.source.path, lambda wanted: _report(document.source, wanted), demand)
 
 
@@ -175,7 +175,7 @@ def with_all_fixes(checked: Checked) -> Fixed | None:
 
 
 def is_excluded(path: str, settings: Settings, folders: Sequence[str]) -> bool:
-    """Do the project's patterns keep it out, or does it belong to an installed package?"""
+    """Is the file excluded by the project's patterns, or part of an installed package?"""
     path = os.path.abspath(path)
     tops = {os.path.abspath(top) for top in (settings.root, *folders)}
     chain = [path]

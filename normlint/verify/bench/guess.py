@@ -182,7 +182,7 @@ def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
 
 
 def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
-    """The numbers of axes it runs with; where there is no more than one, 3 too, so that the failure is reported."""
+    """The numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that this is reported."""
     d = subject.sizes[0] if subject.sizes else 8
     axis = subject.call.axis
     least = axis + 1 if axis >= 0 else -axis

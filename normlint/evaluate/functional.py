@@ -158,7 +158,7 @@ def several(value: Value) -> Value:
 
 
 def product(items: Sequence[Value]) -> Product:
-    """All of them multiplied."""
+    """The product of all items."""
     result = number(1.0)
     for item in items:
         one = algebra.as_product(item, NOWHERE)

@@ -149,7 +149,7 @@ _ASKED |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for 
 
 
 def _is_idle(module: Value) -> bool:
-    """It gives back what it is given: an Identity, or a Dropout with the probability 0."""
+    """Does the module return its input: an Identity, or a Dropout with probability 0?"""
     if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
         return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
     return module.sizes[:1] == (Mono(0.0),)

@@ -32,7 +32,7 @@ _BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\w*\)")
 
 
 def cast(value: cst.BaseExpression, suffix: str) -> cst.BaseExpression:
-    """The value with the suffix behind it."""
+    """The expression with a suffix such as `.float()` appended."""
     return expression("{v}" + suffix, v=tight(value)) if suffix else value
 
 

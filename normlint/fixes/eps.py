@@ -67,7 +67,7 @@ def usual(norm: Norm) -> str:
 
 
 def _instead(node: cst.BaseExpression, text: str) -> Changes:
-    """The node gives way to a text; parentheses around it stay."""
+    """The change that replaces a node with a text and keeps the parentheses around it."""
     return {node: cst.parse_expression(text).with_changes(lpar=node.lpar, rpar=node.rpar)}
 
 

@@ -61,12 +61,12 @@ class _Unused:
 
     @property
     def factor(self) -> cst.BaseExpression:
-        """What the norm is multiplied by: zeros were meant to be added to one."""
+        """The factor for the norm: the weight, or 1 + the weight if it starts at zero."""
         assert self.gain is not None
         return cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
 
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        """Gain and bias on an expression."""
+        """The expression with the gain and the bias applied."""
         if self.gain is not None:
             text = self.document.text
             first = len(re.findall(rf"{_GAIN}\s*\*[^*]", text)) > len(re.findall(rf"[^*]\*\s*{_GAIN}", text))

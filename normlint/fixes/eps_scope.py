@@ -117,7 +117,7 @@ def constructor(cls: cst.ClassDef) -> cst.FunctionDef | None:
 
 
 def stores(document: Document, cls: cst.ClassDef, name: str) -> list[Value]:
-    """The values that the class and its bases assign to an attribute; None for one that is no expression of its own."""
+    """What the class and its bases assign to an attribute; None for a value that is no expression of its own."""
     found: list[Value] = []
     for one in lineage(document, cls):
         nodes = (n for n in document.below(one, cst.Attribute) if n.attr.value == name)

@@ -206,7 +206,7 @@ def _of_module(tree: Tree, name: str) -> list[Value]:
 
 
 def _usable(tree: Tree, value: Value) -> bool:
-    """May the value be used as eps? Not if it can be a number out of range, or is a call other than float or getattr."""
+    """May the value be used as eps? Not a number that is out of range, nor a call other than float or getattr."""
     origins = origin(tree, value) if value is not None else []
     if any(not 0 < (number(o) or 0) < LARGE for o in origins):
         return False

@@ -33,7 +33,7 @@ Work = Callable[[Arguments], Answer]
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
-    """One report a task, in the order of the tasks. `jobs` None: one a core, if there is enough to do."""
+    """A report for each task, in their order. `jobs`: how many processes; None: one a core if there is enough to do."""
     for done in each(_check, tasks, jobs):
         yield Report(errors=(done,)) if isinstance(done, Failure) else done
 

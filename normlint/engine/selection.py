@@ -86,7 +86,7 @@ class Demand:
 
     @property
     def plain(self) -> Demand:
-        """The findings alone."""
+        """The same without fixes and without preparing runs."""
         return replace(self, fixes=False, prepare=None)
 
     @property
@@ -160,7 +160,7 @@ def find_rule(text: str) -> Rule:
 
 
 def matches(codes: Sequence[str], code: str) -> bool:
-    """Does one of the prefixes fit?"""
+    """Does the code begin with one of the prefixes, or is one of them ALL?"""
     return _longest(codes, code) >= 0
 
 

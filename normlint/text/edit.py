@@ -45,7 +45,7 @@ def _touch(start: int, end: int, other: int, last: int) -> bool:
 
 
 def entangled(one: Sequence[Edit], two: Sequence[Edit]) -> bool:
-    """Does one write a line that gives a name a value, and the other the name?"""
+    """Does one write an assignment to a name, and the other that name?"""
     return any(_bound(a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one)))
 
 

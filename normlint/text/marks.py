@@ -153,7 +153,7 @@ def reductions(text: str, span: Span) -> list[int]:
 
 
 def _reduces(data: bytes | str) -> bool:
-    """`self.norm(x)` is a reduction only where the text says what `self.norm` is."""
+    """Is there a reduction? `self.norm(x)` counts only where the text defines `self.norm`."""
     if _search(_BARE_REDUCTION, data):
         return True
     if not _search(_REDUCTION, data):
@@ -228,7 +228,7 @@ class Marks:
         return list(self._outside(_wrapped(self._text)))
 
     def reduces(self, span: Span) -> bool:
-        """A reduction."""
+        """Is there a reduction in the span?"""
         at = bisect_left(self.reductions, span[0])
         return at < len(self.reductions) and self.reductions[at] < span[1]
 

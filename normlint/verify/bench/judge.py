@@ -167,7 +167,7 @@ def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
 
 
 def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
-    """Shape, dtype and values of one input."""
+    """Check the shape, the dtype and the values of the output for one input."""
     case = bench.adapted(wanted)
     if case is None:
         return

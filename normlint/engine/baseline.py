@@ -68,6 +68,7 @@ def _key(finding: Diagnostic, file: str) -> Key:
 
 
 def _entry(entry: Any) -> tuple[Key, int]:
+    """The key and the count of an entry of a baseline file; raises an exception if it is malformed."""
     strings = [entry[name] for name in ("path", "code", "norm", "line")]
     cell, count = entry["cell"], entry["count"]
     if not all(isinstance(one, str) for one in strings) or not (isinstance(cell, int) and isinstance(count, int)):

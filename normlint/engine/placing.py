@@ -218,6 +218,7 @@ def width(path: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def _width(folder: str) -> int | None:
+    """The configured line length for files in a folder, from there or from a folder above in the same repository."""
     found = next((n for n in _configured(folder) if isinstance(n, int) and n > 0), None)
     above = os.path.dirname(folder)
     if found is not None or above == folder or os.path.exists(os.path.join(folder, ".git")):

@@ -322,6 +322,7 @@ class Expressions:
         return None
 
     def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
+        """The value of an operation of torch, by the class of the operation; products and statistics are noted."""
         name = OPERATORS.get(name, name)
         if name in FUSED_NORMS:
             self.seen.met = True

@@ -154,6 +154,7 @@ def _stands_in_text(atom: Atom) -> bool:
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
+    """May the axes be those of the features, given what the name and the gain say?"""
     axes = c.statistic.axes
     named = named or _gain_says_features(c)
     if axes == ALL or axes is None or isinstance(axes, str):

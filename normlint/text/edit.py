@@ -41,6 +41,7 @@ def overlap(one: Iterable[Edit], two: Iterable[Edit]) -> bool:
 
 
 def _touch(start: int, end: int, other: int, last: int) -> bool:
+    """Do two stretches share a character, start at the same place, or is one empty at the end of the other?"""
     return (start < last and other < end) or start == other or (start == end == last) or (other == last == end)
 
 

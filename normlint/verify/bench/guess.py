@@ -197,6 +197,7 @@ def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
 
 
 def _runs(made: Made, shape: tuple[int, ...]) -> bool:
+    """Does the norm return a tensor of the same shape for ones of this shape?"""
     try:
         with torch.no_grad():
             y = made.run(torch.ones(shape))

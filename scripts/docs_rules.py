@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
-from normlint.engine.fix import Fixed, FixRequest, fix_bytes
+from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.report import Diagnostic
 from normlint.engine.selection import Demand, Safety, Selection, known_rules
 from normlint.faces.rules import fix_of
@@ -85,7 +85,7 @@ def _example(rule: Rule, marked: str) -> str:
 def fix_all(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
     demand = Demand(Selection((rule.code,), least=REVIEW), safety=Safety(unsafe=True))
-    fixed = fix_bytes("example.py", text.encode(), FixRequest(demand))
+    fixed = fix_file("example.py", FixRequest(demand), text.encode())
     if not isinstance(fixed, Fixed):
         raise TypeError(f"{rule.code}: {fixed.message}")
     return fixed

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from normlint.text.cells import with_cells_edited
 from normlint.text.finding import Edit, Span
+from normlint.text.notebooks import with_cells_edited
 
 
 def edit(start: int, end: int, text: str) -> Edit:

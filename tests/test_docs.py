@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -224,43 +223,6 @@ def test_links_of_files_from_elsewhere_lead_into_the_site_or_to_the_repository(t
             for _, target, _ in docs_pages.LINK.findall(docs_pages.rehomed(path)):
                 page = target.partition("#")[0]
                 assert page in docs_pages.TAKEN or (DOCS / page).exists() or page == "speed.svg", target
-
-
-def held(*options: str) -> list[dict]:
-    command = [
-        sys.executable,
-        "-m",
-        "normlint",
-        "--isolated",
-        "--no-cache",
-        *options,
-        "--output-format",
-        "json",
-        "tests/held/broken",
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
-    return json.loads(done.stdout)
-
-
-class TestComparison:
-    TEXT = (DOCS / "comparison.md").read_text(encoding="utf-8")
-
-    def test_so_many_are_found_by_reading(self) -> None:
-        files = {one["path"] for one in held()["findings"]}
-        assert f"| normlint, reading only | {len(files)} |" in self.TEXT
-
-    @pytest.mark.skipif(not TORCH, reason="torch is not installed")
-    def test_so_many_are_shown_by_running_and_so_many_by_one_random_input(self) -> None:
-        norms = held("--verify")["norms"]
-        wrong = {one["path"] for one in norms if one["verdict"]["status"] in ("wrong", "precision")}
-        plain = {one["path"] for one in norms if failed(one, "plain", "fp32")}
-        assert f"| normlint `--verify` | {len(wrong)} |" in self.TEXT
-        assert f"fails for {len(plain)} of those {len(wrong)}" in self.TEXT
-        assert f"The other {len(wrong) - len(plain)} show only" in self.TEXT
-
-
-def failed(norm: dict, probe: str, dtype: str) -> bool:
-    return any(one["message"] and (one["probe"], one["dtype"]) == (probe, dtype) for one in norm["verdict"]["probes"])
 
 
 def test_each_rule_has_the_address_that_it_tells() -> None:

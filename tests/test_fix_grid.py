@@ -69,9 +69,9 @@ def test_the_verifier_calls_it_a_match_and_did_not_before(name: str, answers) ->
 
 
 def looked(look: str) -> list[Tried]:
-    """For each look another case of each defect; a class in a block is not followed into a function outside it."""
+    """A case of every second defect, for the next look of the others; a block's class uses no function outside it."""
     shift = list(LOOKS).index(look)
-    several = [sample(name)[(shift + number) % EACH] for number, name in enumerate(NAMES)]
+    several = [sample(name)[(shift + at) % EACH] for at, name in enumerate(NAMES) if (shift + at) % 2]
     return [one for one in several if "block" not in look or one.case.recipe.structure != "a module-level helper"]
 
 
@@ -111,7 +111,7 @@ def test_two_defects_are_both_fixed(case: Case) -> None:
 CASES = defect_cases()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, len(CASES) - 1), st.lists(st.sampled_from(WORN), min_size=2, max_size=4, unique=True))
 def test_several_looks_at_once_change_no_fix(number: int, looks: list[str]) -> None:
     text, plain = CASES[number].text, tried(CASES[number]).result.text

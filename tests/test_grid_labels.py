@@ -25,7 +25,8 @@ def one_thread() -> Iterator[None]:
 
 
 def _of(name: str) -> list[Case]:
-    return [case for case in all_cases() if case.defect == name]
+    """Every second case of a defect: a label hangs on the defect, and these cover its structures as well."""
+    return [case for case in all_cases() if case.defect == name][::2]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,9 +6,11 @@ import re
 
 import pytest
 
+from normlint.engine.linter import check_path
+from normlint.engine.selection import Demand
 from normlint.rules import analyse
 from normlint.rules.registry import RULES
-from normlint.text.verdict import MATCH, Verdict
+from normlint.text.verdict import MATCH, PRECISION, WRONG, Verdict
 from normlint.verify.guard.run import Verifier
 from tests.held import BROKEN, EVERY, SOUND, Held
 from tests.held.table import DOCS, RAISING, STYLE
@@ -62,6 +64,23 @@ def test_the_pages_show_the_set_as_it_is() -> None:
     pages = [(DOCS / f"verification-{name}.md").read_text(encoding="utf-8") for name in ("sound", "broken")]
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \|", "".join(pages), re.MULTILINE)
     assert rows == [(held.name, held.expect, held.expect) for held in EVERY]
+
+
+COMPARISON = (DOCS / "comparison.md").read_text(encoding="utf-8")
+
+
+def test_the_comparison_counts_what_reading_finds() -> None:
+    found = [held for held in BROKEN if check_path(str(held.path), Demand()).findings]
+    assert f"| normlint, reading only | {len(found)} |" in COMPARISON
+
+
+def test_the_comparison_counts_what_running_shows_and_what_one_random_input_shows(verdicts: dict[str, Verdict]) -> None:
+    wrong = [held.name for held in BROKEN if verdicts[held.name].status in (WRONG, PRECISION)]
+    failed = {name: {(one.probe, one.dtype) for one in verdicts[name].probes if one.message} for name in wrong}
+    plain = [name for name in wrong if ("plain", "fp32") in failed[name]]
+    assert f"| normlint `--verify` | {len(wrong)} |" in COMPARISON
+    assert f"fails for {len(plain)} of those {len(wrong)}" in COMPARISON
+    assert f"The other {len(wrong) - len(plain)} show only" in COMPARISON
 
 
 def test_a_seed_gives_inputs_of_its_own() -> None:

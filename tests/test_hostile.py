@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from normlint.engine.fix import Fixed, FixRequest, fix_bytes
+from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.linter import MOST_NORMS, check_bytes
 from normlint.engine.report import Report, Unread
 from normlint.engine.selection import Demand, Selection
@@ -89,7 +89,7 @@ def test_a_run_that_is_too_long_is_reported() -> None:
 
 def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_reported() -> None:
     text = HEAD + "".join(f"def rms_norm{i}(x):\n    return {WRONG}\n\n\n" for i in range(MOST_NORMS + 1))
-    done = fix_bytes("a.py", text.encode(), FixRequest(Demand()))
+    done = fix_file("a.py", FixRequest(Demand()), text.encode())
     assert isinstance(done, Fixed)
     assert not done.changed
     assert [one.message for one in done.report.errors] == [
@@ -100,7 +100,7 @@ def test_a_file_of_very_many_norms_is_not_fixed_and_that_is_reported() -> None:
 def test_a_file_of_very_many_norms_that_no_safe_fix_is_for_gets_no_remark() -> None:
     line = "    return (x - x.mean(-1, True)) / (x.float().std(-1, True) + 1e-6)\n\n\n"
     text = HEAD + "".join(f"def layer_norm{i}(x):\n    x = x.float()\n{line}" for i in range(MOST_NORMS + 1))
-    done = fix_bytes("a.py", text.encode(), FixRequest(Demand(Selection(("NRM105",)))))
+    done = fix_file("a.py", FixRequest(Demand(Selection(("NRM105",)))), text.encode())
     assert isinstance(done, Fixed)
     assert len(done.report.findings) == MOST_NORMS + 1
     assert done.report.errors == ()

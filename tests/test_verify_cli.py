@@ -1,4 +1,4 @@
-"""`--verify`, as a user runs it: in a process of its own, on files, with torch where it says so."""
+"""`--verify`, as a user runs it, on files, with torch where it says so: in a process of its own where that matters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from normlint.verify.guard.run import Verifier
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 
@@ -99,6 +102,26 @@ def run(tmp_path: Path) -> Run:
     return running
 
 
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[Verifier]:
+    with Verifier("cpu") as shared:
+        yield shared
+
+
+@pytest.fixture
+def here(command: Callable[..., Any], verifier: Verifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The same in this process, with one verifier for all tests: of their own, each would import torch."""
+    monkeypatch.setattr("normlint.faces.verifying.Verifier", lambda *_, **__: nullcontext(verifier))
+
+    def running(*arguments: str, **files: str) -> Ran:
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(HEAD + text, encoding="utf-8")
+        ran = command(*arguments)
+        return Ran(ran.status, ran.out, ran.err)
+
+    return running
+
+
 # --- what needs no torch ---------------------------------------------------------------------------------------------
 
 TROUBLE = {
@@ -143,12 +166,12 @@ def test_what_is_configured_is_left_out_without_torch_and_that_is_said(run: Run,
 
 
 @needs_torch
-def test_it_can_be_configured(run: Run, tmp_path: Path) -> None:
-    assert run(a=TWICE) == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
+def test_it_can_be_configured(here: Run, tmp_path: Path) -> None:
+    assert here(a=TWICE) == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
     (tmp_path / "pyproject.toml").write_text(CONFIGURED, encoding="utf-8")
-    ran = run()
+    ran = here()
     assert (ran.status, "NRM901" in ran.out) == (1, True)
-    assert run("--no-verify") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
+    assert here("--no-verify") == Ran(0, "All checks passed: 1 norm in 1 file.\n", "")
 
 
 UNPROVED = MISSING.replace("-1, keepdim=True", "")
@@ -163,26 +186,26 @@ BESIDE = {
 
 @needs_torch
 @pytest.mark.parametrize(("arguments", "status", "shown", "also"), BESIDE.values(), ids=BESIDE)
-def test_configured(arguments: list[str], status: int, shown: str, also: str, run: Run, tmp_path: Path) -> None:
+def test_configured(arguments: list[str], status: int, shown: str, also: str, here: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(CONFIGURED, encoding="utf-8")
-    ran = run(*arguments, a=GLOBAL, b=TWICE)
+    ran = here(*arguments, a=GLOBAL, b=TWICE)
     assert ran.status == status
     assert shown in ran.out
     assert also in ran.out + ran.err
     if not status:  # what was accepted is accepted in every later run, with and without torch
         accepted = ["--baseline", "accepted.json"] if "--write-baseline" in arguments else []
-        assert "All checks passed" in run(*accepted).out
-        assert "All checks passed" in run("--no-verify", *accepted).out
+        assert "All checks passed" in here(*accepted).out
+        assert "All checks passed" in here("--no-verify", *accepted).out
 
 
 @needs_torch
 @pytest.mark.parametrize(("configured", "option", "fixes"), [("", [], False), (CONFIGURED, [], False),
                          ("", ["--verify"], True), (CONFIGURED, ["--unsafe-fixes"], True)])  # fmt: skip
 def test_a_fix_that_cannot_be_tried_is_made_only_where_that_is_asked_for(
-    configured: str, option: list[str], fixes: bool, run: Run, tmp_path: Path
+    configured: str, option: list[str], fixes: bool, here: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "pyproject.toml").write_text(configured, encoding="utf-8")
-    ran = run("--fix", *option, a=UNPROVED)
+    ran = here("--fix", *option, a=UNPROVED)
     assert ("mean(-1, keepdim=True)" in (tmp_path / "a.py").read_text(encoding="utf-8")) is fixes
     assert ("is put back" in ran.err) is not fixes
 
@@ -245,8 +268,8 @@ def attend(q, k):
 
 
 @needs_torch
-def test_a_file_whose_callers_alone_are_reported_stays_in_its_place(run: Run) -> None:
-    ran = run("--verify", "--device", "cpu", "--output-format", "json", a=GLOBAL, b=CHUNKED, c=GLOBAL)
+def test_a_file_whose_callers_alone_are_reported_stays_in_its_place(here: Run) -> None:
+    ran = here("--verify", "--device", "cpu", "--output-format", "json", a=GLOBAL, b=CHUNKED, c=GLOBAL)
     assert [(one["path"], one["code"]) for one in ran.json["findings"]] == [
         ("a.py", "NRM101"),
         ("b.py", "NRM703"),
@@ -255,17 +278,17 @@ def test_a_file_whose_callers_alone_are_reported_stays_in_its_place(run: Run) ->
 
 
 @needs_torch
-def test_a_match_beside_a_finding_says_what_it_means(run: Run) -> None:
-    ran = run("--verify", "--device", "cpu", "--select", "NRM106", a=OF_TOKENS)
+def test_a_match_beside_a_finding_says_what_it_means(here: Run) -> None:
+    ran = here("--verify", "--device", "cpu", "--select", "NRM106", a=OF_TOKENS)
     assert ran.out.count("NRM106") > 0
     assert ran.out.count(": match on cpu: no input that was tried shows the finding") == ran.out.count(": match on cpu")
 
 
 @needs_torch
-def test_many_verdicts_of_one_run(run: Run) -> None:
+def test_many_verdicts_of_one_run(here: Run) -> None:
     """Reading finds the first mistake; running finds the second and third; the fourth can't be built."""
     files = {"a_global": GLOBAL, "b_twice": TWICE, "c_eps": EPS, "d_missing": MISSING, "e_sound": SOUND}
-    ran = run("--verify", "--device", "cpu", "--output-format", "json", **files)
+    ran = here("--verify", "--device", "cpu", "--output-format", "json", **files)
     assert ran.status == 1
     assert [(one["path"], one["code"]) for one in ran.json["findings"]] == [
         ("a_global.py", "NRM101"),
@@ -279,23 +302,23 @@ def test_many_verdicts_of_one_run(run: Run) -> None:
 
 
 @needs_torch
-def test_a_skipped_norm_is_reported_and_fails_only_where_that_is_asked_for(run: Run) -> None:
-    ran = run("--verify", "--output-format", "concise", a=MISSING)
+def test_a_skipped_norm_is_reported_and_fails_only_where_that_is_asked_for(here: Run) -> None:
+    ran = here("--verify", "--output-format", "concise", a=MISSING)
     assert ran.status == 0
     assert ran.out.startswith(
         "a.py:9:12: verify: skipped: needs a value for plan (rms_norm)\nAll checks passed: 1 norm in 1 file.\n"
     )
-    ran = run("--verify", "--extend-select", "NRM903", "--output-format", "concise")
+    ran = here("--verify", "--extend-select", "NRM903", "--output-format", "concise")
     assert ran.status == 1
     assert ran.out.startswith("a.py:9:12: NRM903 not verified: needs a value for plan\nChecked 1 norm in 1 file.\n")
 
 
 @needs_torch
-def test_comments_silence_what_running_finds(run: Run) -> None:
+def test_comments_silence_what_running_finds(here: Run) -> None:
     silenced = TWICE.replace("self.eps) * self.weight", "self.eps) * self.weight  # noqa: NRM901")
-    assert run("--verify", a=silenced).status == 0
-    assert run("--verify", "--ignore-noqa").status == 1
-    assert run("--verify", "--ignore", "NRM901", "--ignore-noqa").status == 0
+    assert here("--verify", a=silenced).status == 0
+    assert here("--verify", "--ignore-noqa").status == 1
+    assert here("--verify", "--ignore", "NRM901", "--ignore-noqa").status == 0
 
 
 @needs_torch
@@ -314,8 +337,8 @@ def test_standard_input_and_other_processes_are_verified(run: Run) -> None:
 
 
 @needs_torch
-def test_listed_norms_show_verdict_and_eps(run: Run) -> None:
-    ran = run("--verify", "--device", "cpu", "--show-norms", a=EPS)
+def test_listed_norms_show_verdict_and_eps(here: Run) -> None:
+    ran = here("--verify", "--device", "cpu", "--show-norms", a=EPS)
     assert ran.status == 0
     first, _, *verdict, found, closing = ran.out.splitlines()
     assert first == "a.py:15:16: rms RMSNorm.forward"
@@ -324,8 +347,8 @@ def test_listed_norms_show_verdict_and_eps(run: Run) -> None:
 
 
 @needs_torch
-def test_a_file_without_norms_has_nothing_to_verify(run: Run) -> None:
-    ran = run("--verify", a="x = 1\n")
+def test_a_file_without_norms_has_nothing_to_verify(here: Run) -> None:
+    ran = here("--verify", a="x = 1\n")
     assert ran.status == 0
     assert ran.out == "All checks passed: 0 norms in 1 file.\nVerified 0 norms.\n"
 

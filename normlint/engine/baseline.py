@@ -45,7 +45,7 @@ class Acceptance:
     file: str
 
     def left(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """Findings that aren't accepted; of equal ones as many are as were counted, the first ones."""
+        """The findings that aren't accepted; of equal ones the first are accepted, as many as were counted."""
         counts = self.counts.copy()
         kept = []
         for finding in findings:
@@ -57,17 +57,18 @@ class Acceptance:
         return tuple(kept)
 
     def without(self, report: Report) -> Report:
-        """The report less what is accepted."""
+        """The report without the accepted findings."""
         return replace(report, findings=self.left(report.findings))
 
 
 def _key(finding: Diagnostic, file: str) -> Key:
-    """Paths are taken from the baseline's directory on, so that it holds wherever the command is run."""
+    """What identifies a finding. Its path is relative to the baseline's directory, not to the working directory."""
     where = os.path.relpath(finding.path, os.path.dirname(os.path.abspath(file))).replace(os.sep, "/")
     return where, finding.start.cell or 0, finding.code, finding.norm, finding.line_text
 
 
 def _entry(entry: Any) -> tuple[Key, int]:
+    """The key and the count of an entry of a baseline file; raises an exception if it is malformed."""
     strings = [entry[name] for name in ("path", "code", "norm", "line")]
     cell, count = entry["cell"], entry["count"]
     if not all(isinstance(one, str) for one in strings) or not (isinstance(cell, int) and isinstance(count, int)):

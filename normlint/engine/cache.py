@@ -87,17 +87,17 @@ class Cache:
         return Known(findings, norms, count) if findings or norms or count else NOTHING
 
     def learn_file(self, path: str, stamp: str, digest: str, others: tuple[str, ...] = ()) -> None:
-        """Keep which content a file has, and `others` that what was found hangs on; CLEAN: it can't hold a norm."""
+        """Store which content a file has, and the `others` that its findings depend on; CLEAN: it can't hold a norm."""
         if not any(mark in one for mark in "\t\n" for one in (path, *others)):
             kept = _TOO_NEW if _TOO_NEW in stamp else stamp
             self._keep(self._key(path), "\t".join((kept, digest, *others)))
 
     def learn(self, digest: str, demand: str, known: Known) -> None:
-        """Keep what was found in a content."""
+        """Store what was found in a content."""
         self._keep(_key_of(digest, demand), f"{known.findings}\t{known.norms}\t{known.count}")
 
     def save(self) -> None:
-        """Add what is new, if anything is. Where that can't be done there is no cache."""
+        """Append what is new to the cache's file; where it can't be written, nothing happens."""
         if not self._new:
             return
         lines = "".join(f"\n{key}\t{line}" for key, line in self._new.items())
@@ -160,7 +160,7 @@ def _lies_in(directory: str, root: str) -> bool:
 
 
 def stamp_of(path: str) -> str:
-    """The size and the times of a file, while a later change would show in them; else what fits no file."""
+    """A file's size and times; of a file that was changed just now, a stamp that never matches again."""
     status = os.stat(path)
     if max(status.st_mtime_ns, status.st_ctime_ns) > time.time_ns() - _RACY:
         return f"{_TOO_NEW}{status.st_mtime_ns}"
@@ -173,12 +173,12 @@ def stamps_of(paths: Iterable[str]) -> str:
 
 
 def digest_with(data: bytes, others: Iterable[tuple[str, str]]) -> str:
-    """What tells one content from another, with the digests of others by their paths."""
+    """A digest of a content together with the paths and digests of other files."""
     return digest_of(data + "".join(f"\n{path}\t{digest}" for path, digest in others).encode("utf-8", "replace"))
 
 
 def _read(directory: str) -> dict[str, str]:
-    """Lines by their keys; none of a file that has become too large, which is deleted."""
+    """The lines of the cache's file by their keys; a file that has become too large is deleted."""
     try:
         file = _file_in(directory)
         with os.fdopen(_opened(file, os.O_RDONLY), "rb") as opened:
@@ -192,7 +192,7 @@ def _read(directory: str) -> dict[str, str]:
 
 
 def _opened(file: str, flags: int) -> int:
-    """A handle of a file that is one: no link, no pipe that nobody writes to. Raises OSError."""
+    """A handle of a regular file; OSError for a link, a pipe or a device."""
     handle = os.open(file, flags | _SAFE, 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -201,7 +201,7 @@ def _opened(file: str, flags: int) -> int:
 
 
 def _add(directory: str, lines: bytes) -> None:
-    """In one write at the end, so that the lines of several processes don't mix."""
+    """Append the lines to the cache's file in a single write, so that lines of several processes don't mix."""
     _make(directory)
     file = _file_in(directory)
     if not os.path.lexists(file):
@@ -214,7 +214,7 @@ def _add(directory: str, lines: bytes) -> None:
 
 
 def _make(directory: str) -> None:
-    """Unless it is there; with what tells git, and those who make backups, to pass by."""
+    """Create the directory if it is missing, with the files that make git and backups ignore it."""
     if os.path.isdir(directory):
         return
     os.makedirs(directory)
@@ -225,7 +225,7 @@ def _make(directory: str) -> None:
 
 
 def _tidy(directory: str) -> None:
-    """Without the files of programs that nobody has run for long."""
+    """Delete cache files of other versions or interpreters that haven't been used for a month."""
     with os.scandir(directory) as entries:
         for entry in entries:
             try:
@@ -236,7 +236,7 @@ def _tidy(directory: str) -> None:
 
 
 def _file_in(directory: str) -> str:
-    """The file of this program in this very directory. Raises OSError where there is none."""
+    """The path of the cache's file for this program, interpreter and directory; OSError if that is no directory."""
     from zlib import crc32
 
     place = os.lstat(directory)

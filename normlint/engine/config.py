@@ -65,7 +65,7 @@ def parse(table: Any, file: str) -> Settings:
 
 
 def known_key(key: str, where: str = "") -> str:
-    """The key, if there is one of this name; ConfigError says which was meant."""
+    """The key if it exists; ConfigError with the closest one otherwise."""
     if key in _KEYS:
         return key
     raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
@@ -93,8 +93,8 @@ def strings(value: Any, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _codes(value: Any, where: str) -> tuple[str, ...]:
-    """Codes and prefixes in capitals are known here; all else is for the registry to know."""
+def codes_in(value: Any, where: str) -> tuple[str, ...]:
+    """A list of codes, prefixes or rule names as a tuple; names need the registry, which is imported only for them."""
     given = strings(value, where)
     if all(one == "ALL" or (one and any(code.startswith(one) for code in CODES)) for one in given):
         return given
@@ -111,7 +111,7 @@ def _dtypes(value: Any, where: str) -> tuple[str, ...]:
 
 
 def flag(value: Any, where: str) -> bool:
-    """True or false; ConfigError for all else."""
+    """The value if it is a bool; ConfigError for anything else."""
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false")
     return value
@@ -139,20 +139,20 @@ def per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Codes by pattern; ConfigError says what `where` must be instead."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of lists of rules by pattern")
-    return tuple((pattern, _codes(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())
+    return tuple((pattern, codes_in(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())
 
 
 _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
-    "select": _codes,
-    "ignore": _codes,
-    "extend-select": _codes,
+    "select": codes_in,
+    "ignore": codes_in,
+    "extend-select": codes_in,
     "dtypes": _dtypes,
     "min-severity": _severity,
     "fail-on": _severity,
     "unsafe-fixes": flag,
     "verify": flag,
-    "extend-safe-fixes": _codes,
-    "extend-unsafe-fixes": _codes,
+    "extend-safe-fixes": codes_in,
+    "extend-unsafe-fixes": codes_in,
     "per-file-ignores": per_file,
     "exclude": strings,
     "extend-exclude": strings,

@@ -52,7 +52,7 @@ class Configs:
         return known
 
     def require(self) -> None:
-        """ConfigError where a configuration is broken that was asked for."""
+        """Raise ConfigError if one of the configurations that were read is broken."""
         for file, error in self.errors.items():
             raise ConfigError(f"{os.path.relpath(file)}: {str(error).removeprefix(f'{file}: ')}")
 
@@ -87,7 +87,7 @@ class Configs:
 
 
 def _may_name_us(file: str) -> bool:
-    """A file without our name isn't parsed: whether it is TOML is for others to tell."""
+    """Does a pyproject.toml contain `normlint`? Otherwise it isn't parsed, and its errors are not reported."""
     try:
         with open(file, "rb") as opened:
             return b"normlint" in opened.read()
@@ -155,7 +155,7 @@ class _Walk:
         return self._below(path) if directory else [path]
 
     def _below(self, top: str) -> list[str]:
-        """Links to directories are not followed, so no loop can be entered; a named link is."""
+        """The files below a directory. Links to directories are not followed unless named, so there are no loops."""
         self._enter(top)
         files: list[str] = []
         waiting = [(top, True)]
@@ -194,7 +194,7 @@ class _Walk:
         return inside
 
     def _enter(self, top: str) -> None:
-        """A directory that is named is meant: if git ignores it, the .gitignore files above it are not asked."""
+        """Start at a named directory: if git ignores it, the .gitignore files above it have no say."""
         absolute = os.path.abspath(top)
         self._ignores, self._floor = {}, ""
         if self._git_ignores(absolute, True, self.configs.of_directory(absolute)):
@@ -225,7 +225,7 @@ class _Walk:
             return False
 
     def _forced_out(self, path: str, directory: bool) -> bool:
-        """With force-exclude a named path is asked like any other, with all directories above it up to the root."""
+        """Does force-exclude leave out a named path? Patterns are tried on it and on each directory above it."""
         absolute = os.path.abspath(path)
         settings = self.configs.of_directory(absolute if directory else os.path.dirname(absolute))
         if not settings.force_exclude:
@@ -236,7 +236,7 @@ class _Walk:
         return any(settings.excludes(step) for step in chain) or self._git_ignores(path, directory, settings)
 
     def _git_ignores(self, path: str, directory: bool, settings: Settings) -> bool:
-        """The innermost .gitignore that says something decides."""
+        """Does git ignore the path? The innermost .gitignore with a matching pattern decides."""
         if not settings.respect_gitignore:
             return False
         absolute = os.path.abspath(path)

@@ -97,7 +97,7 @@ class _Chosen:
         return Span(min(edit.span.start for edit in self.edits), max(edit.span.end for edit in self.edits))
 
     def waits_for(self, other: _Chosen) -> bool:
-        """It is about a norm of the other, and one of both gives a value to a name that the other writes."""
+        """Do both fix the same norm, and does one assign a name that the other uses?"""
         norms = set(self.diagnostic.norms) & set(other.diagnostic.norms)
         return self.view is other.view and bool(norms) and entangled(self.edits, other.edits)
 
@@ -114,7 +114,7 @@ class Rounds:
     touched: dict[Key, tuple[str, ...]] = field(default_factory=dict)
 
     def run(self, source: Source, views: Sequence[View]) -> Fixed:
-        """BadSourceError if it doesn't settle."""
+        """Make fixes in rounds until none is left; BadSourceError if they never settle."""
         now, old = source, views
         for _ in range(MOST_ROUNDS):
             now, made = self._round(now, views)
@@ -129,7 +129,7 @@ class Rounds:
         return Fixed(source, now, Report(), report, tuple(self.fixed), self.touched, gone)
 
     def report(self, views: Sequence[View]) -> Report:
-        """What is found, less what is accepted."""
+        """The report on these views without the findings that the baseline accepts."""
         report = report_of(views)
         findings = self._left(report.findings)
         there = {_about(one) for one in findings}
@@ -153,7 +153,7 @@ class Rounds:
         return tuple(left)
 
     def _round(self, source: Source, views: Sequence[View]) -> tuple[Source, list[_Chosen]]:
-        """All at once if that is sound, else one by one."""
+        """The source after one round, and the fixes made: all of them if that is sound, else one by one."""
         self.seen.add(source.text)
         norms = norms_to_fix(views)
         wanted = norms > MOST_NORMS and self._left(findings_of(views))
@@ -177,7 +177,7 @@ class Rounds:
         return after, made
 
     def _next(self, now: Source, views: Sequence[View], made: Sequence[_Chosen]) -> list[View]:
-        """The file read anew; nothing that was fixed may be there again."""
+        """Analyse the file after a round; BadSourceError if something that was fixed is found again."""
         fixed = [one.diagnostic for one in made]
         self.fixed += fixed
         for one in made:
@@ -208,7 +208,7 @@ class Rounds:
 def rewritten(
     request: FixRequest, touched: Set[Key], now: Source, old: Sequence[View], new: Sequence[View]
 ) -> Iterator[tuple[Key, Any]]:
-    """Norms that are no norms of the text's own any more, made ready to be run: what stands in their place may be."""
+    """Touched norms that are no longer recognised, such as one replaced by torch's own, made ready to be run."""
     there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
     units = units_of(now)
     for before in old:
@@ -221,7 +221,7 @@ def rewritten(
 
 
 def _left_alone(report: Report) -> Report:
-    """A fix that wasn't made, although it was asked for, can only be looked at."""
+    """The report with fixes that were asked for but not made marked as shown only."""
     return replace(report, findings=tuple(map(_only_shown, report.findings)))
 
 
@@ -290,18 +290,13 @@ def _unsettled(fixed: Iterable[Diagnostic]) -> BadSourceError:
     return BadSourceError(f"the fixes don't settle ({codes}); please report this")
 
 
-def fix_path(path: str, request: FixRequest) -> Fixed | Failure:
-    """The file at `path`, fixed in memory: nothing is written here."""
-    return _guarded(path, lambda wanted: _fixed(path, read_bytes(path), wanted), request)
-
-
-def fix_bytes(path: str, data: bytes, request: FixRequest) -> Fixed | Failure:
-    """The same for bytes that have been read already."""
-    return _guarded(path, lambda wanted: _fixed(path, data, wanted), request)
+def fix_file(path: str, request: FixRequest, data: bytes | None = None) -> Fixed | Failure:
+    """The file at `path`, or what it is given as, fixed in memory: nothing is written here."""
+    return _guarded(path, lambda wanted: _fixed(path, read_bytes(path) if data is None else data, wanted), request)
 
 
 def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
-    """What can't hold a norm is not even decoded, as when it is linted."""
+    """Fix the bytes of a file; bytes that can't hold a norm are not decoded, as when linting."""
     if marks.may_concern(data):
         return fix(decode(path, data), request)
     unread = Source(path, "")
@@ -309,7 +304,7 @@ def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
 
 
 def _guarded(path: str, work: Callable[[FixRequest], Fixed], request: FixRequest) -> Fixed | Failure:
-    """Where fixes can't be made, or norms not be prepared for running, the file is left alone, but still linted."""
+    """Fix a file; where that fails for an internal reason, lint it without fixes and leave it as it is."""
     done = attempt(path, lambda: work(request))
     if not isinstance(done, Failure) or not done.internal:
         return done

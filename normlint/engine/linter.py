@@ -31,17 +31,17 @@ STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
 
 def check_path(path: str, demand: Demand) -> Report:
     """Lint the file at `path`."""
-    return _guarded(path, lambda wanted: _report(path, read_bytes(path), wanted), demand)
+    return guarded(path, lambda wanted: _report(path, read_bytes(path), wanted), demand)
 
 
 def check_bytes(path: str, data: bytes, demand: Demand) -> Report:
     """Lint bytes that are already here, as if they had been read from `path`."""
-    return _guarded(path, lambda wanted: _report(path, data, wanted), demand)
+    return guarded(path, lambda wanted: _report(path, data, wanted), demand)
 
 
 def check_checked_text(path: str, text: str, demand: Demand) -> Report:
     """Lint the text of a Python file that is known to parse (flake8 has done so)."""
-    return _guarded(path, lambda wanted: report_on(Source(path, text), wanted), demand)
+    return guarded(path, lambda wanted: report_on(Source(path, text), wanted), demand)
 
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
@@ -59,8 +59,8 @@ def report_on(source: Source, demand: Demand) -> Report:
     return report_of(views) if views else Report(skipped=(source.path,) if _is_skipped(source, demand) else ())
 
 
-def _guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
-    """Where fixes can't be made, or norms not be prepared for running, the file is still linted."""
+def guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
+    """The report on a file; if making fixes or preparing runs fails internally, it is linted without them."""
     done = attempt(path, lambda: work(demand))
     if not isinstance(done, Failure):
         return done
@@ -83,7 +83,7 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
 
 
 def views_of(source: Source, demand: Demand) -> list[View]:
-    """The pieces of Python in a file, read; BadSourceError where there is something to say, and it is none."""
+    """The analysed units of a file; BadSourceError where findings would be reported in a text that isn't Python."""
     if source.kind != NOTEBOOK and not marks.may_concern(source.text):
         return []  # nothing is imported for it
     from normlint.text.read import units_of
@@ -117,12 +117,12 @@ def report_of(views: Sequence[View]) -> Report:
 
 
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
-    """The findings alone, each once."""
+    """The findings of a file without duplicates."""
     return tuple(dict.fromkeys(diagnostic for view in views for _, diagnostic in view.found()))
 
 
 def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[Analysis | LightAnalysis, Asked]:
-    """What is found in a unit with what its norms take from other files, and the files that this hangs on."""
+    """The analysis of a unit with the definitions that its norms import, and the other files that it depends on."""
     if not path or not taking.may_take(unit.text):
         return _analysed(unit, demand, most), ()
     from normlint.norm.borrowed import borrowed
@@ -141,7 +141,7 @@ def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[An
 def _with_calls(
     analysis: Analysis | LightAnalysis, unit: Unit, path: str, demand: Demand
 ) -> tuple[Analysis | LightAnalysis, Asked]:
-    """With what is found where norms are made and called, and the other files that this hangs on."""
+    """The analysis with the findings at calls that make or use norms added, and the other files that it depends on."""
     if not making.may_make(unit.text):
         return analysis, ()
     from normlint.rules.callers import called
@@ -199,7 +199,7 @@ def _analysed(unit: Unit, demand: Demand, most: int, own: int | None = None) -> 
 
 
 def _light(unit: Unit, *, whole: bool, own: int | None) -> LightAnalysis | None:
-    """None: what may hold a norm isn't Python, or was cut wrongly."""
+    """The quick analysis of a unit, without fixes; None if a block of it doesn't parse."""
     from normlint.rules.blocks import analyse_blocks
 
     try:
@@ -229,13 +229,13 @@ class View:
     asked: Asked = ()
 
     def found(self) -> Iterator[tuple[Finding, Diagnostic]]:
-        """What is asked for and not silenced, in the order of the text; in the unit, and in the file."""
+        """The findings that are selected and not suppressed, in text order; each in the unit and in the file."""
         for finding in sorted(self.analysis.findings, key=lambda one: (one.span, one.code)):
             if self.demand.takes(finding) and self._speaks(finding.code, finding.span):
                 yield finding, self._diagnostic(finding)
 
     def norms(self) -> Iterator[ListedNorm]:
-        """All of them."""
+        """The recognised norms of the unit, as placed in the file."""
         own = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
         blamed = own | self.analysis.blamed
         norms: tuple[Norm | LightNorm, ...] = self.analysis.norms
@@ -247,7 +247,7 @@ class View:
             yield ListedNorm(self.source.path, place, *details, sentence=norm.sentence)
 
     def unread(self) -> Iterator[Unread]:
-        """What is too large to be read."""
+        """The functions and classes that are too large to be analysed."""
         for name, span in self.analysis.unread:
             yield Unread(self.source.path, self.source.place(*self.unit.origin(span.start)), name)
 
@@ -260,7 +260,7 @@ class View:
         return not finding.code.startswith(STYLE) and self.demand.selection.knows(finding.code)
 
     def _pending(self, norm: Norm | LightNorm, number: int, *, explained: bool) -> Pending | None:
-        """A helper is run with its callers, which know what comes in."""
+        """What is needed to run a norm; None for a helper, which is run as part of its callers."""
         if self.demand.prepare is None or norm.helper:
             return None
         from normlint.norm.norm import Norm

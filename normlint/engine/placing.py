@@ -70,8 +70,7 @@ def edited(source: Source, edits: Iterable[HomeEdit]) -> Source:
         by_cell[one.cell].append(one.edit)
     if source.kind != NOTEBOOK:
         return replace(source, text=apply(source.text, by_cell[None]))
-    from normlint.text.cells import with_cells_edited
-    from normlint.text.notebooks import code_cells
+    from normlint.text.notebooks import code_cells, with_cells_edited
 
     text = with_cells_edited(source.text, {cell: own for cell, own in by_cell.items() if cell is not None})
     return replace(source, text=text, cells=code_cells(text))
@@ -96,7 +95,7 @@ def _shown(source: Source, one: HomeEdit) -> PlacedEdit:
 
 
 def _hunks(source: Source, edits: Iterable[HomeEdit]) -> Iterator[Hunk]:
-    """The lines that change, edits of neighbouring lines together."""
+    """The changed lines before and after the edits; edits in neighbouring lines share a hunk."""
     by_cell: dict[int | None, list[Edit]] = defaultdict(list)
     for one in edits:
         by_cell[one.cell].append(one.edit)
@@ -161,7 +160,7 @@ def _placed(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
 
 
 def _in_cell(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
-    """In a notebook the unit's text may differ from the cell's: magics are blanked, a last line end is added."""
+    """The edit in its cell; None where it spans cells or the unit's text isn't the cell's (blanked magics)."""
     start, end = edit.span
     cell, first = unit.origin(start)
     if end > start and unit.origin(end - 1)[0] != cell:
@@ -174,7 +173,7 @@ def _in_cell(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
 
 
 def _without_last_line_end(text: str, edit: Edit) -> Edit:
-    """A line end that goes and comes again at the end of an edit stays where it is."""
+    """The edit without the line end that it would remove and write again at its end."""
     start, end = edit.span
     found = list(_LINE_END.finditer(text, start, end))
     if found and found[-1].end() == end and edit.text.endswith(found[-1][0]):
@@ -219,6 +218,7 @@ def width(path: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def _width(folder: str) -> int | None:
+    """The configured line length for files in a folder, from there or from a folder above in the same repository."""
     found = next((n for n in _configured(folder) if isinstance(n, int) and n > 0), None)
     above = os.path.dirname(folder)
     if found is not None or above == folder or os.path.exists(os.path.join(folder, ".git")):
@@ -273,7 +273,7 @@ def broken(before: str, after: str, most: int) -> str:
 
 
 def _parted(line: str, most: int, step: str) -> str:
-    """One long line as several."""
+    """A line that is too long broken into several; unchanged where no break fits."""
     text = line.strip()
     margin, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
     stmt = _statement(text)
@@ -324,7 +324,7 @@ def _arguments(call: ast.Call, text: str, start: int, end: int) -> list[str]:
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Nothing in the call's brackets is worth a line."""
+    """Are the arguments only names and attributes, too short to get a line of their own?"""
     return not call.keywords and all(isinstance(one, ast.Name | ast.Attribute) for one in call.args)
 
 

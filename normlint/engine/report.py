@@ -103,10 +103,15 @@ class ListedNorm:
     number: int = 0
     pending: Pending | None = field(default=None, compare=False)
     unit: int = field(default=0, compare=False)  # which piece of Python of the file it stands in
-    fixed_verdict: Verdict | None = field(
-        default=None, compare=False
-    )  # on what its fixes make of it, where that was asked
+    # What its fixes make of it, where that was asked.
+    fixed_verdict: Verdict | None = field(default=None, compare=False)
+    fixed_sentence: str = field(default="", compare=False)
     sentence: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its path and number, which no other norm has."""
+        return self.path, self.number
 
 
 @dataclass(frozen=True, slots=True)

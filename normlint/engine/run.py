@@ -33,7 +33,7 @@ Work = Callable[[Arguments], Answer]
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
-    """One report a task, in the order of the tasks. `jobs` None: one a core, if there is enough to do."""
+    """A report for each task, in their order. `jobs`: how many processes; None: one a core if there is enough to do."""
     for done in each(_check, tasks, jobs):
         yield Report(errors=(done,)) if isinstance(done, Failure) else done
 
@@ -48,9 +48,9 @@ def _check(task: Task) -> Report:
 
 
 def _fix(task: FixTask) -> Fixed | Failure:
-    from normlint.engine.fix import fix_path
+    from normlint.engine.fix import fix_file
 
-    return fix_path(*task)
+    return fix_file(*task)
 
 
 def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | None) -> Iterator[Answer | Failure]:
@@ -63,14 +63,14 @@ def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | 
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_processes(
     work: Work[Arguments, Answer], tasks: Sequence[Arguments], workers: int
 ) -> Iterator[Answer | Failure]:
-    """A worker that dies takes the pool with it: its chunk is done file by file, what is left in another pool."""
+    """The answers from several processes. If a worker dies, its chunk is done file by file, the rest in a new pool."""
     from concurrent.futures.process import BrokenProcessPool
 
     size = min(_CHUNK, -(-len(tasks) // workers))
@@ -94,7 +94,7 @@ def _chunk(work: Work[Arguments, Answer], tasks: Sequence[Arguments]) -> list[An
 
 
 def _apart(work: Work[Arguments, Answer], task: Arguments) -> Answer | Failure:
-    """In a process of its own, so that one file costs itself alone."""
+    """The answer from a process of its own, so that a crash affects this file alone."""
     from concurrent.futures.process import BrokenProcessPool
 
     with _pool(1) as pool:

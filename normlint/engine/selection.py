@@ -86,7 +86,7 @@ class Demand:
 
     @property
     def plain(self) -> Demand:
-        """The findings alone."""
+        """The same without fixes and without preparing runs."""
         return replace(self, fixes=False, prepare=None)
 
     @property
@@ -121,7 +121,7 @@ class Demand:
         return self.takes(finding) and RULES[finding.code].fix is not None
 
     def may_make(self, code: str) -> bool:
-        """Are the best fixes of a rule made, where fixes are asked for?"""
+        """Would the most trusted fixes of this rule be made when fixes are asked for?"""
         from normlint.rules.registry import RULES
 
         best = RULES[code].fix
@@ -160,7 +160,7 @@ def find_rule(text: str) -> Rule:
 
 
 def matches(codes: Sequence[str], code: str) -> bool:
-    """Does one of the prefixes fit?"""
+    """Does the code begin with one of the prefixes, or is one of them ALL?"""
     return _longest(codes, code) >= 0
 
 

@@ -73,7 +73,7 @@ class Settings:
         return self.but(**values)
 
     def shown(self) -> dict[str, Any]:
-        """What a file may say, under the names of here; a place for the cache only where one is given."""
+        """The settings as a configuration file may hold them; the cache's directory only if one is given."""
         hidden = ("source",) if self.cache_dir else ("source", "cache_dir")
         return {name: getattr(self, name) for name in Settings.__annotations__ if name not in hidden}
 
@@ -127,7 +127,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=256)
 def special_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that are more than the name of a file or directory."""
+    """The patterns that are more than the plain name of a file or directory."""
     return tuple(pattern for pattern in patterns if "/" in pattern or any(mark in pattern for mark in "*?["))
 
 

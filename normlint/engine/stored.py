@@ -35,7 +35,7 @@ _MOST: Final = 2**31
 
 
 def stored(report: Report) -> Known:
-    """The findings and norms without their path; with the norms, what is too large to be read."""
+    """The report as text for the cache, without its path; what is too large to be analysed is with the norms."""
     count = SKIPPED if report.skipped else str(report.norm_count or "")
     return Known(_line(report.findings), _line((*report.norms, *report.unread)), count)
 
@@ -100,7 +100,7 @@ def _read(shape: Shape, given: Any) -> Any:
 
 
 def _made(kind: type[Any], given: Any, **more: str) -> Any:
-    """An object of this class from the values of its fields."""
+    """An object of this class from a list of the values of its fields."""
     fields = FIELDS[kind]
     pairs = zip(fields.items(), _listed(given), strict=True)
     return kind(**more, **{name: _read(shape, value) for (name, shape), value in pairs})

@@ -53,7 +53,7 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
 
 
 def _sweep(directory: str) -> None:
-    """Delete what runs that were killed have left."""
+    """Delete temporary files that killed runs have left behind."""
     with contextlib.suppress(OSError):
         for name in filter(_TEMPORARY.fullmatch, os.listdir(directory)):
             path = os.path.join(directory, name)
@@ -63,7 +63,7 @@ def _sweep(directory: str) -> None:
 
 
 def _copy_owner(real: str, temporary: str) -> None:
-    """Where one may: a file that root fixes stays its owner's."""
+    """Keep the file's owner if permitted, so that a file fixed by root stays its owner's."""
     status = os.stat(real)
     if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         with contextlib.suppress(OSError):

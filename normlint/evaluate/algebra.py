@@ -94,7 +94,7 @@ def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
 
 
 def is_positive(value: Product) -> bool:
-    """Never negative, and a root of it exists."""
+    """Is it never negative, so that it has a root?"""
     return value.mono.coef > 0 and all(positive(f.atom) or f.power % 2 == 0 for f in value.mono.factors)
 
 
@@ -247,7 +247,7 @@ def add(left: Product, right: Product, span: Span) -> Product:
 
 
 def _difference(value: Product) -> tuple[Mono, Mono] | None:
-    """(p, q), where it is p − q."""
+    """The operands p and q where the product is the difference p − q."""
     atom = value.sole.atom if value.sole and value.sole.power == 1 else None
     pair = atom.args if isinstance(atom, Apply) and atom.name == "-" and len(atom.args) == 2 else (None, None)
     return (pair[0], pair[1]) if isinstance(pair[0], Mono) and isinstance(pair[1], Mono) else None

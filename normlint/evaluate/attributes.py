@@ -150,6 +150,7 @@ def _of_scalar(m: Machine, x: Product, name: str) -> Value:
 
 
 def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
+    """The value of an attribute of an instance: its own, its class's, or a guess by the name."""
     if name in instance.attrs:
         value = instance.attrs[name]
         return value.at(span) if isinstance(value, Product) else value

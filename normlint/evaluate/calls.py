@@ -49,7 +49,7 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
-    """The values that a call passes; `rest` and `more`: others may come, by position or name, from what it unpacks."""
+    """The arguments of a call; `rest` and `more`: unpacking may add others by position or by name."""
     positional: list[Given] = []
     loose: list[Given] = []
     keywords: dict[str, Given] = {}
@@ -234,7 +234,7 @@ def _without_grad(m: Machine, ref: FunctionRef) -> bool:
 
 
 def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> None:
-    """Give each parameter what the call passes for it, or its default; what may be either is unknown."""
+    """Bind each parameter to the argument or to its default; to an unknown value where it isn't clear which."""
     if ref.receiver is not None:
         args = args.after(Given(ref.receiver, ref.node.span))
     found = fit(ref.node.params, args)

@@ -63,6 +63,7 @@ def _of_list(held: Tup, member: Member, values: tuple[Value, ...]) -> Changed:
 
 
 def _of_dict(held: Dict, member: Member, values: tuple[Value, ...], named: dict[str, Value]) -> Changed:
+    """What a method of a dictionary returns, and the dictionary after the call."""
     if member.name == "update" and all(isinstance(v, Dict) for v in values):
         for value in values:
             assert isinstance(value, Dict)

@@ -125,7 +125,7 @@ class Context:
         return self.decisions[key]
 
     def fork(self, since: int, other: Span, whole: Span) -> None:
-        """The decisions asked for since then chose between `other` and the rest of `whole`."""
+        """Record that the decisions since number `since` chose between `other` and the rest of `whole`."""
         if len(self.open) > since:
             self.forks.append(Fork(tuple(self.open[since:]), other, whole))
             del self.open[since:]

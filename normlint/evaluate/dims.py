@@ -117,7 +117,7 @@ def is_unread(dims: Dims) -> bool:
 
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Mono:
-    """A length that has no other name."""
+    """A length under a name that the text itself can't have."""
     return Mono(1.0, (Factor(Scalar(f"#{name}"), ONCE),))
 
 
@@ -168,7 +168,7 @@ class Shapes:
         return None if rank is None or rank + _more(dims) < 0 else rank + _more(dims)
 
     def least(self, dims: Dims) -> int:
-        """The rank is that, or more."""
+        """The number of axes that a tensor has at least."""
         match dims:
             case Free(number=number):
                 rank, least = self.ranks[number]
@@ -292,7 +292,7 @@ class Shapes:
         return self.axis(base, i if i < at else i - 1)
 
     def lengths(self, dims: Dims) -> tuple[Mono | None, ...] | None:
-        """All of them, where the rank is known."""
+        """The lengths of all axes; None where the number of axes isn't known."""
         rank = self.rank(dims)
         return None if rank is None else tuple(self.axis(dims, i - rank) for i in range(rank))
 
@@ -312,7 +312,7 @@ class Shapes:
         return length
 
     def unite(self, one: Mono | None, two: Mono | None) -> bool:
-        """Two lengths are equal; False where they can't be."""
+        """Note that two lengths are equal; False if they can't be."""
         if one is None or two is None:
             return True
         a, b = self.find(one), self.find(two)
@@ -329,7 +329,7 @@ class Shapes:
         return True
 
     def learn_features(self, *lengths: Mono | None) -> None:
-        """Features have these lengths."""
+        """Note that features have these lengths."""
         self.features |= {self.find(n) for n in lengths if n is not None and self.find(n) != ONE_LONG}
 
     def are_features(self, length: Mono | None) -> bool:

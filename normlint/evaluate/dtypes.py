@@ -18,7 +18,7 @@ class DType(Enum):
 
     @property
     def wide(self) -> bool:
-        """Certainly fp32 or wider."""
+        """Is the dtype certainly fp32 or wider?"""
         return self in (DType.FP32, DType.FP64)
 
 

@@ -344,7 +344,7 @@ def _other(m: Machine, env: Env, node: s.Other) -> Value:
 
 
 def _left_out(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Value:
-    """What has no meaning here; its parts may have."""
+    """The unknown value of an expression that isn't modelled; its parts are still evaluated."""
     for part in parts:
         m.flow(m.eval(env, part), part.span)
     return Opaque(m.module.source(node.span)[:80], node.span)

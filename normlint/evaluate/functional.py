@@ -158,7 +158,7 @@ def several(value: Value) -> Value:
 
 
 def product(items: Sequence[Value]) -> Product:
-    """All of them multiplied."""
+    """The product of all items."""
     result = number(1.0)
     for item in items:
         one = algebra.as_product(item, NOWHERE)
@@ -167,6 +167,7 @@ def product(items: Sequence[Value]) -> Product:
 
 
 def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    """The value of Python's `sum(…)`; None where the items aren't known or are no tensors and numbers."""
     one = pieces.each(m.ctx, values[0], span)
     start = [*values[1:], *(g.value for name, g in args.keywords.items() if name == "start")]
     items = items_of(m, values[0])

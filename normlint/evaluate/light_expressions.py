@@ -216,7 +216,7 @@ class Expressions:
         return value._replace(how=how, made=())
 
     def sum(self, left: Value, right: Value) -> Value:
-        """X − mean(x) is x still."""
+        """The sum or difference of two values; x − mean(x) still counts as x."""
         if left.stats and reduced(left) and left.stats & right.bare:
             return mix((left._replace(stats=left.stats - right.bare), right))
         if right.stats and reduced(right) and right.stats & left.bare:
@@ -322,6 +322,7 @@ class Expressions:
         return None
 
     def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
+        """The value of an operation of torch, by the class of the operation; products and statistics are noted."""
         name = OPERATORS.get(name, name)
         if name in FUSED_NORMS:
             self.seen.met = True

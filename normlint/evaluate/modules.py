@@ -28,7 +28,7 @@ KEEPS_DTYPE = (
 
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
-    """nn.Linear(...), super().__init__ of a torch norm: a module by its class's name."""
+    """The module that a call like `nn.Linear(...)`, or `super().__init__` of a torch norm, constructs."""
     if dotted.endswith(".__init__"):
         return torch_norms.constructed(dotted, args, span)
     first = args.positional[0].value if args.positional else None
@@ -149,7 +149,7 @@ _ASKED |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for 
 
 
 def _is_idle(module: Value) -> bool:
-    """It gives back what it is given: an Identity, or a Dropout with the probability 0."""
+    """Does the module return its input: an Identity, or a Dropout with probability 0?"""
     if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
         return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
     return module.sizes[:1] == (Mono(0.0),)

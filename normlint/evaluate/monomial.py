@@ -347,7 +347,7 @@ def stats_of(mono: Mono) -> Iterator[Stat]:
 
 
 def positive(atom: Atom) -> bool:
-    """Never negative, so that a root undoes a square."""
+    """Is it never negative, so that a root undoes a square?"""
     match atom:
         case Size() | Scalar() | Abs():
             return True

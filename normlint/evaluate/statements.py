@@ -187,7 +187,7 @@ def _raise(m: Machine, env: Env, stmt: s.Raise) -> Outcome:
 
 
 def _declare(m: Machine, env: Env, stmt: s.Declare) -> Outcome:
-    """A name of an outer scope is given a value here only."""
+    """`global` and `nonlocal` have no effect here: what is assigned stays in this scope."""
     return None
 
 

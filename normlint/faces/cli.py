@@ -102,8 +102,9 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     trouble = _print_errors(report.errors)
     if options.report:
         from normlint.faces.report.page import write_report
+        from normlint.faces.verifying import with_repairs
 
-        write_report(options.report, report, chosen)
+        write_report(options.report, report if options.verify else with_repairs(report, chosen), chosen)
     _save_sarif(options, report, chosen.paths)
     if options.write_baseline:
         return _write_baseline(options, report) or trouble
@@ -208,12 +209,12 @@ def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms:
 
 def _drawn(options: Namespace, chosen: Targets) -> Report:
     """The same with what a page draws of each norm, and of what its fixes make of it."""
-    from normlint.faces.verifying import drawing, verifying, with_fixed_verdicts
+    from normlint.faces.verifying import drawing, verifying, with_repairs
 
     prepared = replace(chosen, tasks=tuple((path, drawing(demand)) for path, demand in chosen.tasks))
     with verifying(options.device, options.verify_timeout) as verifier:
         report = verifier.verified(_linted(options, prepared, None, norms=True))
-        return with_fixed_verdicts(report, chosen, verifier)
+        return with_repairs(report, chosen, verifier)
 
 
 def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:

@@ -14,7 +14,7 @@ from difflib import unified_diff
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_bytes, prepared
+from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_file, prepared
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import fix_all
 from normlint.engine.write import write_atomically
@@ -58,8 +58,7 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
 
 def _results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs: int | None) -> Iterator[Result]:
     if chosen.data is not None:
-        data = chosen.data
-        return (fix_bytes(path, data, request) for path, request in requests)
+        return (fix_file(path, request, chosen.data) for path, request in requests)
     return watched(fix_all(requests, jobs), len(requests), "Fixing")
 
 
@@ -114,7 +113,7 @@ def fixed_bytes(results: Sequence[Result], data: bytes) -> bytes:
 
 
 def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
-    """Less what a baseline accepts of the findings that only running showed; the others are left out already."""
+    """The report without the findings from running that the baseline accepts; the others are left out already."""
     if accepted is None:
         return report
     from normlint.faces.render.verdicts import RUNTIME
@@ -163,7 +162,7 @@ def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
 
 
 def _unprepared(result: Result) -> Result:
-    """Without what is needed to run the norms: nobody asked for their verdicts."""
+    """The result without what is needed to run its norms, since no verdicts were asked for."""
     if not isinstance(result, Fixed):
         return result
     reports = (result.report, result.unfixed)
@@ -209,7 +208,7 @@ class _Case:
         return [job for pair in unclear for job in pair[after]]
 
     def goes_on(self, verifier: CachedVerifier) -> bool:
-        """Put back what didn't prove itself; is there something left that is to be run again?"""
+        """Put back the fixes that failed; true if the file still has fixes, which then have to be run again."""
         verdicts = {key: self._verdicts(verifier, key) for key in self.fixed.touched}
         refused = {
             key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
@@ -228,7 +227,7 @@ class _Case:
         return self.fixed.changed
 
     def _verdicts(self, verifier: CachedVerifier, key: Key) -> tuple[Verdict, Verdict]:
-        """Before and after; of what matches now nobody asks what it was."""
+        """The verdicts before and after the fixes; a norm that matches after them isn't run as it was before."""
         old, new = self._pair(key)
         after = _worst(verifier.verdicts(new))
         return (after if after.status == MATCH else _worst(verifier.verdicts(old))), after

@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def translated(words: list[str]) -> list[str]:
-    """The arguments with a subcommand as ruff has it (`check`, `rule`, …) replaced by options; `config` stays."""
+    """The arguments with a subcommand like ruff's (`check`, `rule`, …) replaced by options; `config` stays."""
     word, rest = (words or [""])[0], words[1:]
     if word in COMMANDS and os.path.exists(word):
         sys.stderr.write(f"normlint: {word} is the subcommand; .{os.sep}{word} names the path\n")
@@ -79,7 +79,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _check_input(options: argparse.Namespace) -> None:
-    """ConfigError where standard input is read and can't be, or named and isn't read."""
+    """Raise ConfigError for options that need files beside `-`, and for `--stdin-filename` without `-`."""
     if options.watch and (STDIN in options.paths or options.output_file):
         raise ConfigError("--watch looks at files, and shows what it finds")
     if options.verify == IMPORT and STDIN in options.paths:
@@ -89,7 +89,7 @@ def _check_input(options: argparse.Namespace) -> None:
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:
-    """An option may stand between two paths, and after `--` there are none."""
+    """Parse the options, which may stand between paths; after `--` everything is a path."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     # what follows `--verify` is a path, and no value of it
     arguments = [f"--verify={INTERPRET}" if one == "--verify" else one for one in arguments[:end]] + arguments[end:]
@@ -99,7 +99,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
-    """Lays the command line over a file's settings. Codes are checked here, once."""
+    """A function that lays the command line over a file's settings; its codes are checked once, here."""
     select = None if options.select is None else _codes(options.select, "--select")
     ignore = None if options.ignore is None else _codes(options.ignore, "--ignore")
     extend = _codes(options.extend_select or [], "--extend-select")

@@ -46,7 +46,7 @@ def norm_device(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the dtypes in which the project doesn't run, and the devices that aren't there."""
+    """Deselect tests for dtypes that the project doesn't use and for devices that aren't available."""
     ways = {item: [one for one in _params(item) if isinstance(one, _Way)] for item in items}
     if not any(ways.values()):
         return
@@ -80,7 +80,7 @@ def _devices() -> tuple[str, ...]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """One option."""
+    """Add the option `--normlint`."""
     parser.getgroup(NAME).addoption("--normlint", action="store_true", help="lint norms in the collected files")
 
 
@@ -102,7 +102,7 @@ class LintedFile(pytest.File):
     """A file that holds one test."""
 
     def collect(self) -> Iterator[LintedItem]:
-        """The test."""
+        """Yield the one test of the file."""
         yield LintedItem.from_parent(self, name=NAME)
 
 
@@ -138,7 +138,7 @@ class LintedItem(pytest.Item):
         return str(excinfo.value) if expected else str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where it is."""
+        """The file and the name that pytest shows for this test."""
         return self.path, None, f"{self.path.name}::{NAME}"
 
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.discovery import path_order
-from normlint.engine.fix import Fixed, FixRequest, Key, fix_bytes, fix_path
+from normlint.engine.fix import FixRequest, fix_file
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
 from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
@@ -18,7 +18,6 @@ from normlint.faces.options import TIMEOUT
 from normlint.faces.terminal import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
-from normlint.text.finding import Applicability
 from normlint.text.source import Source, Unit
 from normlint.text.verdict import INTERNAL, MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
@@ -57,7 +56,7 @@ class CachedVerifier:
 
 @contextmanager
 def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[CachedVerifier]:
-    """What adds the verdicts to a report. Torch is imported in another process while this one goes on."""
+    """A verifier for this block. It imports torch in another process while this one continues."""
     if execute:
         sys.stderr.write(EXECUTES)
     try:
@@ -83,8 +82,8 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
     `answers` are to the jobs of the norms that are to be run, by number, in any order; `torch` is the version that ran.
     """
     pending = [norm for norm in report.norms if norm.pending is not None]
-    verdicts = {(pending[at].path, pending[at].number): _in_one_line(verdict) for at, verdict in answers}
-    norms = tuple(replace(norm, verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
+    verdicts = {pending[at].key: _in_one_line(verdict) for at, verdict in answers}
+    norms = tuple(replace(norm, verdict=verdicts.get(norm.key)) for norm in report.norms)
     known = (replace(one, verdict=_of_finding(one, verdicts)) for one in report.findings)
     new = (finding for norm in norms for finding in _runtime_findings(norm))
     findings = sorted((*known, *new), key=lambda one: (path_order(one.path), _place(one)))
@@ -125,9 +124,6 @@ def _place(finding: Diagnostic) -> tuple[int, int, int, str]:
     return finding.start.cell or 0, finding.start.line, finding.start.column, finding.code
 
 
-_MADE: Final = (Applicability.SAFE, Applicability.UNSAFE)
-
-
 def need_matplotlib() -> None:
     """ConfigError where there is nothing to draw with: it is said before norms are run."""
     if find_spec("matplotlib") is None:
@@ -149,36 +145,42 @@ def prepare_rewritten_swept(source: Source, unit: Unit, norm: Norm, old: Unit) -
     return prepare_rewritten(source, unit, norm, old).swept
 
 
-def with_fixed_verdicts(report: Report, chosen: Targets, verifier: CachedVerifier) -> Report:
-    """The report with what each norm is once it is fixed, unsafe fixes among them; files stay as they are."""
-    wanted = {one.path for one in report.findings if one.fix and one.fix.applicability in _MADE}
+def with_repairs(report: Report, chosen: Targets, verifier: CachedVerifier | None = None) -> Report:
+    """The report with what each norm computes after its fixes, also the unsafe ones; `verifier` adds the verdict on it.
+
+    The fixes are made in memory: the files stay as they are.
+    """
+    wanted = {one.path for one in report.findings if one.fix}
     tasks = [task for task in chosen.tasks if task[0] in wanted]
-    jobs = {at: job for task in tasks for at, job in _fixed_jobs(task, chosen.data, report)}
-    verdicts = dict(zip(jobs, verifier.verdicts(list(jobs.values())), strict=True))
-    norms = (replace(norm, fixed_verdict=verdicts.get((norm.path, norm.number))) for norm in report.norms)
+    found = [one for task in tasks for one in _repairs(task, chosen.data, report, run=verifier is not None)]
+    sentences = {norm.key: sentence for norm, sentence, _ in found}
+    jobs = {norm.key: job for norm, _, job in found if job is not None}
+    verdicts = dict(zip(jobs, verifier.verdicts(list(jobs.values())), strict=True)) if verifier else {}
+    norms = (
+        replace(one, fixed_verdict=verdicts.get(one.key), fixed_sentence=sentences.get(one.key, ""))
+        for one in report.norms
+    )
     return replace(report, norms=tuple(norms))
 
 
-def _fixed_jobs(task: tuple[str, Demand], data: bytes | None, report: Report) -> Iterator[tuple[tuple[str, int], Job]]:
-    """By the norm's path and number: the one of the same name that stands where it stood."""
+def _repairs(
+    task: tuple[str, Demand], data: bytes | None, report: Report, *, run: bool
+) -> Iterator[tuple[ListedNorm, str, Job | None]]:
+    """Each norm that a fix changes, with its sentence after that, and what to run if that is new; `run`: to draw it."""
     path, demand = task
-    request = FixRequest(
-        replace(drawing(demand), safety=replace(demand.safety, unsafe=True)), prepare_rewritten=prepare_rewritten_swept
-    )
-    fixed = fix_path(path, request) if data is None else fix_bytes(path, data, request)
-    if isinstance(fixed, Failure) or not fixed.changed:
+    every = replace(drawing(demand) if run else demand, safety=replace(demand.safety, unsafe=True))
+    fixed = fix_file(path, FixRequest(every, prepare_rewritten=prepare_rewritten_swept if run else None), data)
+    if isinstance(fixed, Failure):
         return
-    for key in fixed.touched:
-        before = [norm for norm in report.norms if norm.path == path and (norm.unit, norm.qualname) == key]
-        after = _jobs(fixed, key)
-        if len(before) != len(after):
-            continue  # it can't be said which is which
-        for norm, job in zip(before, after, strict=True):
-            if job is not None and (norm.pending is None or norm.pending.job.key != job.key):
-                yield (path, norm.number), job
-
-
-def _jobs(fixed: Fixed, key: Key) -> list[Job | None]:
-    norms = [norm for norm in fixed.report.norms if (norm.unit, norm.qualname) == key]
-    found: list[Job | None] = [norm.pending.job if norm.pending else None for norm in norms]
-    return found or [job for other, job in fixed.rewritten if other == key]
+    for name in fixed.touched:
+        old, new = (
+            [norm for norm in norms if (norm.path, norm.unit, norm.qualname) == (path, *name)]
+            for norms in (report.norms, fixed.report.norms)
+        )
+        ready = [norm.pending.job if norm.pending else None for norm in new]
+        ready = ready or [job for other, job in fixed.rewritten if other == name]
+        for at, norm in enumerate(old):  # where the numbers differ it can't be said which is which
+            sentence = new[at].sentence if len(new) == len(old) else ""
+            job = ready[at] if len(ready) == len(old) else None
+            same = norm.pending is not None and job is not None and norm.pending.job.key == job.key
+            yield norm, sentence, None if same else job

@@ -22,7 +22,7 @@ _CLEAR: Final = "\x1b[2J\x1b[H"
 
 
 def watch(options: Namespace, configs: Callable[[], Configs], run: Callable[[Configs], int]) -> int:
-    """Runs until it is interrupted."""
+    """Call `run` now and after each change of a file, until the user interrupts it; the exit status."""
     seen = None
     while True:
         began = time.monotonic()

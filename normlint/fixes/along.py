@@ -68,7 +68,7 @@ def _first(tree: Tree, stmt: ast.stmt, edits: tuple[Edit, ...]) -> ast.stmt:
 
 
 def _simple(root: ast.AST) -> list[ast.stmt]:
-    """The statements that hold no others, in order."""
+    """The statements of a tree that contain no other statements, in order."""
     nodes = (node for node in ast.walk(root) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
     return sorted(nodes, key=_end)
 

@@ -50,7 +50,7 @@ class Reduction:
 
     @property
     def input(self) -> cst.BaseExpression | None:
-        """What is reduced."""
+        """The tensor that is reduced."""
         if self.method and isinstance(self.node.func, cst.Attribute):
             return self.node.func.value
         return self.value("input")
@@ -96,7 +96,7 @@ class Reduction:
     # --- changes -----------------------------------------------------------------------------------------------------
 
     def kept(self) -> Changes:
-        """The reduced axis is kept."""
+        """Does the reduction keep its axis?"""
         value = self.value("keepdim")
         if "keepdim" not in PARAMETERS[self.name] or (value is not None and _flag(value) is True):
             return {}
@@ -126,14 +126,14 @@ class Reduction:
 
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:
-    """The call with new arguments in front of number `at`: spaced, and on lines of their own, as the others are."""
+    """The call with new arguments in front of number `at`, spaced and broken into lines like the others."""
     spaced = [a.equal for a in call.args if a.keyword]
     new = tuple(a.with_changes(equal=spaced[-1]) if a.keyword and spaced else a for a in new)
     return call.with_changes(args=_inserted(call.args, new, at, call.whitespace_before_args))
 
 
 def _inserted(items: Sequence[Any], new: Sequence[Any], at: int, before: Any) -> list[Any]:
-    """Arguments or parameters with new ones in front of number `at`; `before`: the white space before the first."""
+    """Arguments or parameters with new ones inserted at index `at`; `before`: the white space before the first one."""
     plain, none = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")), cst.SimpleWhitespace("")
     if at == 0:
         more = [one.with_changes(comma=plain) for one in new]
@@ -195,7 +195,7 @@ def without_keyword(name: str, call: cst.Call) -> cst.Call:
 
 
 def argument_of(function: cst.FunctionDef, call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """What a call gives to a parameter, as far as it is written there."""
+    """The argument that a call passes for a parameter; None where it isn't written out."""
     keyword = next((a.value for a in call.args if a.keyword and a.keyword.value == name), None)
     if keyword is not None or any(a.star for a in call.args):
         return keyword

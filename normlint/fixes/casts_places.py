@@ -141,7 +141,7 @@ class Top:
 
 
 def one_line(document: Document, entry: Entry, made: Span, up: str) -> Top | None:
-    """One line, where the input would be cast in several places or by many words."""
+    """One statement at the top that casts the input, instead of casts in several places; None if that fails."""
     nodes = entry.nodes
     several = len(nodes) > 1 or (nodes and up != raising(document, nodes[0], up))
     function = scope(document, nodes[0]) if several else None

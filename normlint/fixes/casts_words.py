@@ -32,7 +32,7 @@ _BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\w*\)")
 
 
 def cast(value: cst.BaseExpression, suffix: str) -> cst.BaseExpression:
-    """The value with the suffix behind it."""
+    """The expression with a suffix such as `.float()` appended."""
     return expression("{v}" + suffix, v=tight(value)) if suffix else value
 
 
@@ -53,7 +53,7 @@ def receiver(document: Document, node: cst.CSTNode | None) -> Any:
 
 
 def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes | None:
-    """A cast taken away, with its statement where that does nothing else; None: it isn't clear how."""
+    """The changes that remove a cast, or its statement if that does nothing else; None if it isn't clear how."""
     operand = receiver(document, call)
     if call is None or operand is None:
         return None
@@ -92,7 +92,7 @@ def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
 
 
 def usual_upcast(tree: Tree) -> str:
-    """The cast to fp32 that the text uses most, else `.float()`; where it speaks of fp64, one for `raising`."""
+    """The cast to fp32 that the text uses most, else `.float()`; in a text with fp64, one that `raising` adapts."""
     return tree.once(usual_upcast, lambda: _usual_upcast(tree))
 
 

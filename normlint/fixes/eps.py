@@ -67,7 +67,7 @@ def usual(norm: Norm) -> str:
 
 
 def _instead(node: cst.BaseExpression, text: str) -> Changes:
-    """The node gives way to a text; parentheses around it stay."""
+    """The change that replaces a node with a text and keeps the parentheses around it."""
     return {node: cst.parse_expression(text).with_changes(lpar=node.lpar, rpar=node.rpar)}
 
 
@@ -142,7 +142,7 @@ def _kept(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
 
 
 def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[Change]:
-    """Where an attribute that acts as eps gets its one number in the constructor."""
+    """Changes that store the parameter in an attribute used as eps, where the constructor sets that to a number."""
     document, init = tree.document, constructor(cls)
     nodes = (document.at(e.at, cst.Attribute) for c in norm.computations for e in c.eps)
     for given in (stores(document, cls, node.attr.value) for node in nodes if node is not None):
@@ -329,7 +329,7 @@ def kept(cls: cst.ClassDef, name: str) -> Changes | None:
 
 
 def _new_parameter(document: Document, node: cst.CSTNode, value: str) -> Reached | None:
-    """A new `eps=1e-6`: of the class, or of the function where its name says norm. None: it must stay a number."""
+    """A new parameter `eps=1e-6` of the class, or of a function named like a norm; None: the number must stay."""
     me = self_at(document, node)
     if me is not None:
         return _of_class(document, me.cls, me.name, value)

@@ -85,7 +85,7 @@ def _rooted(document: Document, style: Style, root: Any, whole: cst.CSTNode, eps
 
 
 def _kept(whole: cst.CSTNode, eps: cst.BaseExpression) -> cst.BaseExpression | None:
-    """What stays of a sum without eps."""
+    """The part of a sum that is left without eps."""
     several = operands(whole) if operation(whole) == "add" else []
     first = isinstance(whole, cst.BinaryOperation) and bool(several) and several[0].deep_equals(eps)
     return several[first] if several else None
@@ -111,7 +111,7 @@ def _away(document: Document, whole: Any, eps: cst.BaseExpression) -> Changes:
 
 
 def _only_use(document: Document, root: cst.BaseExpression, whole: cst.CSTNode) -> bool:
-    """From the root a single way leads to the sum: nothing else sees the root, and nothing else comes to the sum."""
+    """Does the value of the root go to the sum only, and does nothing else go into the sum?"""
     target = getattr(whole, "target", None)
     for node in carried(document, root):
         if node is whole or node is target:
@@ -128,7 +128,7 @@ def _only_use(document: Document, root: cst.BaseExpression, whole: cst.CSTNode) 
 
 
 def _seen(document: Document, eps: cst.BaseExpression, root: cst.BaseExpression) -> bool:
-    """Eps can be written under the root: its names mean the same there."""
+    """Do the names in eps mean the same at the root, so that it can be written there?"""
     names = {
         n.value for n in (document.below(eps, cst.Name) or [eps]) if isinstance(n, cst.Name) and reads(document, n)
     }

@@ -117,7 +117,7 @@ def constructor(cls: cst.ClassDef) -> cst.FunctionDef | None:
 
 
 def stores(document: Document, cls: cst.ClassDef, name: str) -> list[Value]:
-    """Everything that the class and its bases give to an attribute; None where it isn't an expression of its own."""
+    """What the class and its bases assign to an attribute; None for a value that is no expression of its own."""
     found: list[Value] = []
     for one in lineage(document, cls):
         nodes = (n for n in document.below(one, cst.Attribute) if n.attr.value == name)
@@ -144,7 +144,7 @@ def _handed_up(document: Document, cls: cst.ClassDef) -> list[cst.Arg]:
 
 
 def has_attribute(document: Document, cls: cst.ClassDef, name: str) -> bool:
-    """Something in the class goes by this name."""
+    """Does the class have an attribute or a method of this name?"""
     defined = (n.name.value for one in lineage(document, cls) for n in one.body.body if isinstance(n, cst.FunctionDef))
     return bool(stores(document, cls, name)) or name in defined
 
@@ -169,7 +169,7 @@ def known(tree: Tree, node: cst.CSTNode) -> str | None:
 
 
 def _given_a_number(tree: Tree, scope: Scope, name: str) -> bool:
-    """Not a parameter that may be None when it comes to be added."""
+    """Is the parameter a usable number where eps is added, also if its default is None?"""
     value = default(scope, name)
     if is_none(value):
         return bool(_bound(tree.document, scope, name))
@@ -206,7 +206,7 @@ def _of_module(tree: Tree, name: str) -> list[Value]:
 
 
 def _usable(tree: Tree, value: Value) -> bool:
-    """A number that does what eps should, or one that is not known here."""
+    """May the value be used as eps? Not a number that is out of range, nor a call other than float or getattr."""
     origins = origin(tree, value) if value is not None else []
     if any(not 0 < (number(o) or 0) < LARGE for o in origins):
         return False
@@ -217,7 +217,7 @@ def _usable(tree: Tree, value: Value) -> bool:
 
 
 def origin(tree: Tree, node: Value, depth: int = 0) -> list[cst.BaseExpression]:
-    """The numbers in the text that an expression may be; none where they aren't all there."""
+    """The literal numbers that an expression may evaluate to; empty unless all of them are in the text."""
     if node is not None and number(node) is not None:
         return [node]
     found: list[cst.BaseExpression] = []

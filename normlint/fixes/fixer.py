@@ -80,7 +80,7 @@ class Fixer:
         return all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms)
 
     def _disagrees(self, finding: Finding) -> str:
-        """A norm that runs through the same statistic and has no such finding."""
+        """The name of a norm that uses the same statistic without having this finding; "" if there is none."""
         reporting = [self._norms[number] for number in finding.norms]
         places = {c.statistic.span for norm in reporting for c in norm.computations}
         keys = {(norm.qualname, norm.span) for norm in reporting}
@@ -93,7 +93,7 @@ class Fixer:
 
     @cached_property
     def _through(self) -> dict[Span, set[tuple[str, Span]]]:
-        """The norms that are judged, by the places of their statistics."""
+        """The norms that rules apply to, by the places of their statistics."""
         found: dict[Span, set[tuple[str, Span]]] = {}
         for norm in self._judged:
             for c in norm.computations:

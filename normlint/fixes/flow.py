@@ -187,7 +187,7 @@ def product_at(document: Document, node: Any) -> Product | None:
 
 
 def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
-    """Does the last name that the value gets before its product speak of a root (rms, std), not of an inverse?"""
+    """Is the last name of the value before its product that of a root (rms, std), not of an inverse?"""
     name = ""
     for node in carried(document, start):
         holder = document.parent(node)

@@ -35,7 +35,7 @@ _POWERS: Final = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
 
 
 def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """Divide where it multiplies: turn the product round, or the root under it."""
+    """The fix that divides by the root instead of multiplying: it inverts the product, or the root."""
     return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree))
 
 
@@ -63,7 +63,7 @@ Taken = tuple[Step, cst.CSTNode | None]  # a step of the statistic, and where it
 
 
 def _ends_in_product(node: cst.CSTNode | None) -> bool:
-    """The division is of a tensor, not of the 1 of `1 / root`."""
+    """Is a tensor divided, and not the 1 of `1 / root`?"""
     several = operands(node) if operation(node) == "div" else ()
     return number(several[0]) is None if several else called(node).rstrip("_") != "reciprocal"
 
@@ -99,7 +99,7 @@ def _keeps(document: Document, one: Taken) -> bool:
 
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """Average the squares; a root that is missing then is the next round's."""
+    """The fix that averages the squares; if a root is missing then, the next round adds it."""
     return Trial(tree, norm, "NRM403", partly=True).first(_squares(c, tree.document, Style(tree)))
 
 
@@ -131,7 +131,7 @@ def _from_abs(style: Style, node: cst.Call) -> cst.BaseExpression:
 
 
 def _order_two(start: cst.BaseExpression) -> Iterator[Changes]:
-    """The L2 norm for the L1 norm."""
+    """The changes that replace an L1 norm with the L2 norm."""
     if isinstance(start, cst.Call):
         named = [a.value for a in start.args if a.keyword and a.keyword.value in ("p", "ord")]
         orders = [v for v in (*named, *(a.value for a in start.args[:2] if not a.keyword)) if number(v) == 1]
@@ -143,7 +143,7 @@ _GUARDS: Final = ("no_grad", "inference_mode")
 
 
 def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """Take away what keeps the gradient from the statistic."""
+    """The fix that removes what detaches the statistic from the gradient."""
     return Trial(tree, norm, "NRM405", partly=True).first(_attached(c, tree.document))
 
 
@@ -195,7 +195,7 @@ def _guards(item: cst.WithItem) -> bool:
 
 
 def _names_values(line: cst.CSTNode) -> bool:
-    """Nothing is written in the line that outlives the call."""
+    """Does the line assign local names only?"""
     several = line.body if isinstance(line, cst.SimpleStatementLine) else ()
     return bool(several) and all(isinstance(one, cst.Name) for stmt in several for one in single_targets(stmt))
 

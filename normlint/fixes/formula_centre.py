@@ -145,7 +145,7 @@ _OF_VARIANCES: Final = ("unbiased", "correction", "dtype", "out")
 
 
 def holds_mean(document: Document, value: cst.BaseExpression | None) -> bool:
-    """A mean, or a sum over a count, is taken in the expression, and nothing is centred by it."""
+    """Does the expression take a mean, or a sum over a count, without subtracting it from anything?"""
     taken = value is not None and any(called(n) in _MEANS for n in document.below(value, cst.Call))
     return taken and sides(value) is None
 
@@ -216,7 +216,7 @@ def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
 
 
 def _once(document: Document, stmt: cst.Assign) -> bool:
-    """The name that the statement binds is read once."""
+    """Is the name that the statement assigns used exactly once?"""
     return len(loads(document, names_of(stmt)[0], document.scope(stmt))) == 1
 
 
@@ -270,7 +270,7 @@ def _centred(
 
 
 def _alike(one: cst.BaseExpression, two: cst.BaseExpression) -> bool:
-    """Written alike but for parentheses around them."""
+    """Are two expressions equal except for parentheses around them?"""
     return stripped(one).deep_equals(stripped(two))
 
 

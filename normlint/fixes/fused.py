@@ -35,7 +35,7 @@ class _Parts:
     eps: str
 
     def call(self, function: str, *, layer: bool) -> str:
-        """The call, by position as far as that goes."""
+        """The call of torch's function, with positional arguments where possible."""
         # not the gain's shape: one gain for each head would change what is averaged, where this raises
         given = [self.x, f"{self.weight}.shape" if self.trailing else f"{self.x}.shape[-1:]"]
         gain = f"1 + {self.gain}" if self.offset else self.weight
@@ -83,7 +83,7 @@ def _homes(norm: Norm, document: Document) -> list[cst.FunctionDef]:
 
 
 def _of_heads(norm: Norm, document: Document) -> bool:
-    """The text makes one with a gain of several axes: LayerNorm((heads, head_dim))."""
+    """Does the text construct the norm with a gain of several axes, as in `LayerNorm((heads, head_dim))`?"""
     name = norm.owner.name.rpartition(".")[2]
     calls = (n for n in document.everywhere(cst.Call, name) if called(n) == name)
     given = (a.value for n in calls for number, a in enumerate(n.args) if a.keyword or not number)
@@ -156,7 +156,7 @@ def _parts(norm: Norm, function: cst.FunctionDef, document: Document) -> _Parts 
 
 
 def _same(one: Computation, main: Computation) -> bool:
-    """The paths differ in their casts at most, or in a parameter that may be None."""
+    """Do the paths differ in nothing but casts, or a parameter that may be None?"""
     gains = {g.param.name for g in one.gains} <= {g.param.name for g in main.gains}
     eps = [e.at for e in one.eps] == [e.at for e in main.eps]
     laid = one.layout_matches and not one.statistic.layout and one.statistic.axes == main.statistic.axes
@@ -186,7 +186,7 @@ def _widened(weight: str, function: cst.FunctionDef, document: Document) -> str:
 
 
 def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Document) -> str:
-    """Eps as the function itself can write it."""
+    """The eps as an expression in the function's own names."""
     eps = norm.main.eps[0]
     node = document.at(eps.at)
     home = document.around(node, cst.FunctionDef)
@@ -223,7 +223,7 @@ def _unused(document: Document, function: cst.FunctionDef, removed: Sequence[Any
 
 
 def _of_another(document: Document, name: cst.Name, home: cst.ClassDef) -> bool:
-    """It belongs to a class that has nothing to do with this one."""
+    """Is the name used inside an unrelated class?"""
     owner = document.around(name, cst.ClassDef)
     return owner is not None and owner is not home and home.name.value not in document.source(owner)
 

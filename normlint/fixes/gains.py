@@ -49,7 +49,7 @@ class _Unused:
 
     @property
     def both(self) -> list[Param]:
-        """Those that there are."""
+        """The gain and the bias, without those that are None."""
         return [p for p in (self.gain, self.bias) if p is not None]
 
     @property
@@ -61,12 +61,12 @@ class _Unused:
 
     @property
     def factor(self) -> cst.BaseExpression:
-        """What the norm is multiplied by: zeros were meant to be added to one."""
+        """The factor for the norm: the weight, or 1 + the weight if it starts at zero."""
         assert self.gain is not None
         return cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
 
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        """Gain and bias on an expression."""
+        """The expression with the gain and the bias applied."""
         if self.gain is not None:
             text = self.document.text
             first = len(re.findall(rf"{_GAIN}\s*\*[^*]", text)) > len(re.findall(rf"[^*]\*\s*{_GAIN}", text))
@@ -162,7 +162,7 @@ def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleSta
 
 
 def _under_a_test(document: Document, param: Param) -> bool:
-    """There may be no such attribute at all."""
+    """Is the parameter created under an `if`, so that the attribute may be missing?"""
     branch = document.around(document.at(param.span), cst.If | cst.FunctionDef)
     return isinstance(branch, cst.If) and not _optional(document, param.name)
 

@@ -47,7 +47,7 @@ def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.Bas
 
 
 def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
-    """The length in an operand made that of the last axis; None where it isn't plain."""
+    """The changes that make a length in an operand that of the last axis; None where it isn't plain."""
     nodes = document.below(operand, cst.Subscript | cst.Call)
     changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
     return changes if len(changes) == 1 else None

@@ -56,7 +56,7 @@ def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.Ba
 
 
 def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:
-    """In the class's call; a parameter requires its gradient anyway: what said so goes."""
+    """The changes that put the tensor into `nn.Parameter(…)`; an explicit `requires_grad=True` is dropped."""
     asks = next((a for a in document.below(value, cst.Arg) if a.keyword and a.keyword.value == "requires_grad"), None)
     method = called(value) == "requires_grad_"
     no = bool(value.args) if method else asks is not None and document.source(asks.value) == "False"  # type: ignore[attr-defined]

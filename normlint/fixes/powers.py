@@ -73,7 +73,7 @@ def _raised(
 
 
 def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
-    """Only the part is left of the whole; parentheses that have become idle go."""
+    """The part in place of the whole expression, without parentheses that aren't needed any more."""
     kept = placed(document, whole, bare(part))
     if whole.lpar and not kept.lpar and spread(kept):
         return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
@@ -81,7 +81,7 @@ def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExp
 
 
 def renamed(style: Style, call: cst.Call, name: str) -> cst.Call:
-    """The same call of another function or method."""
+    """The call with the name of the function or method exchanged."""
     name += "_" * called(call).endswith("_")
     if isinstance(call.func, cst.Attribute):
         return call.with_changes(func=call.func.with_changes(attr=cst.Name(name)))
@@ -89,7 +89,7 @@ def renamed(style: Style, call: cst.Call, name: str) -> cst.Call:
 
 
 def _other(operator: cst.CSTNode, kind: Any) -> Any:
-    """Another operator in the same white space."""
+    """Another operator with the white space of the old one."""
     spaces = ("whitespace_before", "whitespace_after")
     return kind(**{name: getattr(operator, name) for name in spaces})
 

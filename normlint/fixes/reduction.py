@@ -63,7 +63,7 @@ def takes_axis(norm: Norm, call: Reduction) -> bool:
 
 
 def _laid_out(document: Document, name: cst.Name) -> bool:
-    """The tensor is given other axes, to be multiplied with."""
+    """Is the tensor's layout changed, by a view or a subscript, before it is used?"""
     holder = document.parent(name)
     views = isinstance(holder, cst.Attribute) and holder.attr.value in _LAYOUTS
     return views or (isinstance(holder, cst.Subscript) and holder.value is name)
@@ -191,13 +191,13 @@ def _wrong(norm: Norm) -> Iterator[Stat]:
 
 
 def features_last(norm: Norm) -> bool:
-    """Nothing says that the features lie elsewhere."""
+    """Is there no sign that the features are on another axis than the last?"""
     gains = [g.param for c in norm.computations for g in c.gains]
     return all(p.axis == "last" and (p.shape is None or len(p.shape) <= 1) for p in gains)
 
 
 def _like(dim: cst.BaseExpression) -> cst.BaseExpression:
-    """-1, in the brackets that one axis has."""
+    """The last axis as the old one is written: `-1`, `(-1,)` or `[-1]`."""
     several = isinstance(dim, cst.Tuple | cst.List) and len(dim.elements) == 1
     return cst.parse_expression(("[-1]" if isinstance(dim, cst.List) else "(-1,)") if several else "-1")
 
@@ -267,7 +267,7 @@ def _candidates(stats: Sequence[Stat], document: Document, axis: int) -> Iterato
 
 
 def _viewed(document: Document, view: Any) -> Any:
-    """What a view is taken of."""
+    """The tensor that a view is taken of."""
     while called(view) in _LAYOUTS or isinstance(view, cst.Subscript):
         view = operand_of(document, view) if isinstance(view, cst.Call) else view.value
     return view

@@ -123,7 +123,7 @@ def argument(value: cst.BaseExpression, keyword: str = "") -> cst.Arg:
 
 
 def is_none(node: cst.CSTNode | None) -> bool:
-    """It is None as it is written."""
+    """Is the expression the literal None?"""
     return isinstance(node, cst.Name) and node.value == "None"
 
 
@@ -145,7 +145,7 @@ def number(node: cst.CSTNode | None) -> Fraction | None:
 
 
 def written(value: Fraction) -> cst.BaseExpression:
-    """A power as people write it: 0.5, -2."""
+    """A power as source text: `0.5`, `-2`."""
     return cst.parse_expression(str(value.numerator) if value.denominator == 1 else repr(float(value)))
 
 

@@ -138,20 +138,20 @@ def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
 
 
 def _bound(document: Document, name: str, scope: cst.CSTNode) -> bool:
-    """The scope itself binds the name, so that it may bind it anew."""
+    """Does the scope itself assign the name, so that it may assign it again?"""
     params = [p.name.value for p in document.below(scope, cst.Param)]
     return name in params or bool(stored(document, scope, name))
 
 
 def _meant(document: Document, node: cst.CSTNode) -> bool:
-    """A caller drops the result, and so wants what is done in place."""
+    """Does a caller drop the result, and so rely on the change in place?"""
     function = document.around(node, cst.FunctionDef)
     name = function.name.value if function is not None else ""
     return any(called(stmt.value) == name for stmt in (document.everywhere(cst.Expr, name) if name else ()))
 
 
 def _read_later(document: Document, stmt: cst.CSTNode, name: cst.BaseExpression) -> bool:
-    """The name is read behind the statement, for more than its dtype or shape."""
+    """Is the name used after the statement for more than its dtype or shape?"""
     if not isinstance(name, cst.Name):
         return False
     later: Sequence[cst.Name] = loads(document, name.value, document.scope(stmt))

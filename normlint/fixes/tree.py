@@ -112,7 +112,7 @@ class Tree:
         return self.text[span.start : span.end]
 
     def around(self, span: Span, kind: Any) -> Any:
-        """The innermost node of that kind that takes the span in."""
+        """The innermost node of that kind that contains the span."""
         placed = self.once(kind, lambda: [(self.span(node), node) for node in self.nodes if isinstance(node, kind)])
         took(len(placed) // 10)
         found = [(here.end - here.start, node) for here, node in placed if here.holds(span)]
@@ -158,7 +158,7 @@ def spelled(tree: Tree, dotted: str) -> str | None:
 
 
 def _assumed(tree: Tree) -> dict[str, str]:
-    """Usual names that a text without imports uses as everybody does."""
+    """The usual names of modules, such as `torch` and `nn`, that a text without imports uses."""
     used = {n.id for n in tree.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return {path: name for path, name in _USUAL.items() if name in used}
 

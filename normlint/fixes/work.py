@@ -16,7 +16,7 @@ class LimitReached(Exception):  # noqa: N818  (it is how the repairs of a file e
 
 
 def took(nodes: int) -> None:
-    """So many nodes have been looked at; raises LimitReached where it is too much."""
+    """Count nodes that were visited; LimitReached if they are too many."""
     file = of_file()
     file.spent += nodes
     if file.spent > MOST:

@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 def homed(value: T, block: Block) -> T:
-    """What was read in a block, with every span in it as the unit has it."""
+    """What was found in a block, with its spans moved to where they are in the unit."""
     done: dict[int, Any] = {}
 
     def moved(one: Any) -> Any:
@@ -101,7 +101,7 @@ def whole(text: str) -> Block:
 
 
 def blocks(text: str, own: int | None = None) -> Iterator[Block]:
-    """The blocks of a unit that may hold norms, in the order of the text; `own`: what comes behind it is borrowed."""
+    """The blocks of a unit that may hold norms, in text order; from offset `own` on, the text is from other files."""
     foreign = all(used[1] in STORING for used in _TORCHS.finditer(text)) and "from torch" not in text
     if foreign and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
         yield whole(text)
@@ -200,7 +200,7 @@ class _Cutter:
         return Block("".join(parts), reinitialised, tuple(begin.items()), starts, origins)
 
     def _kept(self, piece: Piece, group: set[Piece], words: frozenset[str]) -> str:
-        """What a block has of a statement: of a class that is only made, that it is one."""
+        """The text of a statement as a block has it: all of it, `class A: ...` for a class outside the group, or ""."""
         if piece in group:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "import" and not words.isdisjoint(self._words_of(piece)):

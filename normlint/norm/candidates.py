@@ -38,7 +38,7 @@ _SUPER: Final = re.compile(r"\bsuper\([^()]*\)\.$")
 
 
 def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> Found:
-    """What of the text is worth evaluating."""
+    """The parts of the text that may compute a norm and have to be evaluated."""
     return _Reading(text, pieces, marks).candidates() if marks.seeds or marks.wrapped else {}
 
 
@@ -88,7 +88,7 @@ class _Reading:
         return self._units[piece]
 
     def unit_at(self, at: int) -> Unit | None:
-        """None: in a class, but in none of its methods."""
+        """The unit at a place; None for a place in a class outside its methods."""
         units = self.units(self.piece_at(at))
         if self.piece_at(at).kind in _LOOSE:
             return self._loose

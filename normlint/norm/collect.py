@@ -72,7 +72,7 @@ def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:
 
 
 def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
-    """A reduction in the entry's text that no replay has come by."""
+    """Is there a reduction in the entry's text that no evaluated path has reached?"""
     if entry.function is None:
         return True
     marks = reductions(module.text, entry.function.node.span)
@@ -214,7 +214,7 @@ def _spelled(text: str, found: _Found) -> _Found:
 
 
 def _as_called(entry: Entry, found: _Found) -> _Found:
-    """What the caller asks for by a flag is the caller's: an output in fp32, or an eps that is 0 unless given."""
+    """The computation without what only a caller's flag brings about: an output in fp32, or an eps of 0."""
     params = entry.function.node.params if entry.function else ()
     left_out = {p.name for p in params if isinstance(p.default, s.Literal) and p.default.value is None}
     flags = {p.name: p.default.value for p in params if isinstance(p.default, s.Literal)}
@@ -255,7 +255,7 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
 
 
 def _argument(atom: Atom) -> Input | None:
-    """A tensor that came in, or 1 + it."""
+    """The argument of the function that an atom is, or that it is one more than; None for other atoms."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
     base = inner[0].atom if len(inner) == 1 and inner[0].power == 1 else atom
     return base if isinstance(base, Input) else None

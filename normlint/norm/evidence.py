@@ -61,7 +61,7 @@ def _is_undone(c: Computation, owner: Owner) -> bool:
 
 
 def _clips(c: Computation, owner: Owner) -> bool:
-    """Like x / max(1, rms), or x / sqrt(1 + x²): only what is large gets smaller."""
+    """Does it only shrink large values, as x / max(1, rms) and x / sqrt(1 + x²) do?"""
     squashes = (c.kind == "l2" or not c.gains) and owner.intent not in ("rms", "layer")
     hows = ("clamp", "add") if squashes else ("clamp",)
     return any(e.how in hows and e.value is not None and e.value >= 1 for e in c.eps)
@@ -98,7 +98,7 @@ def _of_weights(c: Computation) -> bool:
 
 
 def _leaves(mono: Mono) -> Iterator[Atom]:
-    """What a product is made of, also within sums and calls that weren't followed."""
+    """The atoms of a product, also those inside sums and calls that weren't evaluated."""
     for f in mono.factors:
         if isinstance(f.atom, Apply):
             for arg in f.atom.args:
@@ -144,7 +144,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
 
 
 def _is_written(c: Computation) -> bool:
-    """Numbers that stand in the text, as the rewards of an example."""
+    """Is the input made of literal numbers, such as the rewards in an example?"""
     atoms = [f.atom for f in c.input.factors]
     return bool(atoms) and all(map(_stands_in_text, atoms))
 
@@ -154,6 +154,7 @@ def _stands_in_text(atom: Atom) -> bool:
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
+    """May the axes be those of the features, given what the name and the gain say?"""
     axes = c.statistic.axes
     named = named or _gain_says_features(c)
     if axes == ALL or axes is None or isinstance(axes, str):
@@ -193,7 +194,7 @@ def lies_elsewhere(c: Computation) -> bool:
 
 
 def _spatial(axes: tuple[int, ...]) -> bool:
-    """Two or three axes of an image or a batch: instance and batch norms."""
+    """Are these the axes of an image, or is the batch among them, as in instance and batch norms?"""
     return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
 
 

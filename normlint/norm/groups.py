@@ -87,7 +87,7 @@ class Choice:
         return [test for one in value.generators for test in one.ifs]
 
     def may_spare(self, gain: Gain) -> bool:
-        """Isn't it sure that the gain decays as the rest does: in none of the groups without, or of its own?"""
+        """May the gain be without weight decay? False only if it is certain that it decays like the other weights."""
         known = dict.fromkeys(self._names, gain.names)
 
         def may_hold(tests: list[ast.expr] | None) -> bool:
@@ -97,7 +97,7 @@ class Choice:
         return chosen or any(map(may_hold, self.spared)) or not any(map(may_hold, self.decayed))
 
     def speaks_of_norms(self) -> Iterator[ast.expr]:
-        """The tests for what is spared that speak of norms: by a part of a name, or by a class."""
+        """The conditions on parameters without weight decay that mention norms: by part of a name, or by a class."""
         for test in (test for tests in self.spared for test in tests or ()):
             listed = [one for node in ast.walk(test) if isinstance(node, ast.expr) for one in self._listed(node)]
             if any(intent(word) in _FEATURES for word in re.findall(r"\w+", " ".join(map(ast.unparse, listed)))):
@@ -179,7 +179,7 @@ class Choice:
 
 
 def _entries(node: ast.AST) -> dict[str, ast.expr]:
-    """What a dictionary that is written has, by its keys."""
+    """The values of a dictionary display by their keys."""
     match node:
         case ast.Dict(keys, values):
             return {str(k.value): v for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant)}

@@ -27,7 +27,7 @@ _KEPT: Final[ContextVar[Kept]] = ContextVar("_KEPT")
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Inside, no unit is read twice."""
+    """Within this block, the norms of each unit are found only once."""
     before = _KEPT.set(of_file())
     try:
         yield

@@ -150,7 +150,7 @@ class Computation:
 
     @property
     def after_exception(self) -> bool:
-        """The path of an `except`."""
+        """Is this the path of an `except`?"""
         return any(key.startswith(EXCEPTION) and taken for key, taken in self.tests)
 
     @property
@@ -173,17 +173,17 @@ class Computation:
 
     @property
     def over_last(self) -> bool:
-        """Reduced over the features as they usually lie."""
+        """Is it reduced over the last axis, where features usually are?"""
         return self.statistic.axes in ((-1,), TRAILING)
 
     @property
     def sees_half(self) -> bool:
-        """A half can come in on this path."""
+        """Can the input be fp16 or bf16 on this path?"""
         return bool(self.possible & HALVES) and self.entered is DType.INPUT
 
     @property
     def sees_fp16(self) -> bool:
-        """A half of that kind can."""
+        """Can the input be fp16 on this path?"""
         return "fp16" in self.possible and self.entered is DType.INPUT
 
     @property
@@ -319,7 +319,7 @@ class Norm:
 
     @property
     def in_test(self) -> bool:
-        """A test's own: it takes numbers that provoke something."""
+        """Is it defined in a test, which may use unusual numbers on purpose?"""
         return self.qualname.startswith(("test_", "Test"))
 
     @property

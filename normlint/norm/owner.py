@@ -99,7 +99,7 @@ def _is_module(value: Value) -> bool:
 
 
 def _is_in_place(entry: Entry) -> bool:
-    """By torch's conventions: `rms_norm_`, or a parameter `inplace`."""
+    """Does its name, or a parameter `inplace`, say that it works in place?"""
     params = entry.function.node.params if entry.function else ()
     plain = entry.qualname.endswith("_") and not entry.qualname.endswith("__")
     return plain or any("inplace" in p.name.replace("_", "") for p in params)
@@ -337,7 +337,7 @@ def _unused_parameter(node: s.Function) -> Span | None:
 
 
 def _is_stub(node: s.Function) -> bool:
-    """A body of nothing but a docstring, pass or ..."""
+    """Is the body nothing but a docstring, `pass` or `...`?"""
     return all(isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal) for stmt in node.body)
 
 

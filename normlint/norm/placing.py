@@ -24,7 +24,7 @@ def settled(stat: Stat, shapes: Shapes) -> Stat:
 
 
 def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: Context, *, learned: bool) -> Placing:
-    """What the shapes tell of a norm."""
+    """Where the axes of a norm lie, as far as shapes tell."""
     shapes, over = context.shapes, stat.over
     if over is None or not isinstance(stat.axes, tuple):
         return Placing(single=stat.axes == ALL and _is_single(stat, shapes))
@@ -75,6 +75,7 @@ def _documented_shape(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
 
 
 def _on_axis(shapes: Shapes, over: Dims, axes: tuple[int, ...], length: Mono) -> bool | None:
+    """Is it the length of one of these axes? False if it is another axis's, None if neither is known."""
     if any(shapes.equal(shapes.axis(over, a), length) for a in axes):
         return True
     others = (i for i in _indices(shapes, over) if all(shapes.meets(over, i, a) is False for a in axes))

@@ -152,7 +152,7 @@ def _root(factor: Factor) -> _Root | None:
 
 
 def _scaled(eps: list[Eps]) -> Iterator[Eps]:
-    """Powers of the statistic, not of the sum they were met in."""
+    """The eps with their powers relative to the statistic, instead of to the sum that each was found in."""
     power = ONCE
     for e in reversed(eps):
         power *= e.power
@@ -169,7 +169,7 @@ def _eps(plus: Plus, power: Fraction) -> Eps:
 
 
 def _degree(inner: Mono) -> tuple[int, Mono] | None:
-    """(2, x) for x², (1, x) for x and |x|."""
+    """The exponent and the base of a square or first power: (2, x) for x², (1, x) for x and |x|; else None."""
     if not inner.factors:
         return None
     if all(f.power % 2 == 0 for f in inner.factors):
@@ -331,7 +331,7 @@ def _mistaken(root: _Root, degree: tuple[int, Mono], outside: list[Factor]) -> t
 
 
 def _sum_with_statistic(atom: Apply) -> tuple[Mono, Stat] | None:
-    """(x, its statistic) of x + mean(x), x − var(x)."""
+    """A tensor and its statistic where a sum joins the two, as in x + mean(x) or x − var(x)."""
     pair = [a for a in atom.args if isinstance(a, Mono)] if atom.name in ("+", "-") else []
     for base, other in (pair, pair[::-1]) if len(pair) == 2 else ():
         stat = other.factors[0].atom if len(other.factors) == 1 and other.factors[0].power == 1 else None

@@ -26,7 +26,7 @@ _SHOWN = ("sqrt", "rsqrt", "recip", "pow", "eps", "unknown", *_ROOTS)
 
 
 def sentence(c: Computation) -> str:
-    """`RMSNorm over the last axis, eps 1e-6 under the root, fp32 statistics`: what is wrong stands in capitals."""
+    """A norm in words, with mistakes in capitals: `RMSNorm over the last axis, eps 1e-6 under the root, …`."""
     return f"{_KINDS.get(c.kind, c.kind)} {', '.join(_clauses(c))}"
 
 
@@ -87,7 +87,7 @@ def _eps(c: Computation, e: Eps) -> str:
 
 
 def spine(c: Computation) -> str:
-    """`mean[-1] keepdim | eps → sqrt → recip → input(x) → scale(weight)`."""
+    """A norm in code order: `mean[-1] keepdim | eps → sqrt → recip → input(x) → scale(weight)`."""
     steps = ["sqrt" if s.op in _ROOTS else s.op for s in c.trail if s.op in _SHOWN]
     steps += [s.op for s in c.trail if s.op in ("detach", "item")]
     steps.append(f"input({_input(c.input)})")

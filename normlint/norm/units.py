@@ -70,7 +70,7 @@ def bases_of(text: str, span: Span) -> set[str]:
 
 
 def is_base(text: str, name: str) -> bool:
-    """Another class of the text derives from this one."""
+    """Does another class of the text derive from this one?"""
     return name in _bases(text)
 
 
@@ -126,7 +126,7 @@ def _parsed(text: str) -> list[ast.stmt]:
 
 
 def reached(found: set[str], named: Mapping[str, set[str]]) -> set[str]:
-    """With what these name, and what those name."""
+    """The names, the names in their definitions, and so on."""
     every, waiting = set(found), list(found)
     while waiting:
         new = named.get(waiting.pop(), set()) - every

@@ -52,7 +52,7 @@ class Module:
 
     @cached_property
     def divided(self) -> dict[str, ast.expr]:
-        """The attributes that are set to so many parts of something, and what that is."""
+        """The attributes that are set to a quotient of something, and what is divided."""
         init = [function for function in self.owner.functions if function.name == _CONSTRUCTOR]
         several = [(name, value) for function in init for name, value in stored(function)]
         divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
@@ -90,7 +90,7 @@ class Read(NamedTuple):
 
 @lru_cache(maxsize=1)  # several rules ask for them in turn
 def functions(makes: Makes) -> tuple[Read, ...]:
-    """The functions with a call that is worth a look."""
+    """The functions that hold a call marked by the prefilter, each with its module and its statements."""
     modules = (Module(owner, looked) for owner, looked in makes.wired)
     return tuple(Read(module, function, steps) for module in modules for function, steps in module.functions.items())
 
@@ -117,7 +117,7 @@ def traced(node: ast.expr, values: Values) -> ast.expr:
 
 
 def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
-    """The expression, all that it is made of, and all that the names in it stand for."""
+    """The expression, its subexpressions, and the same for the values of the names in it."""
     waiting, seen = [Value(node, values)], {node}
     while waiting:
         value = waiting.pop()

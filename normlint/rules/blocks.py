@@ -91,7 +91,7 @@ def _of_block(
     uses: Uses,
     read: frozenset[str],
 ) -> LightAnalysis:
-    """One block's: the same wherever it stands."""
+    """The analysis of one block, which doesn't depend on where it is in the text."""
     if too_deep(text):
         raise RecursionError
     module = Module(text, snippet, reinitialised, begin, uses=uses, read=read)

@@ -96,7 +96,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
 
 
 def _divided_again(c: Computation) -> Fraction:
-    """By what power of some length a mean is off, whichever axis it belongs to."""
+    """The power of an axis length by which a mean is wrong, whichever axis that is."""
     inside = [n for n in c.counts if n.inside]
     if len(inside) != len(c.counts) or not all(n.length for n in inside):
         return Fraction(0)

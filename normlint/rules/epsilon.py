@@ -281,7 +281,7 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
 
 
 def _written_out(c: Computation) -> bool:
-    """Its eps is a number in the formula."""
+    """Is the eps a literal number in the formula?"""
     return bool(c.eps) and all(e.written for e in c.eps)
 
 

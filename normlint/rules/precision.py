@@ -84,7 +84,7 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
 
 
 def _promoted(c: Computation) -> bool:
-    """In fp32 only because something else is that was met on the way, such as a gate."""
+    """Is the statistic in fp32 only because another fp32 factor, such as a gate, promoted the input?"""
     wide = any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in deep_steps(c.statistic.inner.factors))
     return c.statistic.square.wide and len(c.input.factors) > 1 and not wide
 

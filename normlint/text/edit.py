@@ -41,11 +41,12 @@ def overlap(one: Iterable[Edit], two: Iterable[Edit]) -> bool:
 
 
 def _touch(start: int, end: int, other: int, last: int) -> bool:
+    """Do two stretches share a character, start at the same place, or is one empty at the end of the other?"""
     return (start < last and other < end) or start == other or (start == end == last) or (other == last == end)
 
 
 def entangled(one: Sequence[Edit], two: Sequence[Edit]) -> bool:
-    """Does one write a line that gives a name a value, and the other the name?"""
+    """Does one write an assignment to a name, and the other that name?"""
     return any(_bound(a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one)))
 
 

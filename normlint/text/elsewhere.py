@@ -102,7 +102,7 @@ class File:
         return (before > 0 and at < strings[before - 1][1]) or _COMMENTED.search(self.text, at - 200, at) is not None
 
     def hands_on(self, name: str) -> bool:
-        """Does `import *` of it give the name?"""
+        """Does `from module import *` import this name?"""
         return name in self._all if self._all is not None else not name.startswith("_")
 
     @cached_property
@@ -147,7 +147,7 @@ class Elsewhere:
         return self._imported(name, file, far) if far < _FARTHEST and not file.is_chosen(name) else None
 
     def _imported(self, name: str, file: File, far: int) -> Place | None:
-        """What the last import makes of a name, where none that may come about makes it something else."""
+        """What the last import of a name refers to; None if a conditional import may make it something else."""
         found: set[Place | None] = set()
         for one in file.imports(name):
             there, every = self._module(one.module, file.path), one.name == "*"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls: type | None = None, /, *, frozen: bool = False, **others: Any) -> Any:
-        """Of a frozen one only the hash."""
+        """Like the standard library's, but `frozen` gives a hash alone: changes are not prevented."""
         if cls is None:
             return lambda made: dataclass(made, frozen=frozen, **others)
         if cls.__doc__ is None:

@@ -50,7 +50,7 @@ class Making:
 
 
 def may_make(data: bytes | str) -> bool:
-    """Is a norm made without an eps that there is, or with another, or called in a way that is worth a look?"""
+    """May the text construct a norm with a missing or fixed eps, or use one in a way that the rules look at?"""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
     written = False
     for making in makings(text) if "eps" in text else ():
@@ -68,7 +68,7 @@ def configured(text: str) -> bool:
 
 @lru_cache(maxsize=2)  # asked by the sieve and by the rules
 def wired(text: str) -> tuple[int, ...]:
-    """Where a condition is split, or a norm is followed by what may not be meant."""
+    """Where the text splits a conditioning tensor or uses a norm in a way that the rules look at."""
     return tuple(_wired(text))
 
 

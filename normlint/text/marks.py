@@ -76,12 +76,12 @@ _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
 
 
 def may_concern(data: bytes | str) -> bool:
-    """May it hold a norm, or make one in a way that is worth a look, or take one from another file?"""
+    """May the text hold a norm, construct one in a way that the rules look at, or import one?"""
     return may_hold_norm(data) or may_make(data) or may_take(data)
 
 
 def may_hold_norm(data: bytes | str) -> bool:
-    """Is there a mark of a reduction? It may say yes wrongly; it must never say no wrongly."""
+    """Does the text seem to reduce a tensor? A wrong yes costs time, a wrong no a finding."""
     if isinstance(data, str) and data[:1] == "{":
         data = data.encode("utf-8", "surrogatepass")
     if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
@@ -95,7 +95,7 @@ def may_hold_norm(data: bytes | str) -> bool:
 
 
 def _handed_on(text: str) -> Iterator[int]:
-    """Where a reduction is named, and not called."""
+    """Where a reduction is named without being called."""
     for match in _compiled(_UNCALLED).finditer(text):
         if _LIBRARY.search(text, max(match.start() - 12, 0), match.end()):
             yield match.start()
@@ -153,7 +153,7 @@ def reductions(text: str, span: Span) -> list[int]:
 
 
 def _reduces(data: bytes | str) -> bool:
-    """`self.norm(x)` is a reduction only where the text says what `self.norm` is."""
+    """Is there a reduction? `self.norm(x)` counts only where the text defines `self.norm`."""
     if _search(_BARE_REDUCTION, data):
         return True
     if not _search(_REDUCTION, data):
@@ -228,7 +228,7 @@ class Marks:
         return list(self._outside(_wrapped(self._text)))
 
     def reduces(self, span: Span) -> bool:
-        """A reduction."""
+        """Is there a reduction in the span?"""
         at = bisect_left(self.reductions, span[0])
         return at < len(self.reductions) and self.reductions[at] < span[1]
 

@@ -104,13 +104,13 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
-    """Three quotes that are a string of one line, between quotes of the other kind."""
+    """Are the three quotes part of a one-line string in quotes of the other kind?"""
     around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
     return around in ("''", '""') and around[0] != match.group()[0]
 
 
 def _in_comment(text: str, since: int, at: int) -> bool:
-    """`since`: where the last string ends."""
+    """Is the place in a comment? `since`: where the last string before it ends."""
     line = text[max(text.rfind("\n", 0, at) + 1, since) : at]
     return "#" in line and "#" in _SHORT.sub("", line)
 

@@ -41,7 +41,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def digest_of(data: bytes | None) -> str:
-    """What tells one content from another; ABSENT for none."""
+    """A digest of some bytes; ABSENT for None."""
     if data is None:
         return ABSENT
     from hashlib import blake2b
@@ -55,5 +55,5 @@ def reason(error: Exception) -> str:
 
 
 def megabytes(size: int) -> str:
-    """A size as a person reads it."""
+    """A size in bytes as text in MB."""
     return f"{size / 2**20:.0f} MB"

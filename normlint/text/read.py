@@ -15,7 +15,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def kind_of(path: str) -> str:
-    """What a path's ending promises; anything unknown is taken for Python."""
+    """The kind of source by the path's ending; an unknown ending is taken for Python."""
     return SUFFIXES.get(os.path.splitext(path)[1].lower(), PYTHON)
 
 
@@ -25,7 +25,7 @@ def read(path: str) -> Source:
 
 
 def decode(path: str, data: bytes) -> Source:
-    """The same for bytes that are already here (standard input, an editor's buffer)."""
+    """The source made of bytes that have been read already (from standard input, say)."""
     kind = kind_of(path)
     if b"\0" in data:
         raise BadSourceError("binary file: it holds NUL bytes")
@@ -40,7 +40,7 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def refuse_huge(text: str) -> None:
-    """Python of many megabytes, or with a comma every other character, is data, and costs gigabytes of syntax tree."""
+    """Raise BadSourceError for Python of many megabytes or commas: it is data, and its tree would take gigabytes."""
     if len(text) > MOST_PYTHON or text.count(",") > MOST_COMMAS:
         raise BadSourceError(f"too large to be analysed ({megabytes(len(text))} of Python; exclude it)")
 

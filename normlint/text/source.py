@@ -54,7 +54,7 @@ class Unit:
         return segment.cell, segment.origin + offset - segment.start
 
     def origin_span(self, span: Span) -> tuple[int | None, Span]:
-        """The same for a stretch; its end belongs to its last character, not to what comes after it."""
+        """The same for a span; its end is where its last character ends, not where the next segment begins."""
         cell, start = self.origin(span.start)
         if span.end <= span.start:
             return cell, Span(start, start)

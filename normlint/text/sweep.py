@@ -36,12 +36,12 @@ class Sweep:
     change: tuple[tuple[float, ...], ...] = ()
 
     def curve(self, of: str, dtype: str) -> Curve | None:
-        """The one of this norm in this dtype."""
+        """The curve of this norm in this dtype; None if there is none."""
         return next((one for one in self.curves if (one.of, one.dtype) == (of, dtype)), None)
 
 
 def to_sweep(data: Any) -> Sweep | None:
-    """From what JSON makes of one; TypeError or KeyError where it is none. It comes from where a user's code ran."""
+    """The sweep in JSON from where a user's code ran, so it isn't trusted; TypeError or KeyError if malformed."""
     if data is None:
         return None
     curves = (

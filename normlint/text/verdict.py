@@ -29,7 +29,7 @@ class Probe:
 
     @property
     def passed(self) -> bool:
-        """Within the limit; not a number is not."""
+        """Is the error within the limit? NaN is not."""
         return self.error <= self.limit
 
 

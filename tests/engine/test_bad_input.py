@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from normlint.engine import run
-from normlint.engine.fix import Fixed, FixRequest, fix_path
+from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.linter import check_bytes, check_checked_text, check_path
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, Selection
@@ -177,7 +177,7 @@ UNREAD = {
 def test_a_file_without_a_candidate_is_not_read_for_its(data: bytes, tmp_path: Path) -> None:
     assert check_bytes("a.py", data, Demand()) == Report()
     (tmp_path / "a.py").write_bytes(data)
-    fixed = fix_path(str(tmp_path / "a.py"), FixRequest(Demand()))
+    fixed = fix_file(str(tmp_path / "a.py"), FixRequest(Demand()))
     assert isinstance(fixed, Fixed)
     assert not fixed.changed
 

@@ -10,7 +10,7 @@ import pytest
 
 from normlint import rules
 from normlint.engine.baseline import Acceptance, dump, load
-from normlint.engine.fix import MOST_ROUNDS, Fixed, FixRequest, fix_bytes
+from normlint.engine.fix import MOST_ROUNDS, Fixed, FixRequest, fix_file
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, Safety, Selection
@@ -30,7 +30,7 @@ def using(monkeypatch: pytest.MonkeyPatch) -> Using:
 
 def fixed(text: str | bytes, name: str = "a.py", demand: Demand = ALL, **request: object) -> Fixed:
     data = text if isinstance(text, bytes) else text.encode()
-    done = fix_bytes(name, data, FixRequest(demand, **request))  # type: ignore[arg-type]
+    done = fix_file(name, FixRequest(demand, **request), data)  # type: ignore[arg-type]
     assert isinstance(done, Fixed)
     assert not done.before.faithful or done.before.encode(done.before.text) == data
     return done
@@ -323,7 +323,7 @@ def test_edits_may_lie_in_several_cells_but_none_across_them(using: Using) -> No
 
 def test_a_file_that_can_not_be_read_is_a_failure(using: Using) -> None:
     using()
-    assert fix_bytes("a.py", b"wide +\n", FixRequest(ALL)) == Failure("a.py", 1, "syntax error: invalid syntax")
+    assert fix_file("a.py", FixRequest(ALL), b"wide +\n") == Failure("a.py", 1, "syntax error: invalid syntax")
 
 
 def test_a_broken_file_with_nothing_to_report_is_left_as_it_is(using: Using) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from normlint.engine.fix import Fixed, FixRequest, fix_bytes
+from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, Safety, Selection
 from normlint.faces.fixing import _worse, kept_on_numbers
@@ -72,7 +72,7 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
     ) -> Fixed:
         use(monkeypatch, fixes)
         request = FixRequest(replace(DEMAND, safety=Safety(unsafe=unsafe)))
-        done = fix_bytes(name, text.encode(), request)
+        done = fix_file(name, request, text.encode())
         (result,) = kept_on_numbers([done], {name: request}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
         assert isinstance(result, Fixed)
         return result
@@ -147,7 +147,7 @@ def test_only_the_norm_that_does_not_gain_is_put_back(prove) -> None:
 def test_files_without_a_fix_and_failures_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, FIXES)
     request = FixRequest(DEMAND)
-    results = [fix_bytes(name, text, request) for name, text in (("a.py", b"x\n"), ("b.py", b"wide :(\n"))]
+    results = [fix_file(name, request, text) for name, text in (("a.py", b"x\n"), ("b.py", b"wide :(\n"))]
     assert [type(one) for one in results] == [Fixed, Failure]
     bench = FakeBench({})
     assert kept_on_numbers(list(results), {"a.py": request, "b.py": request}, bench) == results  # type: ignore[arg-type]
@@ -236,7 +236,7 @@ def norm_of_queries(x, weight):
 def norm_of_keys(x, weight):
     return _rms_norm(x) * weight
 """
-    fixed = fix_bytes("a.py", text.encode(), FixRequest(Demand()))
+    fixed = fix_file("a.py", FixRequest(Demand()), text.encode())
     assert isinstance(fixed, Fixed)
     assert {name: codes for (_, name), codes in fixed.touched.items()} == dict.fromkeys(
         ("norm_of_queries", "norm_of_keys"), ("NRM205", "NRM301")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,16 +62,30 @@ CASES: dict[str, tuple[dict[str, str], list[str], str]] = {
 }  # fmt: skip
 
 
+def pytest_in(folder: Path, *arguments: str, autoload: bool = False) -> subprocess.CompletedProcess[str]:
+    """Without `autoload` no other plugin is imported, which takes five times as long as all the rest."""
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    plugins = [] if autoload else ["-p", "normlint.faces.pytest_plugin"]
+    env = os.environ | ({} if autoload else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugins, *arguments]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize(("files", "arguments", "said"), CASES.values(), ids=CASES)
 def test_pytest(files: dict[str, str], arguments: list[str], said: str, tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    ran = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = pytest_in(tmp_path, *arguments)
     assert said in ran.stdout + ran.stderr
     assert ran.returncode == (
         0 if said.endswith(("passed", "passed in", "skipped", "deselected")) else 4 if said == "dtypes" else 1
     )
     assert "Traceback" not in ran.stdout
+
+
+def test_pytest_finds_the_plugin_among_all_that_are_installed(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(WRONG)
+    ran = pytest_in(tmp_path, "--normlint", autoload=True)
+    assert "NRM101 [*] `mean` without a dim" in ran.stdout
+    assert ran.returncode == 1

@@ -29,44 +29,48 @@ PAGE = (Path(__file__).parents[2] / "docs" / "editors.md").read_text(encoding="u
 
 # --- settings --------------------------------------------------------------------------------------------------------
 
-SETTINGS: dict[str, tuple[str, Any, Any, list[str], str]] = {
-    "the editor's at the start": ("", {"ignore": ["NRM1"]}, None, ["NRM302"], ""),
-    "the editor's at the start, wrapped": ("", {"settings": {"ignore": ["NRM1"]}}, None, ["NRM302"], ""),
-    "the editor's when it is asked": ("", None, {"select": ["eps-outside-sqrt"]}, ["NRM302"], ""),
-    "the editor's over the project's": ('select = ["NRM3"]', None, {"select": ["NRM1"]}, ["NRM101"], ""),
-    "the editor's besides the project's": (
-        'select = ["NRM3"]',
-        None,
-        {"extendSelect": ["NRM1"]},
-        ["NRM101", "NRM302"],
-        "",
-    ),
-    "asked ones over those at the start": ("", {"select": ["NRM3"]}, {"select": ["NRM1"]}, ["NRM101"], ""),
-    "an excluded directory": ('exclude = ["inner"]', None, None, [], ""),
-    "a file that the editor excludes": ("", {"extendExclude": ["inner/*"]}, None, [], ""),
+# What a folder's project says, what the editor answers for it, the findings there, and the message that is shown.
+SETTINGS: dict[str, tuple[str, Any, list[str], str]] = {
+    "the editor's": ("", {"select": ["eps-outside-sqrt"]}, ["NRM302"], ""),
+    "the editor's over the project's": ('select = ["NRM3"]', {"select": ["NRM1"]}, ["NRM101"], ""),
+    "the editor's besides the project's": ('select = ["NRM3"]', {"extendSelect": ["NRM1"]}, ["NRM101", "NRM302"], ""),
+    "an excluded directory": ('exclude = ["inner"]', {}, [], ""),
+    "a file that the editor excludes": ("", {"extendExclude": ["inner/*"]}, [], ""),
     "what an editor's extension keeps there": (
-        "",
-        None,
-        {"server": "x", "trace": {}, "select": None},
-        ["NRM101", "NRM302"],
-        "",
+        "", {"server": "x", "trace": {}, "select": None}, ["NRM101", "NRM302"], "",
     ),
-    "a setting of another name": ("", {"selct": ["NRM3"]}, None, ["NRM101", "NRM302"], "unknown setting 'selct'"),
-    "a code that isn't there": ("", None, {"select": ["NRM777"]}, ["NRM101", "NRM302"], "unknown rule 'NRM777'"),
-    "a broken pyproject.toml": ("select = 3", None, None, ["NRM101", "NRM302"], "select must be a list"),
+    "a setting of another name": ("", {"selct": ["NRM3"]}, ["NRM101", "NRM302"], "unknown setting 'selct'"),
+    "a code that isn't there": ("", {"select": ["NRM777"]}, ["NRM101", "NRM302"], "unknown rule 'NRM777'"),
+    "a broken pyproject.toml": ("select = 3", {}, ["NRM101", "NRM302"], "select must be a list"),
+}  # fmt: skip
+
+
+async def test_settings_of_several_folders(tmp_path: Path) -> None:
+    folders = {name: tmp_path / str(number) for number, name in enumerate(SETTINGS)}
+    for name, folder in folders.items():
+        configured(folder, SETTINGS[name][0])
+    asked = {folder.as_uri(): SETTINGS[name][1] for name, folder in folders.items()}
+    async with editor(*folders.values(), settings={"": {}, **asked}) as own:
+        uris = {name: own.open(BOTH, folder / "inner" / "a.py") for name, folder in folders.items()}
+        for name, (_, _, codes, message) in SETTINGS.items():
+            assert await own.codes(uris[name], codes) == codes, name
+            if message:
+                await own.message(message)
+        assert [await own.settled(uri) for uri in uris.values()] == [codes for _, _, codes, _ in SETTINGS.values()]
+        assert len(own.messages) == sum(bool(message) for _, _, _, message in SETTINGS.values())
+
+
+START: dict[str, tuple[Any, Any, list[str]]] = {
+    "at the start, wrapped": ({"settings": {"ignore": ["NRM1"]}}, None, ["NRM302"]),
+    "asked for later, over those at the start": ({"select": ["NRM3"]}, {"select": ["NRM1"]}, ["NRM101"]),
 }
 
 
-@pytest.mark.parametrize(("project", "start", "asked", "codes", "message"), SETTINGS.values(), ids=SETTINGS)
-async def test_settings(project: str, start: Any, asked: Any, codes: list[str], message: str, tmp_path: Path) -> None:
-    configured(tmp_path, project)
+@pytest.mark.parametrize(("start", "asked", "codes"), START.values(), ids=START)
+async def test_settings_that_the_editor_gives(start: Any, asked: Any, codes: list[str], tmp_path: Path) -> None:
     async with editor(tmp_path, options=start, settings={"": asked} if asked else None) as own:
-        uri = own.open(BOTH, tmp_path / "inner" / "a.py")
-        assert await own.codes(uri, codes) == codes
-        if message:
-            await own.message(message)
-            assert await own.settled(uri) == codes
-        assert len(own.messages) == bool(message)
+        assert await own.codes(own.open(BOTH, tmp_path / "a.py"), codes) == codes
+        assert own.messages == []
 
 
 async def test_the_page_has_every_setting() -> None:

@@ -1,7 +1,7 @@
 """A recipe: one phrase for each choice, and which phrases go together.
 
-`options(field, recipe)` lists what a field may be when the fields before it in `FIELDS` are settled; picking the
-fields in this order never leads into a corner, except for a few that answer with nothing.
+`FIELDS` lists what each field may be when the fields before it are settled; picking the fields in this order never
+leads into a corner, except for a few that answer with nothing.
 """
 
 from __future__ import annotations
@@ -282,8 +282,3 @@ FIELDS: Final[dict[str, Callable[[Recipe], Options]]] = {
     "init": _inits,
     "wrap": _wraps,
 }
-
-
-def options(field: str, recipe: Recipe) -> Options:
-    """What `field` may be, given the fields before it."""
-    return FIELDS[field](recipe)

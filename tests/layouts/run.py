@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import torch
 
-from normlint.engine.fix import Fixed, FixRequest, fix_bytes
+from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.selection import Demand, Safety, Selection
 
 D: Final = 8
@@ -24,7 +24,7 @@ SLOPE: Final = 0.1 * torch.arange(D, dtype=torch.float64)
 
 def fixed(text: str) -> Fixed:
     """All rules but NRM602, unsafe fixes as well."""
-    done = fix_bytes("a.py", text.encode(), WISH)
+    done = fix_file("a.py", WISH, text.encode())
     assert isinstance(done, Fixed)
     return done
 

@@ -485,6 +485,6 @@ def class_may(owner: type, name: str) -> bool:
 
 
 def may_write(value: Any, name: str) -> bool:
-    """Whether `value.name = …` is a plain attribute, of an object that isn't the text's own."""
+    """May the text assign this attribute of an object that torch has made?"""
     plain = is_torch(value, "Tensor") and name in ("data", "grad", "requires_grad")
     return plain or (is_torch(value, f"Tensor {CONTEXT}") and not hasattr(type(value), name))

@@ -75,7 +75,7 @@ def each(ctx: Context, value: Value, span: Span) -> Value | None:
 
 
 def rows(ctx: Context, value: Value, span: Span) -> Value | None:
-    """Each part of a tensor along its first axis: a statistic of other axes is that of the part."""
+    """What iterating over a tensor gives: a part along its first axis; its statistics over other axes stay known."""
     if not isinstance(value, Product) or not value.tensor:
         return None
     cut = Cut(0, True, (), value.layout)

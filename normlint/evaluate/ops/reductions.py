@@ -374,7 +374,7 @@ def _biased(call: Bound) -> bool:
 
 
 def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
-    """(variance, mean); None of what has one element along these axes."""
+    """The variance and the mean that a call computes; None if either isn't followed, as along axes of one element."""
     x = call.product("input")
     if x is None or not x.tensor:
         return None

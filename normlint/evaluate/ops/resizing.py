@@ -27,7 +27,7 @@ def is_from_end(axis: Product | None) -> bool:
 
 
 def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
-    """x.view(b, n, h, -1); a part of another shape isn't followed."""
+    """The axes after `x.view(b, n, h, -1)`; None where an argument is a whole shape."""
     if not values or any(isinstance(v, Shape) for v in values) or (len(values) == 1 and not is_length(values[0])):
         return None
     return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), values))

@@ -116,7 +116,7 @@ def repeated(ctx: Context, call: Bound) -> Value | None:
 
 
 def _of_any_shape(x: Product) -> Product:
-    """A tensor that was made on the spot, larger than it was made."""
+    """The product with the shape of a tensor that was created on the spot forgotten, since it is larger now."""
     mono = x.mono.map(lambda atom: replace(atom, shape=None) if isinstance(atom, Param) and not atom.name else atom)
     return replace(x, mono=mono, shape=None) if is_param(x) else x
 

@@ -7,13 +7,15 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict, replace
 from typing import Any
 
 from normlint import __version__
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, PlacedEdit, PlacedFix, Report, Unread
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report, Unread
 from normlint.faces.render import Display, from_here
 from normlint.faces.rules import url_of
-from normlint.text.verdict import Probe, Verdict
+from normlint.text.verdict import Verdict
+from normlint.values import Fix, finding_of
 
 
 def render(report: Report, display: Display) -> str:
@@ -31,38 +33,15 @@ def render(report: Report, display: Display) -> str:
 
 
 def _finding(finding: Diagnostic) -> dict[str, Any]:
-    return {
-        "code": finding.code,
-        "name": finding.name,
-        "message": finding.message,
-        "path": finding.path,
-        "cell": finding.start.cell,
-        "line": finding.start.line,
-        "column": finding.start.column,
-        "end_line": finding.end.line,
-        "end_column": finding.end.column,
-        "norm": finding.norm,
-        "url": url_of(finding.code),
-        "severity": finding.severity,
-        "fix": finding.fix and _fix(finding.fix),
-        "verdict": finding.verdict and verdict_as_dict(finding.verdict),
-    }
+    flat = finding_of(finding, url_of(finding.code))
+    verdict = finding.verdict and verdict_as_dict(finding.verdict)
+    return asdict(replace(flat, fix=None)) | {"fix": flat.fix and _fix(flat.fix), "verdict": verdict}
 
 
-def _fix(fix: PlacedFix) -> dict[str, Any]:
-    edits = [_edit(edit) for edit in fix.edits]
+def _fix(fix: Fix) -> dict[str, Any]:
+    """Only in a notebook is there a cell."""
+    edits = [{name: value for name, value in asdict(edit).items() if value is not None} for edit in fix.edits]
     return {"applicability": fix.applicability.value, "message": fix.message, "edits": edits}
-
-
-def _edit(edit: PlacedEdit) -> dict[str, Any]:
-    placed = {
-        "line": edit.start.line,
-        "column": edit.start.column,
-        "end_line": edit.end.line,
-        "end_column": edit.end.column,
-        "content": edit.text,
-    }
-    return placed if edit.start.cell is None else {"cell": edit.start.cell, **placed}
 
 
 def _norm(norm: ListedNorm) -> dict[str, Any]:
@@ -84,26 +63,18 @@ def _unread(one: Unread) -> dict[str, Any]:
 
 def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
     """What running the norm showed. Eps that weren't found are null."""
-    return {
-        "status": verdict.status,
-        "reason": verdict.reason,
-        "device": verdict.device,
-        "effective_eps": _number(verdict.effective_eps),
-        "given_eps": _number(verdict.given_eps),
-        "eps_form": verdict.eps_form,
-        "worst": verdict.worst and _probe(verdict.worst),
-        "probes": [_probe(probe) for probe in verdict.probes],
-    }
+    shown = asdict(replace(verdict, sweep=None))
+    del shown["sweep"]
+    return dict(_finite(shown))
 
 
-def _probe(probe: Probe) -> dict[str, Any]:
-    error, limit = _number(probe.error), _number(probe.limit)
-    return {"probe": probe.probe, "dtype": probe.dtype, "error": error, "limit": limit, "message": probe.message}
-
-
-def _number(value: float | None) -> float | None:
-    """JSON has no infinity and no NaN."""
-    return value if value is not None and math.isfinite(value) else None
+def _finite(value: Any) -> Any:
+    """The value with null for each number that JSON doesn't have: infinity and NaN."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _error(error: Failure) -> dict[str, Any]:

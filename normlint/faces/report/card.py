@@ -25,10 +25,10 @@ _TRUST: Final = {
 }
 
 
-def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, should: str, key: str) -> Html:
+def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
     """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
     findings = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
-    overview = element("div", element("div", _story(norm, should), findings), worst(norm, key), class_="glance")
+    overview = element("div", element("div", _story(norm), findings), worst(norm, key), class_="glance")
     whole = element(
         "details",
         element("summary", _card_head(norm, found), class_="head"),
@@ -53,10 +53,10 @@ def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
     return {"data_rules": " ".join(sorted(codes)), "data_severities": " ".join(sorted(severities))}
 
 
-def _story(norm: ListedNorm, should: str) -> Html:
+def _story(norm: ListedNorm) -> Html:
     rows = [("Computes", spoken(norm.sentence))]
     rows += [("When run", _verdict_text(norm.verdict))] if norm.verdict else []
-    repaired = [element("p", spoken(should))] if should and should != norm.sentence else []
+    repaired = [element("p", spoken(norm.fixed_sentence))] if norm.fixed_sentence not in ("", norm.sentence) else []
     repaired += [element("p", _verdict_text(norm.fixed_verdict))] if norm.fixed_verdict else []
     rows += [("Repaired", join(repaired))] if repaired else []
     return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")

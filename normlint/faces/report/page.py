@@ -6,14 +6,12 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
 
 from normlint import __version__
-from normlint.engine.fix import FixRequest, fix_bytes, fix_path
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
-from normlint.engine.selection import Demand
 from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
 from normlint.faces.render.concise import by_severity
@@ -30,15 +28,7 @@ from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
 
 ORDER: Final = (WRONG, PRECISION, SKIPPED, MATCH)
 _HERE: Final = Path(__file__).parent
-Key = tuple[str, int]  # a norm's path and number
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What is shown of norms besides the report: their lines, and what they compute once they are repaired."""
-
-    lines: Mapping[Key, Runs]
-    repaired: Mapping[Key, str]
+Lines = Mapping[tuple[str, int], Runs]  # by a norm's path and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +61,8 @@ def _part(report: Report, path: str) -> Part:
     return Part(path, tuple(about), tuple(one for one in found if id(one) not in placed))
 
 
-def page(report: Report, shown: Shown, files: int) -> str:
-    """The document. `files`: how many were looked at."""
+def page(report: Report, lines: Lines, files: int) -> str:
+    """The document, with the source of norms in `lines`. `files`: how many were looked at."""
     script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
     every = parts(report)
     body = element(
@@ -82,7 +72,7 @@ def page(report: Report, shown: Shown, files: int) -> str:
             "main",
             _summary(report, files),
             _filter(report, every),
-            list(_sections(every, shown)),
+            list(_sections(every, lines)),
             _errors(report.errors),
         ),
         element("footer", element("p", f"normlint {__version__}", _where(report))),
@@ -225,12 +215,11 @@ def _choice(name: str, options: Sequence[tuple[str, str]], least: int = 1) -> Ht
     return element("label", name.capitalize(), " ", element("select", shown, name=name))
 
 
-def _sections(every: Sequence[Part], shown: Shown) -> Iterator[Html]:
+def _sections(every: Sequence[Part], lines: Lines) -> Iterator[Html]:
     for number, part in enumerate(every, 1):
-        keys = [(part.path, norm.number) for norm, _ in part.norms]
         cards = [
-            card(norm, found, shown.lines.get(key, ()), shown.repaired.get(key, ""), f"n{number}-{at}")
-            for at, (key, (norm, found)) in enumerate(zip(keys, part.norms, strict=True), 1)
+            card(norm, found, lines.get(norm.key, ()), f"n{number}-{at}")
+            for at, (norm, found) in enumerate(part.norms, 1)
         ]
         items = [element("li", finding(one), class_="item", data_verdict="", **sorted_by([one])) for one in part.loose]
         loose = element("ul", items, class_="findings loose") if items else None
@@ -258,7 +247,7 @@ def write_report(file: str, report: Report, chosen: Targets) -> None:
 
 def html(report: Report, chosen: Targets) -> str:
     """The page as text."""
-    lines: dict[Key, Runs] = {}
+    lines: dict[tuple[str, int], Runs] = {}
     for part in parts(report):
         source = _source(part.path, chosen.data)
         if source is None:
@@ -266,27 +255,8 @@ def html(report: Report, chosen: Targets) -> str:
         known = [definitions(source, unit) for unit in units_of(source)]
         for norm, found in part.norms:
             if norm.unit < len(known) and _is_there(source, norm):
-                lines[part.path, norm.number] = runs(source, norm, found, known[norm.unit])
-    return page(report, Shown(lines, dict(_repaired(report, chosen))), len(chosen.paths))
-
-
-def _repaired(report: Report, chosen: Targets) -> Iterator[tuple[Key, str]]:
-    """What norms compute once their fixes are made, unsafe ones among them; the files stay as they are."""
-    wanted = {one.path for one in report.findings if one.fix}
-    for path, demand in chosen.tasks:
-        if path in wanted:
-            yield from _as_fixed(path, demand, chosen.data, [norm for norm in report.norms if norm.path == path])
-
-
-def _as_fixed(path: str, demand: Demand, data: bytes | None, norms: Sequence[ListedNorm]) -> Iterator[tuple[Key, str]]:
-    request = FixRequest(replace(demand, prepare=None, safety=replace(demand.safety, unsafe=True)))
-    fixed = fix_path(path, request) if data is None else fix_bytes(path, data, request)
-    if isinstance(fixed, Failure):
-        return
-    for key in fixed.touched:
-        before, after = ([n for n in several if (n.unit, n.qualname) == key] for several in (norms, fixed.report.norms))
-        if len(before) == len(after):  # else it can't be said which is which
-            yield from (((path, old.number), new.sentence) for old, new in zip(before, after, strict=True))
+                lines[norm.key] = runs(source, norm, found, known[norm.unit])
+    return page(report, lines, len(chosen.paths))
 
 
 def _source(path: str, data: bytes | None) -> Source | None:

@@ -48,7 +48,7 @@ _LOOKS: Final[dict[str, dict[str, Any]]] = {
 
 
 def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
-    """What draws, with the settings of every picture and none of the user's own."""
+    """Wrap a drawing function so that it uses the report's matplotlib settings, and none of the user's."""
 
     @wraps(draw)
     def styled(*given: Any) -> Html:
@@ -120,7 +120,7 @@ def _grid(count: int) -> tuple[Figure, Axes]:
 
 
 def _squares(axes: Axes, cells: Sequence[tuple[int, int]], **look: Any) -> Patch:
-    """As one path, since each costs time and space."""
+    """Draw squares in these cells as one path: a path for each would cost time and space."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -130,13 +130,13 @@ def _squares(axes: Axes, cells: Sequence[tuple[int, int]], **look: Any) -> Patch
 
 
 def _weight(value: float) -> float:
-    """How full a square is: something for the least change, everything for one as large as the row."""
+    """The opacity of a square: 0.15 for the least change, 1 for a change as large as the row."""
     share = 1 - math.log10(min(max(value, _FAINTEST), 1.0)) / math.log10(_FAINTEST)
     return round(0.15 + 0.85 * share, 1)
 
 
 def _empty(size: tuple[float, float], place: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
-    """Axes at a set place: to look for one takes longer than to draw."""
+    """A figure of this size with axes at this place: matplotlib's own layout takes longer than drawing."""
     from matplotlib.figure import Figure
 
     figure = Figure(size)
@@ -173,7 +173,7 @@ def _power(exponent: int) -> str:
 
 
 def _plain(axes: Axes) -> None:
-    """No box, quiet ticks."""
+    """Remove the box around the axes, and make the ticks grey."""
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(colors=INK, length=0)
@@ -253,13 +253,13 @@ def figures(norm: ListedNorm, key: str) -> Html | None:
 
 
 def _sweeps(norm: ListedNorm) -> tuple[Sweep | None, Sweep | None]:
-    """Of the norm as it is, and repaired."""
+    """The measurements of the norm as it is, and after its fixes; None where there are none."""
     fixed = norm.fixed_verdict
     return norm.verdict.sweep if norm.verdict else None, fixed.sweep if fixed and fixed.status != SKIPPED else None
 
 
 def _worst_dtype(sweep: Sweep | None) -> str | None:
-    """In which the largest error is the most of its limit."""
+    """The dtype in which the largest error is the largest share of its limit."""
     curves = [curve for dtype in DTYPES if sweep and (curve := sweep.curve(NORM, dtype)) and curve.points]
     return max(curves, key=lambda one: max(y for _, y in one.points) / one.limit).dtype if curves else None
 

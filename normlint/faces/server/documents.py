@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -14,7 +14,7 @@ from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import PositionCodec, TextDocument, Workspace
 
 from normlint.engine.discovery import Configs
-from normlint.engine.linter import attempt, report_on
+from normlint.engine.linter import attempt, guarded, report_on
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, demand_of
 from normlint.engine.settings import Settings
@@ -89,7 +89,7 @@ class Document:
 
 
 def text_document(document: TextDocument, path: str, generation: int) -> Document | None:
-    """None: it is in no language of ours."""
+    """The document of an open text; None for a language that normlint doesn't read."""
     kind = _kind(document)
     if kind is None:
         return None
@@ -101,7 +101,7 @@ def text_document(document: TextDocument, path: str, generation: int) -> Documen
 def notebook_document(
     notebook: types.NotebookDocument, texts: Mapping[str, TextDocument], path: str, generation: int
 ) -> Document:
-    """All cells as the editor has them; those in other languages count, but hold no code."""
+    """The document of an open notebook; cells in other languages are counted but hold no code."""
     found = ((cell, texts.get(unquote(cell.document))) for cell in notebook.cells)
     cells = [(cell, text) for cell, text in found if text is not None]
     written: list[dict[str, object]] = [
@@ -161,15 +161,8 @@ def check(document: Document, configs: Configs, folders: Sequence[str]) -> Check
 
 
 def look(document: Document, demand: Demand) -> Report:
-    """A report, whatever happens: where fixes can't be made there are findings without."""
-    path = document.source.path
-    done = attempt(path, lambda: _report(document, demand))
-    if isinstance(done, Report):
-        return done
-    if not done.internal:
-        return Report(errors=(done,))
-    plain = attempt(path, lambda: _report(document, demand.plain))
-    return replace(plain if isinstance(plain, Report) else Report(), errors=(done,))
+    """The report on a document; where making fixes fails, its findings without fixes."""
+    return guarded(document.source.path, lambda wanted: _report(document.source, wanted), demand)
 
 
 def with_all_fixes(checked: Checked) -> Fixed | None:
@@ -182,7 +175,7 @@ def with_all_fixes(checked: Checked) -> Fixed | None:
 
 
 def is_excluded(path: str, settings: Settings, folders: Sequence[str]) -> bool:
-    """Do the project's patterns keep it out, or does it belong to an installed package?"""
+    """Is the file excluded by the project's patterns, or part of an installed package?"""
     path = os.path.abspath(path)
     tops = {os.path.abspath(top) for top in (settings.root, *folders)}
     chain = [path]
@@ -193,8 +186,7 @@ def is_excluded(path: str, settings: Settings, folders: Sequence[str]) -> bool:
     return any(settings.excludes(step) for step in chain)
 
 
-def _report(document: Document, demand: Demand) -> Report:
-    source = document.source
+def _report(source: Source, demand: Demand) -> Report:
     if "\0" in source.text:
         raise BadSourceError("binary file: it holds NUL bytes")
     refuse_huge(source.text)

@@ -55,19 +55,19 @@ async def shutdown(ls: NormlintServer, _: Any) -> None:
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 def did_open(ls: NormlintServer, params: types.DidOpenTextDocumentParams) -> None:
-    """Analyse it at once."""
+    """Analyse a document that was opened at once."""
     ls.documents.open(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def did_change(ls: NormlintServer, params: types.DidChangeTextDocumentParams) -> None:
-    """Analyse it when its author pauses."""
+    """Analyse a document that was edited once its author pauses."""
     ls.documents.touch(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
 def did_save(ls: NormlintServer, params: types.DidSaveTextDocumentParams) -> None:
-    """The settings may have been saved as well."""
+    """Analyse all documents anew after a configuration file was saved."""
     if params.text_document.uri.endswith(tuple(f"/{name}" for name in CONFIG_FILES)):
         ls.reload()
 
@@ -87,7 +87,7 @@ def notebook_did_open(ls: NormlintServer, params: types.DidOpenNotebookDocumentP
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
 def notebook_did_change(ls: NormlintServer, params: types.DidChangeNotebookDocumentParams) -> None:
-    """Cells, or what stands in them; nothing is said of those that are gone."""
+    """Analyse a notebook after its cells or their text changed, and clear the diagnostics of deleted cells."""
     cells = params.change.cells
     gone = (cells.structure.did_close if cells and cells.structure else None) or ()
     ls.clear(*(cell.uri for cell in gone))
@@ -106,21 +106,21 @@ def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumen
 
 @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def did_change_configuration(ls: NormlintServer, params: types.DidChangeConfigurationParams) -> None:
-    """An editor that can't be asked sends them along."""
+    """Read the settings anew; an editor that can't be asked for them sends them along."""
     ls.forget_warnings()
     await ls.configure(params.settings)
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 def did_change_watched_files(ls: NormlintServer, _: types.DidChangeWatchedFilesParams) -> None:
-    """A configuration has come, gone or changed."""
+    """Analyse all documents anew after a configuration file was created, changed or deleted."""
     ls.forget_warnings()
     ls.reload()
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
 async def did_change_workspace_folders(ls: NormlintServer, _: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Each folder may have settings of its own."""
+    """Ask for the settings again: each folder may have its own."""
     await ls.configure()
 
 
@@ -128,7 +128,7 @@ async def did_change_workspace_folders(ls: NormlintServer, _: types.DidChangeWor
 
 
 async def pull(ls: NormlintServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-    """What is known of one text; cells are sent, since not every editor asks for them."""
+    """The diagnostics of one text that the editor asks for; those of cells are sent without being asked for."""
     found = await ls.documents.current(params.text_document.uri)
     if found is None or found[1].document.cells:
         return types.RelatedFullDocumentDiagnosticReport([])

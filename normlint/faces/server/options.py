@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from normlint.engine.config import flag, strings
-from normlint.engine.selection import checked_codes
+from normlint.engine.config import codes_in, flag, strings
 from normlint.engine.settings import ConfigError, Settings
 from normlint.faces.options import TIMEOUT, is_device
 
@@ -62,10 +61,6 @@ def _table(given: Any) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None and key not in _EDITORS}
 
 
-def _codes(value: Any, key: str) -> tuple[str, ...]:
-    return checked_codes(strings(value, key), key)
-
-
 def _seconds(value: Any, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
         raise ConfigError(f"{key} must be a number of seconds, more than 0")
@@ -79,9 +74,9 @@ def _device(value: Any, key: str) -> str:
 
 
 _KEYS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
-    "select": ("select", _codes),
-    "ignore": ("ignore", _codes),
-    "extendSelect": ("extend_select", _codes),
+    "select": ("select", codes_in),
+    "ignore": ("ignore", codes_in),
+    "extendSelect": ("extend_select", codes_in),
     "extendExclude": ("extend_exclude", strings),
     "unsafeFixes": ("unsafe_fixes", flag),
     "codeLens": ("code_lens", flag),

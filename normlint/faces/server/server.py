@@ -77,7 +77,7 @@ class OpenDocuments:
         return tuple(sorted((path for path in paths if path), key=len, reverse=True))
 
     def configure(self, given: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
-        """Take the editor's settings by folder, "" for all others; what is wrong with them."""
+        """Take the editor's settings by folder, "" for all others; returns what is wrong with them."""
         read = {folder: options_of(*values) for folder, values in given.items()}
         self._options = {"": Options(), **{folder: options for folder, (options, _) in read.items()}}
         return tuple(dict.fromkeys(message for _, wrong in read.values() for message in wrong))
@@ -87,7 +87,7 @@ class OpenDocuments:
         return self._options.get(self._folder(self._path(uri)), self._options[""])
 
     def open(self, uri: str) -> None:
-        """Something was opened; settings are read anew."""
+        """Note that a document was opened, and read the settings anew."""
         self._configs.clear()
         self._opened[uri] = Opened(uri)
         self.touch(uri, 0.0)
@@ -99,7 +99,7 @@ class OpenDocuments:
             opened.waiting.cancel()
 
     def touch(self, uri: str, delay: float = TYPING) -> None:
-        """It has changed: analyse it when nothing more has come for a while."""
+        """Note that a document has changed: it is analysed when no more changes have come for `delay` seconds."""
         opened = self._opened.get(uri)
         if opened is None:
             return
@@ -147,7 +147,7 @@ class OpenDocuments:
             self._show(found[1])
 
     async def _checked(self, opened: Opened) -> Checked | None:
-        """What comes of a text that has changed in the meantime is dropped; None for a language that isn't ours."""
+        """Analyse a document and keep the result unless the text has changed meanwhile; None for another language."""
         async with opened.lock:
             if opened.current is not None:
                 return opened.current
@@ -278,7 +278,7 @@ class NormlintServer(LanguageServer):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     def renew(self, checked: Checked) -> None:
-        """The same where the text hasn't changed, but what is known of it has."""
+        """Show the document anew after its norms were run, and let the editor ask again for what it pulls."""
         self.show(checked)
         if self.pulls:
             self.workspace_diagnostic_refresh(None)
@@ -298,7 +298,7 @@ class NormlintServer(LanguageServer):
                 self.say(f"normlint: {message}", types.MessageType.Warning)
 
     def forget_warnings(self) -> None:
-        """The settings have changed: what is wrong now is said, be it what was wrong before."""
+        """Forget which messages were shown: after a change of the settings each is shown again."""
         self._shown_messages.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:

@@ -289,7 +289,7 @@ class Config:
 
     @property
     def gave_eps(self) -> bool:
-        """An eps was asked for."""
+        """Was the object asked for an eps?"""
         return any(map(is_eps, self._asked))
 
     def _value(self, name: str) -> Any:

@@ -36,7 +36,7 @@ class Live:
 
 
 def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtype, device: str) -> Live:
-    """An instance, cast and moved."""
+    """An instance of the class with its parameters in this dtype and on this device."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # `torch.manual_seed` goes through every kind of device
         instance, eps, takes_eps = construction.build(size)

@@ -37,12 +37,12 @@ class Layout:
 
     @property
     def plain(self) -> bool:
-        """The features lie last anyway."""
+        """Are the features on the last axis anyway?"""
         return self.axes == (-1,) and self.groups == 1 and not self.headed
 
     @property
     def trailing(self) -> bool:
-        """The reduced axes are the last ones."""
+        """Are the reduced axes the last ones?"""
         return sorted(self.axes) == list(range(-len(self.axes), 0))
 
     def lying_on(self) -> tuple[Layout, Layout]:
@@ -62,7 +62,7 @@ class Layout:
         return Size(shape, shape[self.size_axis], eps)
 
     def into(self, x: Tensor) -> Tensor:
-        """From features last; contiguous where `x` is. Further groups hold other values of the same token."""
+        """A features-last input in the norm's layout, contiguous if `x` is; further groups hold other values."""
         if self.plain:
             return x
         whole = x.is_contiguous()
@@ -76,7 +76,7 @@ class Layout:
         return moved.contiguous() if whole else moved
 
     def back(self, y: Tensor) -> Tensor:
-        """To features last."""
+        """A tensor in the norm's layout with its features last again."""
         if self.plain or self.headed:
             return y.squeeze(-2) if self.headed else y
         moved = y.movedim(self.axes, tuple(range(-len(self.axes), 0)))
@@ -96,6 +96,6 @@ class Layout:
 
 
 def layouts(meaning: Meaning) -> tuple[Layout, ...]:
-    """Those to try: several axes share the features evenly, whichever length the constructor is given."""
+    """The layouts to try: axes share the features evenly, whichever length the constructor is given."""
     axes = meaning.axes or (-1,)
     return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, size_axis=-1))

@@ -57,12 +57,12 @@ class Found:
 
     @property
     def agrees(self) -> bool:
-        """It computes what was meant."""
+        """Does it compute what was meant?"""
         return self.error < AGREES
 
     @property
     def order(self) -> tuple[float, float]:
-        """The better, the lower."""
+        """A key to sort trials by: the better, the lower."""
         return (0.0 if self.agrees else self.error), self.faint
 
 
@@ -93,7 +93,7 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Something agrees."""
+        """Has a way been found that computes what was meant?"""
         return self.best is not None and self.best.agrees and self.best.faint < AGREES
 
     def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:
@@ -234,7 +234,7 @@ class Search:
         return [f for f in tried if (f.call.pick, f.call.partial) == (found.call.pick, found.call.partial)]
 
     def plan(self) -> Plan:
-        """The best that was found, or why nothing was."""
+        """The best plan that was found; CannotBuildError says why there is none."""
         found = self.best
         if found is None:
             raise CannotBuildError(self._failing())
@@ -263,7 +263,7 @@ class Search:
 
 
 def allowed(meaning: Meaning, layout: Layout) -> tuple[int, ...]:
-    """Numbers of axes that the features-last input may have."""
+    """The numbers of axes that the features-last input may have."""
     least = max((axis + 1 if axis >= 0 else -axis) for axis in layout.axes) - layout.added
     first = (
         () if meaning.rank is None or meaning.rank - layout.added < max(least, 1) else (meaning.rank - layout.added,)

@@ -64,7 +64,7 @@ class Bench:
     _made: dict[tuple[int, torch.dtype], Made] = field(default_factory=dict)
 
     def generator(self, salt: int = 0) -> torch.Generator:
-        """Each probe's own numbers, whatever runs before it."""
+        """A random generator for one probe, independent of the probes before it."""
         return torch.Generator().manual_seed(self.seed * 1009 + salt)
 
     def size(self, d: int) -> int:
@@ -76,12 +76,12 @@ class Bench:
         return adapted(case, self.subject.sizes, self.subject.ranks, self.shape)
 
     def fresh(self, d: int, dtype: torch.dtype = torch.float32, eps: float | None = None) -> Made:
-        """As the constructor leaves it; what is never filled is NaN."""
+        """A new norm as its constructor leaves it; memory that is never filled is NaN."""
         with _uninitialised_shows():
             return self.subject.make(d, dtype=dtype, device=self.device, eps=eps)
 
     def made(self, d: int, dtype: torch.dtype = torch.float32) -> Made:
-        """With gain and shift that show."""
+        """A new norm with a gain and a shift that show whether they are used."""
         if (d, dtype) not in self._made:
             try:
                 made = self.fresh(d, dtype)
@@ -93,7 +93,7 @@ class Bench:
         return self._made[d, dtype]
 
     def randomise(self, made: Made, d: int) -> Made:
-        """Fills gain and shift."""
+        """Fill gain and shift with values that show whether they are used."""
         g = self.generator(d)
         with torch.no_grad():
             for one, less in ((made.gain, made.offset), (made.shift, 0.0)):
@@ -132,12 +132,12 @@ class Bench:
 
 
 def wide(t: Tensor) -> Tensor:
-    """In fp64, on the CPU: some devices have none."""
+    """The tensor in fp64 on the CPU, since some devices have no fp64."""
     return t.detach().cpu().double()
 
 
 def effective(made: Made, d: int) -> tuple[Tensor | None, Tensor | None]:
-    """Gain and shift as they act, in fp64."""
+    """The gain and the shift that act, in fp64."""
     gain = None if made.gain is None else flat(wide(made.gain) + made.offset, d)
     shift = None if made.shift is None else flat(wide(made.shift), d)
     for name, one in (("gain", gain), ("shift", shift)):

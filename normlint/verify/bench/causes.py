@@ -57,7 +57,7 @@ def _range_of_half(case: Case, x: Tensor, y: Tensor, shift: Tensor | None) -> st
 def _alternatives(
     x: Tensor, reference: Reference, gain: Tensor | None, shift: Tensor | None
 ) -> Iterator[tuple[str, Tensor]]:
-    """Outputs of the usual mistakes."""
+    """What the usual mistakes would give as output."""
     d = x.shape[-1]
     right = reference(x, gain, None)
     plus = 0.0 if shift is None else shift

@@ -44,7 +44,7 @@ class Settled:
 
 
 def of_half(reference: Reference, dtype: torch.dtype) -> Iterator[tuple[Reference, str]]:
-    """What eps may soundly be in a half: the dtype's own, as torch.nn.RMSNorm has it, or a buffer's that is cast."""
+    """References with eps that are also right in fp16 or bf16: the dtype's own, or the given one rounded to it."""
     if dtype == torch.float32 or not reference.eps:
         return
     if math.isclose(reference.eps, torch.finfo(torch.float32).eps, rel_tol=1e-3):

@@ -182,7 +182,7 @@ def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
 
 
 def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
-    """The numbers of axes it runs with; where there is no more than one, 3 too, so that the failure is reported."""
+    """The numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that this is reported."""
     d = subject.sizes[0] if subject.sizes else 8
     axis = subject.call.axis
     least = axis + 1 if axis >= 0 else -axis
@@ -197,6 +197,7 @@ def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
 
 
 def _runs(made: Made, shape: tuple[int, ...]) -> bool:
+    """Does the norm return a tensor of the same shape for ones of this shape?"""
     try:
         with torch.no_grad():
             y = made.run(torch.ones(shape))

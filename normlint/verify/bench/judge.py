@@ -149,7 +149,7 @@ def _settled(bench: Bench) -> Settled:
 
 
 def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
-    """The output for each row, whatever ranks the norm takes; the shift is zero for the time."""
+    """The output for each row without the shift, for norms of any number of axes; None if shapes change."""
     made = bench.made(d)
     shift = None if made.shift is None else made.shift.detach().clone()
     with torch.no_grad():
@@ -167,7 +167,7 @@ def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
 
 
 def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
-    """Shape, dtype and values of one input."""
+    """Check the shape, the dtype and the values of the output for one input."""
     case = bench.adapted(wanted)
     if case is None:
         return

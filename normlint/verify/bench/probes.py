@@ -17,7 +17,7 @@ SHORT: Final = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "b
 
 
 def devices() -> tuple[str, ...]:
-    """The names of those that are there."""
+    """The names of the devices that are available."""
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     return tuple(name for name, known in there.items() if known)
 
@@ -75,7 +75,7 @@ HALVES: Final = (
 
 
 def nearest(d: int, sizes: Sequence[int] | None) -> int:
-    """The number of features closest to the wanted one that there is."""
+    """The available number of features that is closest to the wanted one."""
     return d if not sizes else min(sizes, key=lambda size: abs(size - d))
 
 

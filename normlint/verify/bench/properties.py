@@ -35,12 +35,12 @@ ROWS: Final = 2  # the seed of the rows that are changed in turn
 
 
 def holds(name: str, fine: bool, message: str, order: int, dtype: str = "fp32") -> Outcome:
-    """Something that is so or not."""
+    """The outcome of a check that is either passed or failed."""
     return Outcome(Probe(name, dtype, 0.0 if fine else 1.0, 0.0, "" if fine else message), order)
 
 
 def within(name: str, error: float, limit: float, message: str, order: int) -> Outcome:
-    """Something measured in fp32."""
+    """The outcome of a check that was measured in fp32."""
     return Outcome(Probe(name, "fp32", error, limit, "" if error <= limit else message), order)
 
 

@@ -29,7 +29,7 @@ class _Finder:
     left: list[int]  # how many files may still be read: one number for all
 
     def find(self, dotted: str) -> Found | None:
-        """The file that an import means, by its path with the dots before it."""
+        """The file of an imported module, named as in the statement, with leading dots if it is relative."""
         for file in _places(self.path, dotted):
             text = self._text(file)
             if text is not None:
@@ -117,7 +117,7 @@ class StandInProgram(Program):
     """A program in which checks for other software say no, and well-known bases are plain modules."""
 
     def value(self, name: str) -> Any:
-        """A name of the module, also one that only type checkers import: good enough to follow a re-export."""
+        """The value of a name in the module; imports under `TYPE_CHECKING` count, since re-exports are followed."""
         try:
             return super().value(name)
         except NameError:

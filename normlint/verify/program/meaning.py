@@ -75,7 +75,7 @@ def _may_be_widened(norm: Norm) -> bool:
 
 
 def _sees_halves(norm: Norm) -> bool:
-    """A half can come in and go out, and meets the eps that fp32 does."""
+    """Can the norm take and return fp16 or bf16, with the same eps on every path?"""
     if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
         return False
     return any(c.sees_half and not _widened_by_callers(norm, c) for c in norm.computations)

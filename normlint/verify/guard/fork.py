@@ -17,6 +17,7 @@ from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify.guard import frames, limits
 
 _PATIENCE: Final = 0.5  # seconds from the end of a child's pipe to the end of the child
+_LOOKING: Final = 5.0  # seconds after which it is seen that the parent is gone, though others hold its pipe open
 
 Answer = dict[str, Any]
 Request = dict[str, Any]
@@ -55,8 +56,9 @@ def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Re
     """Answer the requests that come on one pipe on the other, until the first one ends."""
     waiting: deque[Request] = deque()
     children: list[_Child] = []
+    parent = os.getppid()
     try:
-        while True:
+        while os.getppid() == parent:
             while waiting and (child := _idle(children, settings, respond)):
                 child.ask(waiting.popleft(), settings.timeout)
             ready = _ready([requests.pipe, *(child.answers.pipe for child in children)], children)
@@ -83,8 +85,8 @@ def _idle(children: list[_Child], settings: Settings, respond: Respond) -> _Chil
 
 def _ready(pipes: list[int], children: list[_Child]) -> list[int]:
     """The pipes that have something to read, by the next deadline."""
-    until = min((child.deadline for child in children), default=math.inf)
-    return select.select(pipes, [], [], None if until == math.inf else max(until - time.monotonic(), 0))[0]
+    left = min((child.deadline for child in children), default=math.inf) - time.monotonic()
+    return select.select(pipes, [], [], min(max(left, 0), _LOOKING))[0]
 
 
 def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
+_REMARK: Final = re.compile(r'^ +(?:#.*|"""(?:[^"\\]|"(?!""))*""")\n|  # .*', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,9 @@ class Job:
 
     @property
     def key(self) -> Job:
-        """Equal for jobs that must get the same verdict, whatever the norm is called."""
-        return replace(self, qualname="", fallback=self.fallback and self.fallback.key)
+        """Equal for jobs that must get the same verdict, whatever the norm is called and remarked."""
+        program = _REMARK.sub("", self.program)
+        return replace(self, qualname="", program=program, fallback=self.fallback and self.fallback.key)
 
 
 def _axes(found: list[int] | None) -> tuple[int, ...] | None:

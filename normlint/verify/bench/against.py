@@ -14,7 +14,7 @@ from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.bench.bench import USER_ERRORS, Bench, RaisedError, raised_by_backward
 from normlint.verify.bench.guess import Asked, features_last, live, place, running
 from normlint.verify.bench.live import LiveFunction, LiveModule
-from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case, filled
+from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case
 from normlint.verify.subject import Made
 
 Live = LiveModule | LiveFunction
@@ -92,7 +92,7 @@ def _probes(pair: Pair, dtypes: tuple[torch.dtype, ...]) -> Iterator[Probe]:
         case = bench.adapted(wanted)
         if case is None or case.dtype not in dtypes or 0 in case.shape:
             continue
-        x = filled(case, bench.generator(200 + salt), bench.device)
+        x = bench.filled(case, 200 + salt)
         up = torch.randn(x.shape, generator=bench.generator(300 + salt)).to(x)
         tried = bench.made(x.shape[-1], x.dtype)
         try:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from normlint.text.verdict import WRONG, Probe
-from normlint.verify.bench.probes import Case, adapted, gains, nearest
+from normlint.verify.bench.probes import Case, adapted, filled, gains, nearest
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.subject import CannotBuildError, Made, Subject
 
@@ -63,9 +63,17 @@ class Bench:
     reference: Reference = field(default_factory=lambda: Reference("rms"))  # until it is settled
     _made: dict[tuple[int, torch.dtype], Made] = field(default_factory=dict)
 
-    def generator(self, salt: int = 0) -> torch.Generator:
-        """Each probe's own numbers, whatever runs before it."""
-        return torch.Generator().manual_seed(self.seed * 1009 + salt)
+    def seeded(self, salt: int) -> int:
+        """The seed of each probe's own numbers, whatever runs before it."""
+        return self.seed * 1009 + salt
+
+    def generator(self, salt: int) -> torch.Generator:
+        """Its numbers."""
+        return torch.Generator().manual_seed(self.seeded(salt))
+
+    def filled(self, case: Case, salt: int) -> Tensor:
+        """The case's input, on the device."""
+        return filled(case, self.seeded(salt), self.device)
 
     def size(self, d: int) -> int:
         """The number of features nearest to the wanted one."""

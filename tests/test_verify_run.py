@@ -8,6 +8,7 @@ import json
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,13 @@ def test_each_job_gets_one_verdict(verifier: Verifier) -> None:
 
 def test_a_verifier_serves_again(verifier: Verifier) -> None:
     assert [next(iter(verifier.verdicts(distinct(1))))[1].status for _ in range(2)] == [MATCH, MATCH]
+
+
+def test_it_starts_no_thread_before_an_answer_is_waited_for_so_that_files_are_linted_in_forked_processes() -> None:
+    before = threading.active_count()
+    with Verifier("cpu") as started:
+        assert threading.active_count() == before
+        assert next(iter(started.verdicts(distinct(1))))[1].status == MATCH
 
 
 def test_nothing_to_do_is_done(verifier: Verifier) -> None:

@@ -10,7 +10,11 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
-_REMARK: Final = re.compile(r'^ +(?:#.*|"""(?:[^"\\]|"(?!""))*""")\n|  # .*', re.MULTILINE)
+_REMARK: Final = re.compile(  # strings are gone over, so that nothing in them is taken for one
+    r'''^\ *(?:r?"""(?:[^"\\]|\\.|"(?!""))*"""|\#[^\n]*)?\n | \ *\#[^\n]*
+    | ("""(?:[^"\\]|\\.|"(?!""))*""" | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')''',
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class Job:
     @property
     def key(self) -> Job:
         """Equal for jobs that must get the same verdict, whatever the norm is called and remarked."""
-        program = _REMARK.sub("", self.program)
+        program = _REMARK.sub(r"\1", self.program)
         return replace(self, qualname="", program=program, fallback=self.fallback and self.fallback.key)
 
 

@@ -181,7 +181,7 @@ VERDICT = Verdict(
 
 
 def test_a_verdict_survives_its_frame() -> None:
-    buffer = bytearray(frames.packed({"verdict": frames.of_verdict(VERDICT)}))
+    buffer = bytearray(frames.packed({"verdict": dataclasses.asdict(VERDICT)}))
     message = frames.take(buffer)
     assert message is not None
     assert frames.to_verdict(message["verdict"]) == VERDICT
@@ -215,7 +215,7 @@ def test_garbage_is_no_frame(data: bytes) -> None:
         frames.take(bytearray(data))
 
 
-SENT = json.loads(json.dumps(frames.of_verdict(VERDICT)))
+SENT = json.loads(json.dumps(dataclasses.asdict(VERDICT)))
 PROBE = {"probe": "a", "dtype": "fp16", "error": 0.0, "limit": 0.0, "message": ""}
 NO_VERDICTS = {
     "nothing": None,

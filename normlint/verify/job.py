@@ -96,11 +96,6 @@ class Job:
         fallback = self.fallback and self.fallback.claiming(claims, folded=folded)
         return replace(self, claims=claims, folded=folded, fallback=fallback)
 
-    def meaning_as(self, meant: Meaning) -> Job:
-        """The same norm, held to something else; where its gain and shift are, its own text tells."""
-        own = replace(meant, gain=self.meaning.gain, shift=self.meaning.shift)
-        return replace(self, meaning=own, fallback=self.fallback and self.fallback.meaning_as(meant))
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)

@@ -120,7 +120,7 @@ class Bench:
             lacking = _LACKING.match(str(error))
             if lacking:  # it is no number that is wanted there
                 raise CannotBuildError(f"an argument with `.{lacking[1]}`") from error
-            raise _as_outcome(error) from error
+            raise as_outcome(error) from error
         except (NameError, ImportError) as error:
             raise CannotBuildError(missing(error)) from error
         if not isinstance(y, Tensor):
@@ -160,12 +160,8 @@ def missing(error: NameError | ImportError) -> str:
     return getattr(error, "name", None) or (quoted.group(1) if quoted else str(error))
 
 
-def raised_by_backward(error: Exception) -> RaisedError | LeftOutError:
-    """An exception of autograd, reported like one of the forward."""
-    return _as_outcome(error)
-
-
-def _as_outcome(error: BaseException) -> RaisedError | LeftOutError:
+def as_outcome(error: BaseException) -> RaisedError | LeftOutError:
+    """An exception of a forward or of autograd as a probe tells of it."""
     first = str(error).strip().splitlines()[:1]
     text = f"{type(error).__name__}: {first[0][:160]}" if first else type(error).__name__
     if UNSUPPORTED.search(str(error)):

@@ -18,8 +18,8 @@ from normlint.verify.bench.bench import (
     LeftOutError,
     Outcome,
     RaisedError,
+    as_outcome,
     effective,
-    raised_by_backward,
     wide,
 )
 from normlint.verify.bench.causes import of_gradient
@@ -231,7 +231,7 @@ def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tenso
             # of a scalar: torch imports sympy to look at the shapes of anything else
             found = torch.autograd.grad((y * up.to(y)).sum(), wanted, allow_unused=True)
         except USER_ERRORS as error:
-            raise raised_by_backward(error) from error
+            raise as_outcome(error) from error
     got = [None if g is None else g.cpu() for g in found]
     return got[0], got[1] if len(got) > 1 else None
 

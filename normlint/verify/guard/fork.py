@@ -10,7 +10,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from normlint.text.verdict import SKIPPED, Verdict
@@ -143,11 +143,11 @@ def _answer_of(child: _Child) -> Answer | None:
         verdict = frames.to_verdict(answer.get("verdict"))
     except frames.BrokenFrameError:
         return _failed(limits.BROKEN)
-    return {"verdict": frames.of_verdict(verdict)}
+    return {"verdict": asdict(verdict)}
 
 
 def _failed(reason: str) -> Answer:
-    return {"verdict": frames.of_verdict(Verdict(SKIPPED, reason))}
+    return {"verdict": asdict(Verdict(SKIPPED, reason))}
 
 
 def _end(child: _Child, patience: float) -> int:

@@ -128,8 +128,9 @@ class Process:
         code = process.wait()
         if self._listener is not None:
             self._listener.join(_LEAVING)
-        if self._listener is None or not self._listener.is_alive():  # something that outlived the worker may hold its pipe open
-            process.stdout.close()
+            if self._listener.is_alive():  # something that outlived the worker may hold its pipe open
+                return code
+        process.stdout.close()
         return code
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from normlint.rules import analyse
 from normlint.text.source import Source, Unit
-from normlint.text.verdict import Verdict
+from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify.interpret import judged
 from normlint.verify.job import FLOOR_OF_ROOT, OUTSIDE, Job, Meaning
 from normlint.verify.program.prepare import prepare
@@ -30,8 +30,8 @@ def judge_text(text: str, qualname: str, *, path: str = "", meant: Meaning | Non
     if meant is not None:
         owner, _, name = qualname.rpartition(".")
         return judged(Job(qualname, meant, text, owner or name, name if owner else ""))
-    found = next(norm for norm in analyse(text).norms if norm.qualname == qualname and not norm.helper)
-    return judged(prepare(Source(path, text), Unit(text), found))
+    found = [norm for norm in analyse(text).norms if norm.qualname == qualname and not norm.helper]
+    return judged(prepare(Source(path, text), Unit(text), found[0])) if found else Verdict(SKIPPED, "no norm")
 
 
 @dataclass

@@ -9,7 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from normlint.verify.job import FLOOR_OF_ROOT, OUTSIDE, Meaning
+from normlint.rules import analyse
+from normlint.text.source import Source, Unit
+from normlint.text.verdict import SKIPPED, Verdict
+from normlint.verify.interpret import judged
+from normlint.verify.job import FLOOR_OF_ROOT, OUTSIDE, Job, Meaning
+from normlint.verify.program.prepare import prepare
 from normlint.verify.subject import Made
 
 RMS = Meaning("rms", gain="weight")
@@ -18,6 +23,15 @@ L2 = Meaning("l2", form=FLOOR_OF_ROOT)
 NORMALIZE = Meaning("rms", gain="weight", form=FLOOR_OF_ROOT, eps=1e-12, lenient=True, of_sum=True)
 MS = "h.pow(2).mean(-1, keepdim=True)"
 LLAMA = f"h = x.float(); return self.weight * (h * torch.rsqrt({MS} + self.eps)).to(x.dtype)"
+
+
+def judge_text(text: str, qualname: str, *, path: str = "", meant: Meaning | None = None) -> Verdict:
+    """The verdict on the norm of this name in a text, by interpretation, held to what is recognised or `meant`."""
+    if meant is not None:
+        owner, _, name = qualname.rpartition(".")
+        return judged(Job(qualname, meant, text, owner or name, name if owner else ""))
+    found = [norm for norm in analyse(text).norms if norm.qualname == qualname and not norm.helper]
+    return judged(prepare(Source(path, text), Unit(text), found[0])) if found else Verdict(SKIPPED, "no norm")
 
 
 @dataclass

@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 from normlint.api import verify_source
 from normlint.rules import analyse
 from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
-from normlint.verify.interpret import judge_text
 from normlint.verify.job import Meaning
+from tests.judging import judge_text
 
 NORM = """
 import torch
@@ -32,8 +32,6 @@ MEANT = Meaning("rms", gain="weight")
 # name: (text, qualified name, what it is held to, status, words of the reason)
 CASES = {
     "a sound norm matches": (NORM, "Norm.forward", None, MATCH, ""),
-    "a name that the text doesn't have is skipped": (NORM, "Other.forward", None, SKIPPED, "a norm called"),
-    "no Python is skipped": (NORM + "class", "Norm.forward", None, SKIPPED, "parses"),
     "a factor that can't be worked out is not passed over, however often it is asked for": (
         NORM.replace("* self.weight", "* self.weight * SCALE") + "\nSCALE = 2.0\nSCALE /= float('{}'.format(2))\n",
         "Norm.forward", None, SKIPPED, "str.format"),

@@ -322,6 +322,28 @@ def test_the_same_text_in_two_folders_is_one_job_if_it_takes(line: str, shared: 
     assert all(run(each)["Norm"](8).tiny == 1e-6 for each in (one, two))
 
 
+REMARKED = {
+    "a docstring, and another one": ('    """A norm."""\n', '    r"""Like\n    another."""\n', True),
+    "a comment, which holds a quote": ("", "    # don't\n\n", True),
+    "a comment behind a line": ('    TEXT = "one"\n', '    TEXT = "one"  # one\n', True),
+    "what stands in a string behind a hash": ('    TEXT = "one  # 1"\n', '    TEXT = "one  # 2"\n', False),
+    "a line in a long string": ('    TEXT = """\n    # 1\n    """\n', '    TEXT = """\n    # 2\n    """\n', False),
+    "code between long strings": (
+        '    A = """\n    """\n    TEXT = 1\n    B = """\n    """\n',
+        '    A = """\n    """\n    TEXT = 2\n    B = """\n    """\n',
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "two", "shared"), REMARKED.values(), ids=REMARKED.keys())
+def test_norms_are_one_job_if_they_differ_in(one: str, two: str, shared: bool) -> None:
+    head = "class RMSNorm(nn.Module):\n"
+    assert head in RMS
+    keys = [job(HEAD + RMS.replace(head, f"{head}{body}")).key for body in (one, two)]
+    assert (keys[0] == keys[1]) is shared
+
+
 def test_two_files_may_use_one_name_for_two_things(tmp_path: Path) -> None:
     other = "def helper():\n    return 1e-6\n\ndef tiny():\n    return helper()\n"
     path = package(tmp_path, {"layers.py": other})

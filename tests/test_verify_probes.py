@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
-from normlint.verify.interpret import judge_text
+from tests.judging import judge_text
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 CLASS = """

@@ -8,6 +8,7 @@ import json
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,13 @@ def test_each_job_gets_one_verdict(verifier: Verifier) -> None:
 
 def test_a_verifier_serves_again(verifier: Verifier) -> None:
     assert [next(iter(verifier.verdicts(distinct(1))))[1].status for _ in range(2)] == [MATCH, MATCH]
+
+
+def test_it_starts_no_thread_before_an_answer_is_waited_for_so_that_files_are_linted_in_forked_processes() -> None:
+    before = threading.active_count()
+    with Verifier("cpu") as started:
+        assert threading.active_count() == before
+        assert next(iter(started.verdicts(distinct(1))))[1].status == MATCH
 
 
 def test_nothing_to_do_is_done(verifier: Verifier) -> None:
@@ -173,7 +181,7 @@ VERDICT = Verdict(
 
 
 def test_a_verdict_survives_its_frame() -> None:
-    buffer = bytearray(frames.packed({"verdict": frames.of_verdict(VERDICT)}))
+    buffer = bytearray(frames.packed({"verdict": dataclasses.asdict(VERDICT)}))
     message = frames.take(buffer)
     assert message is not None
     assert frames.to_verdict(message["verdict"]) == VERDICT
@@ -207,7 +215,7 @@ def test_garbage_is_no_frame(data: bytes) -> None:
         frames.take(bytearray(data))
 
 
-SENT = json.loads(json.dumps(frames.of_verdict(VERDICT)))
+SENT = json.loads(json.dumps(dataclasses.asdict(VERDICT)))
 PROBE = {"probe": "a", "dtype": "fp16", "error": 0.0, "limit": 0.0, "message": ""}
 NO_VERDICTS = {
     "nothing": None,

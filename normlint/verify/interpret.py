@@ -1,7 +1,7 @@
 """A norm judged by interpreting its text with torch's tensors: none of its Python is executed, in no process.
 
-`judge_text(text, "Norm")` is all that most callers need. It works in the caller's own process; what the text computes
-is bounded in steps, not in memory or time: whoever judges texts of strangers does so in a process with limits.
+It works in the caller's own process; what the text computes is bounded in steps, not in memory or time: whoever judges
+texts of strangers does so in a process with limits.
 """
 
 from __future__ import annotations
@@ -21,45 +21,20 @@ import torch
 import normlint
 from normlint.evaluate import concrete
 from normlint.evaluate.concrete import trust
-from normlint.rules import analyse
-from normlint.text.source import Source, Unit
 from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
 from normlint.verify.assembly import build
 from normlint.verify.assembly.construct import Config
 from normlint.verify.assembly.instance import first_line, missing
 from normlint.verify.bench import judge
 from normlint.verify.bench.bench import LeftOutError, RaisedError
-from normlint.verify.job import Job, Meaning
+from normlint.verify.job import Job
 from normlint.verify.program.elsewhere import StandInProgram, finder, root_of
-from normlint.verify.program.prepare import prepare
 from normlint.verify.subject import CannotBuildError
 
 _INTERPRETER: Final = os.path.dirname(concrete.__file__)
 _KNOWN: Final = (os.path.dirname(normlint.__file__), os.path.dirname(torch.__file__))
 
 trust(Config)
-
-
-def judge_text(
-    text: str, qualname: str, *, path: str = "", meant: Meaning | None = None, device: str = "cpu", seed: int = 0
-) -> Verdict:
-    """The verdict on the norm of this name in a text of Python; skipped where there is none.
-
-    `path`: where the text's imports count from; files of its package are read. `meant`: what it is held to; without
-    it, what is recognised in this text. For a norm that a fix has changed it is `meaning(norm, text)` of before.
-    """
-    try:
-        norms = analyse(text).norms
-    except SyntaxError:
-        return _skipped("code that parses")
-    found = [norm for norm in norms if norm.qualname == qualname and not norm.helper]
-    if found:
-        job = prepare(Source(path, text), Unit(text), found[0])
-        return judged(job if meant is None else job.meaning_as(meant), device=device, seed=seed)
-    if meant is None:
-        return _skipped(f"a norm called {qualname}")
-    owner, _, name = qualname.rpartition(".")
-    return judged(Job(qualname, meant, text, owner or name, name if owner else ""), device=device, seed=seed)
 
 
 Names = Callable[[Job], dict[str, Any]]

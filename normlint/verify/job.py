@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -9,6 +10,11 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
+_REMARK: Final = re.compile(  # strings are gone over, so that nothing in them is taken for one
+    r'''^\ *(?:r?"""(?:[^"\\]|\\.|"(?!""))*"""|\#[^\n]*)?\n | \ *\#[^\n]*
+    | ("""(?:[^"\\]|\\.|"(?!""))*""" | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')''',
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +96,6 @@ class Job:
         fallback = self.fallback and self.fallback.claiming(claims, folded=folded)
         return replace(self, claims=claims, folded=folded, fallback=fallback)
 
-    def meaning_as(self, meant: Meaning) -> Job:
-        """The same norm, held to something else; where its gain and shift are, its own text tells."""
-        own = replace(meant, gain=self.meaning.gain, shift=self.meaning.shift)
-        return replace(self, meaning=own, fallback=self.fallback and self.fallback.meaning_as(meant))
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
@@ -110,8 +111,9 @@ class Job:
 
     @property
     def key(self) -> Job:
-        """Equal for jobs that must get the same verdict, whatever the norm is called."""
-        return replace(self, qualname="", fallback=self.fallback and self.fallback.key)
+        """Equal for jobs that must get the same verdict, whatever the norm is called and remarked."""
+        program = _REMARK.sub(r"\1", self.program)
+        return replace(self, qualname="", program=program, fallback=self.fallback and self.fallback.key)
 
 
 def _axes(found: list[int] | None) -> tuple[int, ...] | None:

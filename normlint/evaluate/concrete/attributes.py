@@ -71,21 +71,23 @@ def of_object(value: Any, name: str) -> Any:
         return _of_lineage(value, lineage[lineage.index(above.__thisclass__) + 1 :], name, "super()")
     if isinstance(value, type):
         return _of_lineage(value, value.__mro__, name, value.__name__)
+    if classes.is_interpreted(type(value)) and classes.owns(value, name):
+        return wrapped(getattr(value, name), name)
     if world.may_read(value, name):
         return wrapped(getattr(value, name), f"{type(value).__name__}.{name}")
     owner = _owner(type(value).__mro__, name)
-    if name in classes.own_names(value) or (owner is not None and classes.is_interpreted(owner)):
+    if classes.owns(value, name) or (owner is not None and classes.is_interpreted(owner)):
         return wrapped(getattr(value, name), name)
     return _refuse_or_raise(value, name)
 
 
 def wrapped(found: Any, path: str) -> Any:
     """A bound method of torch's as one that may be called; values and the text's own functions as they are."""
-    if isinstance(found, MethodType) and isinstance(found.__func__, Function):
+    if not callable(found) or (isinstance(found, MethodType) and isinstance(found.__func__, Function)):
         return found
     plain = isinstance(found, Function | type | Native | Unknown | Typing | functools.partial)
     own = classes.is_module(found) or classes.is_interpreted(type(found)) or world.is_trusted(found)
-    return found if plain or own or not callable(found) else Native(path, found)
+    return found if plain or own else Native(path, found)
 
 
 def _owner(lineage: tuple[type, ...], name: str) -> type | None:
@@ -126,7 +128,7 @@ def _may_store(value: Any, name: str) -> bool:
 
 def delete(value: Any, name: str) -> None:
     """`del value.name`."""
-    if not classes.is_interpreted(type(value)) or name not in classes.own_names(value):
+    if not classes.is_interpreted(type(value)) or not classes.owns(value, name):
         raise Unsupported("del of an attribute")
     delattr(value, name)
 

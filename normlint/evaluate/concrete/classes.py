@@ -71,14 +71,13 @@ def is_interpreted(value: object) -> bool:
     return isinstance(value, type) and value in _MADE
 
 
-def own_names(value: Any) -> Any:
-    """The names that the text has given the object."""
+def owns(value: Any, name: str) -> bool:
+    """Whether the text has given the object an attribute of this name."""
     held = getattr(value, "__dict__", {})
-    if not is_module(value):
-        return held if is_interpreted(type(value)) or world.is_torch(value, f"Tensor {world.CONTEXT}") else {}
-    internals = world.module_internals()
-    own = {name for name in held if name not in internals}
-    return own.union(*(held.get(table, ()) for table in ("_parameters", "_buffers", "_modules")))
+    if is_module(value):
+        tables = ("_parameters", "_buffers", "_modules")
+        return (name in held and name not in world.module_internals()) or any(name in held.get(t, ()) for t in tables)
+    return name in held and (is_interpreted(type(value)) or world.is_torch(value, f"Tensor {world.CONTEXT}"))
 
 
 def is_module(value: object) -> bool:

@@ -64,6 +64,7 @@ class Program:
         self._running: list[int] = []  # where the statements start that are being run
         self._stars: list[str] = STAR.findall(text)
         self._whole = False
+        self._settled: set[str] = set()  # the names whose statements have all been run
         self._bound: dict[Piece, set[str]] = {}
         self._named: dict[Piece, set[str]] = {}
         self._touched: dict[Piece, set[str]] = {}
@@ -101,8 +102,11 @@ class Program:
 
     def settle(self, name: str) -> None:
         """Have the text bind the name, before somebody reads it or a function binds it anew."""
-        if not self._whole:
-            self._advance(name, self._running[-1] if self._running else None)
+        if self._whole or name in self._settled:
+            return
+        self._advance(name, self._running[-1] if self._running else None)
+        if not self._running:
+            self._settled.add(name)
 
     def settled(self, value: Any) -> Any:
         """What an import from another file stands for."""

@@ -161,7 +161,7 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         return search
 
     search, sizes = searched(job), None
-    if not search.done and (width := _fixed_width(search, job, device)):
+    if not search.done and (width := _fixed_width(search, job)):
         other = searched(job, width)
         if other.best is not None and (search.best is None or other.best.error < search.best.error):
             search, sizes = other, (width,)
@@ -224,11 +224,11 @@ def _class_maker(job: Job, way: Construction) -> Make:
     return make
 
 
-def _fixed_width(search: Search, job: Job, device: str) -> int | None:
+def _fixed_width(search: Search, job: Job) -> int | None:
     """The number of features where the class leaves no choice."""
     if search.fallback is None or (job.meaning.axes and len(job.meaning.axes) > 1):
         return None
-    gain = search.fallback.make(search.fallback.call.layout, WIDTH, torch.float32, device, None).gain
+    gain = search.fallback.way.made.gain
     return None if gain is None or gain.numel() in (1, WIDTH) else gain.numel()
 
 
@@ -241,9 +241,6 @@ def _along_another(job: Job, searched: Callable[..., Search]) -> bool:
 
 def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Callable[..., Search]) -> Built:
     plan = search.plan()
-    width = WIDTH if sizes is None else sizes[0]
-    live = plan.make(plan.call.layout, width, torch.float32, search.device, None)
-    takes_eps = live.takes_eps or plan.call.takes("eps")
     agrees = search.done and search.rank > 1
     elsewhere = partial(_along_another, job, searched)
-    return Built(job.meaning, plan, sizes, plan.ranks, takes_eps, agrees, job, elsewhere)
+    return Built(job.meaning, plan, sizes, plan.ranks, plan.takes_eps, agrees, job, elsewhere)

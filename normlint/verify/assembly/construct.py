@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
+from operator import attrgetter
 from typing import Any, Final
 
 from torch import nn
@@ -22,6 +23,8 @@ Parameters = dict[str, inspect.Parameter]
 USUAL_EPS: Final = 1e-6
 MOST: Final = 48
 AXES: Final = (-3, -2, -1, 0, 1, 2)  # as defaults of `dim`, an axis and no number of features
+_channels: Final[Given] = attrgetter("channels")
+_shape: Final[Given] = attrgetter("shape")
 _KIND: Final = re.compile(r"(^|_)(mode|type|kind|variant|norm|rms|rmsnorm|center|centered|subtract_mean)$")
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -147,7 +150,7 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
     axis = _constant(-1 if axes is None else axes[0])
     table: tuple[tuple[bool, list[Given]], ...] = (
         (is_eps(name), [_eps]),
-        (name in CONFIGS or kind.endswith(("config", "args")), [_config]),
+        (name in CONFIGS or kind.endswith(("config", "args")), [Config]),
         (name in COUNTS, [_constant(1), _constant(2)]),
         (name in GROUP_SIZES, [_channels, _half]),
         (name in SHAPES or "tuple" in kind or "list" in kind or kind.endswith("size"), _shapes(kind)),
@@ -184,7 +187,7 @@ def _optional(
     if isinstance(default, bool) and name in ("channels_last", "channels_first", "channel_last", "channel_first"):
         return [_constant(last == name.endswith("last")), None]
     if name in CONFIGS and default is None:
-        return [_config]
+        return [Config]
     if is_rate(name) and isinstance(default, float):
         return [_constant(0.0), None]
     if not sized and _sizes(p):
@@ -224,28 +227,8 @@ def _eps(size: Size) -> Any:
     return USUAL_EPS if size.eps is None else size.eps
 
 
-def _config(size: Size) -> Any:
-    return Config(size)
-
-
-def _channels(size: Size) -> Any:
-    return size.channels
-
-
-def _shape(size: Size) -> Any:
-    return size.shape
-
-
 def _half(size: Size) -> Any:
     return max(1, math.prod(size.shape) // 2)
-
-
-_BY_USE: Final[dict[str, list[Given]]] = {
-    "config": [_config],
-    "shape": [_shape, _channels],
-    "features": [_channels, _shape],
-    "flag": [_constant(True), _constant(False)],
-}
 
 
 # --- the arguments ---------------------------------------------------------------------------------------------------
@@ -309,3 +292,11 @@ class Config:
         if low in COUNTS or low.endswith(("_heads", "_groups")):
             return 1
         return self._size.channels
+
+
+_BY_USE: Final[dict[str, list[Given]]] = {
+    "config": [Config],
+    "shape": [_shape, _channels],
+    "features": [_channels, _shape],
+    "flag": [_constant(True), _constant(False)],
+}

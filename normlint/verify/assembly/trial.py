@@ -42,13 +42,22 @@ Make = Callable[[Layout, int, torch.dtype, str, "float | None"], Live]
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A way to build the norm, what its constructor leaves, and the same filled with values that show."""
+
+    make: Make
+    made: Live
+    filled: Live
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A way to call the norm and how well it agrees: the relative error, and the cosine to what was meant.
 
     `faint`: the error for inputs so small that eps matters, looked at where a gate may act before the norm or after.
     """
 
-    make: Make
+    way: Way
     call: Call
     error: float
     cosine: float
@@ -77,6 +86,7 @@ class Plan:
     call: Call
     ranks: tuple[int, ...]
     confirmed: bool
+    takes_eps: bool
 
 
 class Search:
@@ -117,7 +127,7 @@ class Search:
                 return
 
     def _gain_of(self, found: Found) -> int | None:
-        gain = self._made(found.make, found.call.layout, found.width).gain
+        gain = found.way.made.gain
         return None if gain is None else gain.numel()
 
     def _build(self, make: Make, layout: Layout, width: int) -> None:
@@ -129,11 +139,15 @@ class Search:
             self.missing = self.missing or missing(error)
             self.unmade = self.unmade or first_line(error)
             return
+        fresh = True
         for quiet in (False, True) if others_of(live) else (False,):
             for loud in calls(live.target, self.job.input, self._uses | self._named(live), layout):
                 call = replace(loud, quiet=quiet)
-                self.fallback = self.fallback or Found(make, call, torch.inf, 0.0, width)
-                self._rank_by_rank(make, call, width)
+                live = live if fresh else self._made(make, layout, width)
+                way = Way(make, live, prepared(live, call, width, self.job.meaning))
+                fresh = False
+                self.fallback = self.fallback or Found(way, call, torch.inf, 0.0, width)
+                self._rank_by_rank(way, call, width)
                 if self.done:
                     return
             if self.best is None or not self.best.call.guessed:
@@ -155,28 +169,27 @@ class Search:
         found = {name: role for name, role, tensor in parts if name and tensor is None}
         return found | ({self.job.axis: "axis"} if self.job.axis else {})
 
-    def _rank_by_rank(self, make: Make, call: Call, width: int) -> None:
-        live = prepared(self._made(make, call.layout, width), call, width, self.job.meaning)
+    def _rank_by_rank(self, way: Way, call: Call, width: int) -> None:
         for rank in allowed(self.job.meaning, call.layout):
             if width > WIDE and rank > 3:
                 continue
-            for found in self._attempts(make, live, call, (*(WIDTH,) * (rank - 1), width)):
+            for found in self._attempts(way, call, (*(WIDTH,) * (rank - 1), width)):
                 if self.best is None or found.order < self.best.order:
                     self.best, self.rank = found, rank
             if self.done:
                 return
 
-    def _attempts(self, make: Make, live: Live, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
-        eps = 1e-6 if live.eps is None else live.eps
+    def _attempts(self, way: Way, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
+        eps = 1e-6 if way.filled.eps is None else way.filled.eps
         faint: dict[Call, float] = {}
-        for found in self._tried(make, live, call, values(shape), 0.0):
+        for found in self._tried(way, call, values(shape), 0.0):
             if call.guessed and eps > 0 and found.agrees and not faint:
-                tiny = self._tried(make, live, call, values(shape) * eps**0.5 / 8, eps)
+                tiny = self._tried(way, call, values(shape) * eps**0.5 / 8, eps)
                 faint = {one.call: one.error for one in tiny}
             yield replace(found, faint=faint.get(found.call, 0.0))
 
-    def _tried(self, make: Make, live: Live, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
-        x = x.to(self.device)
+    def _tried(self, way: Way, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
+        x, live = x.to(self.device), way.filled
         extras = Extras(live.gain, live.shift, 1e-6 if live.eps is None else live.eps)
         try:
             with torch.no_grad():
@@ -193,7 +206,7 @@ class Search:
             if y.shape == inner.shape or partial or (call.layout.headed and y.shape == x.shape):
                 whole = call.layout.restored((y * inner if partial else y) / call.divide, inner).double()
                 off, cosine = distance(whole, self._formula(x, live, eps))
-                yield Found(make, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
+                yield Found(way, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
 
     def _formula(self, x: Tensor, live: Live, eps: float) -> Tensor:
         """What is meant."""
@@ -205,32 +218,32 @@ class Search:
 
     def ranks(self, found: Found) -> tuple[tuple[int, ...], bool]:
         """Those with which it agrees, or with which it runs where agreeing may be chance; whether that is ruled out."""
-        job, call, width = self.job, found.call, found.width
-        live = prepared(self._made(found.make, call.layout, width), call, width, job.meaning)
+        job, call = self.job, found.call
         runs: list[int] = []
         agrees: list[int] = []
         confirmed = False
         for rank in allowed(job.meaning, call.layout):
             if rank == RARE and (agrees or (runs and call.layout.trailing)):
                 break
-            fits = self._fits(found, live, (*(WIDTH,) * (rank - 1), width))
-            agreed = any(f.agrees for f in fits)
             # further inputs of the wrong shape may broadcast where all axes are of one length
-            uneven = self._fits(found, live, (*(2, 3, 4, 5)[: rank - 1], width)) if agreed else []
+            uneven = self._fits(found, (2, 3, 4, 5)[: rank - 1])
+            certain = any(f.agrees for f in uneven)
+            even = uneven if certain else self._fits(found, (WIDTH,) * (rank - 1))
+            agreed = any(f.agrees for f in even)
             if agreed and not uneven:
                 continue
-            confirmed = confirmed or (rank > 1 and any(f.agrees for f in uneven))
-            runs += [rank] if fits else []
+            confirmed = confirmed or (rank > 1 and certain)
+            runs += [rank] if even else []
             agrees += [rank] if agreed else []
         # a rank in which only chance makes the norm agree is 2 or 1
         matrix = job.meaning.kind == "l2" and 2 in agrees
         folded = job.folded and 2 in agrees
-        certain = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
+        told = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
         wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
-        return tuple(agrees if certain else runs[:1] if wanted else runs), confirmed
+        return tuple(agrees if told else runs[:1] if wanted else runs), confirmed
 
-    def _fits(self, found: Found, live: Live, shape: tuple[int, ...]) -> list[Found]:
-        tried = self._attempts(found.make, live, found.call, shape)
+    def _fits(self, found: Found, rows: tuple[int, ...]) -> list[Found]:
+        tried = self._attempts(found.way, found.call, (*rows, found.width))
         return [f for f in tried if (f.call.pick, f.call.partial) == (found.call.pick, found.call.partial)]
 
     def plan(self) -> Plan:
@@ -242,11 +255,12 @@ class Search:
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
             raise CannotBuildError(f"a value for {unsure[0]}")
-        untold = self._made(found.make, found.call.layout, found.width).guessed
+        untold = found.way.made.guessed
         if untold and not found.agrees:
             raise CannotBuildError(f"a value for {untold}")
         ranks, confirmed = self.ranks(found)
-        return Plan(found.make, found.call, ranks or self._usual(found), confirmed)
+        takes_eps = found.way.made.takes_eps or found.call.takes("eps")
+        return Plan(found.way.make, found.call, ranks or self._usual(found), confirmed, takes_eps)
 
     def _usual(self, found: Found) -> tuple[int, ...]:
         return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
-from normlint.verify.bench.bench import USER_ERRORS, Bench, RaisedError, raised_by_backward
+from normlint.verify.bench.bench import USER_ERRORS, Bench, RaisedError, as_outcome
 from normlint.verify.bench.guess import Asked, features_last, live, place, running
 from normlint.verify.bench.live import LiveFunction, LiveModule
-from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case, filled
+from normlint.verify.bench.measure import LIMIT
+from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case
 from normlint.verify.subject import Made
 
 Live = LiveModule | LiveFunction
 OUTPUT: Final = "output"
-LIMIT: Final = {torch.float32: 64.0, torch.float16: 4.0, torch.bfloat16: 4.0}
 GRADIENT_LIMIT: Final = {torch.float32: 64.0, torch.float16: 16.0, torch.bfloat16: 16.0}
 WORSE: Final = 2.0  # than the reference in the same dtype
 
@@ -82,7 +82,7 @@ class Pair:
             try:
                 grads = torch.autograd.grad((y * up.to(y)).sum(), tuple(wanted.values()), allow_unused=True)
             except USER_ERRORS as error:
-                raise raised_by_backward(error) from error
+                raise as_outcome(error) from error
         return found | {name: g.cpu() for name, g in zip(wanted, grads, strict=True) if g is not None}
 
 
@@ -92,7 +92,7 @@ def _probes(pair: Pair, dtypes: tuple[torch.dtype, ...]) -> Iterator[Probe]:
         case = bench.adapted(wanted)
         if case is None or case.dtype not in dtypes or 0 in case.shape:
             continue
-        x = filled(case, bench.generator(200 + salt), bench.device)
+        x = bench.filled(case, 200 + salt)
         up = torch.randn(x.shape, generator=bench.generator(300 + salt)).to(x)
         tried = bench.made(x.shape[-1], x.dtype)
         try:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from normlint.text.verdict import WRONG, Probe
-from normlint.verify.bench.probes import Case, adapted, gains, nearest
+from normlint.verify.bench.probes import Case, adapted, filled, gains, nearest
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.subject import CannotBuildError, Made, Subject
 
@@ -63,9 +63,17 @@ class Bench:
     reference: Reference = field(default_factory=lambda: Reference("rms"))  # until it is settled
     _made: dict[tuple[int, torch.dtype], Made] = field(default_factory=dict)
 
-    def generator(self, salt: int = 0) -> torch.Generator:
-        """A random generator for one probe, independent of the probes before it."""
-        return torch.Generator().manual_seed(self.seed * 1009 + salt)
+    def seeded(self, salt: int) -> int:
+        """The seed of one probe's numbers, independent of the probes before it."""
+        return self.seed * 1009 + salt
+
+    def generator(self, salt: int) -> torch.Generator:
+        """A random generator for one probe."""
+        return torch.Generator().manual_seed(self.seeded(salt))
+
+    def filled(self, case: Case, salt: int) -> Tensor:
+        """The case's input, on the device."""
+        return filled(case, self.seeded(salt), self.device)
 
     def size(self, d: int) -> int:
         """The number of features nearest to the wanted one."""
@@ -112,7 +120,7 @@ class Bench:
             lacking = _LACKING.match(str(error))
             if lacking:  # it is no number that is wanted there
                 raise CannotBuildError(f"an argument with `.{lacking[1]}`") from error
-            raise _as_outcome(error) from error
+            raise as_outcome(error) from error
         except (NameError, ImportError) as error:
             raise CannotBuildError(missing(error)) from error
         if not isinstance(y, Tensor):
@@ -152,12 +160,8 @@ def missing(error: NameError | ImportError) -> str:
     return getattr(error, "name", None) or (quoted.group(1) if quoted else str(error))
 
 
-def raised_by_backward(error: Exception) -> RaisedError | LeftOutError:
-    """An exception of autograd, reported like one of the forward."""
-    return _as_outcome(error)
-
-
-def _as_outcome(error: BaseException) -> RaisedError | LeftOutError:
+def as_outcome(error: BaseException) -> RaisedError | LeftOutError:
+    """An exception of a forward or of autograd as a probe tells of it."""
     first = str(error).strip().splitlines()[:1]
     text = f"{type(error).__name__}: {first[0][:160]}" if first else type(error).__name__
     if UNSUPPORTED.search(str(error)):

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.bench import measure, words
-from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedError, effective
+from normlint.verify.bench.bench import Bench, LeftOutError, Outcome, RaisedError, effective, wide
 from normlint.verify.bench.causes import ROW_OVERFLOWS, cause
 from normlint.verify.bench.effective_eps import Settled, fit, of_half, rows, settle
 from normlint.verify.bench.moving import movable
-from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, PLAIN, SHORT, Case, filled, with_rank
+from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, PLAIN, SHORT, Case, with_rank
 from normlint.verify.bench.properties import CHECKS, D
 from normlint.verify.bench.sweep import sweep
 from normlint.verify.subject import CannotBuildError, Subject
@@ -172,7 +172,7 @@ def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     if case is None:
         return
     made = bench.made(case.shape[-1], case.dtype)
-    x = filled(case, bench.generator(salt), bench.device)
+    x = bench.filled(case, salt)
     kept = x.clone()
     try:
         with torch.no_grad():
@@ -240,7 +240,8 @@ def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
     if y.shape != x.shape or y.dtype != dtype:
         return
     references = [bench.reference, *(held for held, why in of_half(bench.reference, dtype) if not why)]
-    error = min(measure.row_gain(y, bench.expected(made, x, held)[0]) for held in references)
+    exact, parts = wide(x), effective(made, x.shape[-1])
+    error = min(measure.row_gain(y, held(exact, *parts)) for held in references)
     message = "" if error <= limit else words.row_gain(error, SHORT[dtype])
     yield Outcome(Probe("row gain", SHORT[dtype], error, limit, message), 90, PRECISION)
     if dtype == torch.bfloat16 and made.offset == 1 and made.gain is not None:

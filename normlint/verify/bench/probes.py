@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import torch
@@ -107,9 +108,15 @@ def adapted(
     return replace(case, shape=shape)
 
 
-def filled(case: Case, g: torch.Generator, device: str) -> Tensor:
-    """The input: normal rows of different scales, moved and scaled as the case says."""
-    shape = case.shape
+def filled(case: Case, seed: int, device: str) -> Tensor:
+    """The input, which the caller may change."""
+    return _laid_out(_rows(case, seed).to(device=device, dtype=case.dtype, copy=True), case.twist)
+
+
+@lru_cache(maxsize=64)
+def _rows(case: Case, seed: int) -> Tensor:
+    """Normal rows of different scales, moved and scaled as the case says."""
+    g, shape = torch.Generator().manual_seed(seed), case.shape
     x = torch.randn(shape, generator=g)
     x = x * 2 ** ((torch.rand(*shape[:-1], 1, generator=g) * 2 - 1) * ROW_SPREAD)
     if case.dtype == torch.float16 and case.scale > 1:
@@ -119,7 +126,7 @@ def filled(case: Case, g: torch.Generator, device: str) -> Tensor:
         x = torch.zeros(shape)
     elif case.twist == "zero row":
         x.reshape(-1, shape[-1])[0] = 0
-    return _laid_out(x.to(device=device, dtype=case.dtype), case.twist)
+    return x
 
 
 def _laid_out(x: Tensor, twist: str) -> Tensor:

@@ -17,7 +17,7 @@ from normlint.text.sweep import NORM, TORCH, Curve, Sweep
 from normlint.verify.bench import measure
 from normlint.verify.bench.bench import USER_ERRORS, Bench, LeftOutError, RaisedError, effective, wide
 from normlint.verify.bench.effective_eps import of_half
-from normlint.verify.bench.probes import SHORT, Case, filled
+from normlint.verify.bench.probes import SHORT, Case
 from normlint.verify.bench.properties import ROWS, D, plain, shares_moved, with_row_changed
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT
@@ -54,7 +54,7 @@ def _points(
         case = bench.adapted(Case("sweep", "input", SHAPE, dtype, scale))
         if case is None or time.monotonic() > until:
             return
-        x = filled(case, bench.generator(_SALT), bench.device)
+        x = bench.filled(case, _SALT)
         try:
             yield scale, error(bench, x)
         except (LeftOutError, CannotBuildError):

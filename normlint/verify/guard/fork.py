@@ -10,13 +10,14 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify.guard import frames, limits
 
 _PATIENCE: Final = 0.5  # seconds from the end of a child's pipe to the end of the child
+_LOOKING: Final = 5.0  # seconds after which it is seen that the parent is gone, though others hold its pipe open
 
 Answer = dict[str, Any]
 Request = dict[str, Any]
@@ -55,8 +56,9 @@ def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Re
     """Answer the requests that come on one pipe on the other, until the first one ends."""
     waiting: deque[Request] = deque()
     children: list[_Child] = []
+    parent = os.getppid()
     try:
-        while True:
+        while os.getppid() == parent:
             while waiting and (child := _idle(children, settings, respond)):
                 child.ask(waiting.popleft(), settings.timeout)
             ready = _ready([requests.pipe, *(child.answers.pipe for child in children)], children)
@@ -83,8 +85,8 @@ def _idle(children: list[_Child], settings: Settings, respond: Respond) -> _Chil
 
 def _ready(pipes: list[int], children: list[_Child]) -> list[int]:
     """The pipes that have something to read, by the next deadline."""
-    until = min((child.deadline for child in children), default=math.inf)
-    return select.select(pipes, [], [], None if until == math.inf else max(until - time.monotonic(), 0))[0]
+    left = min((child.deadline for child in children), default=math.inf) - time.monotonic()
+    return select.select(pipes, [], [], min(max(left, 0), _LOOKING))[0]
 
 
 def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child:
@@ -141,11 +143,11 @@ def _answer_of(child: _Child) -> Answer | None:
         verdict = frames.to_verdict(answer.get("verdict"))
     except frames.BrokenFrameError:
         return _failed(limits.BROKEN)
-    return {"verdict": frames.of_verdict(verdict)}
+    return {"verdict": asdict(verdict)}
 
 
 def _failed(reason: str) -> Answer:
-    return {"verdict": frames.of_verdict(Verdict(SKIPPED, reason))}
+    return {"verdict": asdict(Verdict(SKIPPED, reason))}
 
 
 def _end(child: _Child, patience: float) -> int:

@@ -6,7 +6,6 @@ import json
 import os
 import struct
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, Final
 
 from normlint.text.sweep import to_sweep
@@ -89,13 +88,8 @@ def write(pipe: int, message: dict[str, Any]) -> None:
         frame = frame[os.write(pipe, frame) :]
 
 
-def of_verdict(verdict: Verdict) -> dict[str, Any]:
-    """For a frame."""
-    return asdict(verdict)
-
-
 def to_verdict(data: Any) -> Verdict:
-    """The inverse of `of_verdict`: each field is looked at, since what sends it may be broken."""
+    """The inverse of `asdict`: each field is looked at, since what sends it may be broken."""
     try:
         found = {name: read(data[name]) for name, read in _FIELDS.items()}
     except (KeyError, TypeError, ValueError, OverflowError) as error:

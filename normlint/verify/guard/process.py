@@ -73,10 +73,7 @@ class Process:
             bufsize=0,
         )
         self._came: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        assert self._process.stdout is not None
-        reader = frames.Reader(self._process.stdout.fileno())
-        self._listener = threading.Thread(target=_listen, args=(reader, self._came), daemon=True)
-        self._listener.start()
+        self._listener: threading.Thread | None = None
         self.send(self._settings)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -88,11 +85,20 @@ class Process:
     def receive(self, seconds: float) -> dict[str, Any] | None:
         """The worker's next message; None if it is gone, or silent for so long: then it is `late`."""
         self.late = False
+        self._listen()
         try:
             return self._came.get(timeout=seconds)
         except queue.Empty:
             self.late = True
             return None
+
+    def _listen(self) -> None:
+        """Only from the first answer that is waited for: beside a thread, files can't be linted in forked processes."""
+        if self._listener is None:
+            assert self._process.stdout is not None
+            reader = frames.Reader(self._process.stdout.fileno())
+            self._listener = threading.Thread(target=_listen, args=(reader, self._came), daemon=True)
+            self._listener.start()
 
     def restart(self) -> int:
         """End the worker, start another; the exit status of the first, as `Popen` gives it."""
@@ -120,9 +126,11 @@ class Process:
         except subprocess.TimeoutExpired:
             _kill(process)
         code = process.wait()
-        self._listener.join(_LEAVING)
-        if not self._listener.is_alive():  # something that outlived the worker may hold its pipe open
-            process.stdout.close()
+        if self._listener is not None:
+            self._listener.join(_LEAVING)
+            if self._listener.is_alive():  # something that outlived the worker may hold its pipe open
+                return code
+        process.stdout.close()
         return code
 
 

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from normlint.text.verdict import Verdict
@@ -140,7 +140,7 @@ def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], b
 
 
 def _response(request: fork.Request, bench: Bench) -> fork.Answer:
-    return {"verdict": frames.of_verdict(judge(Job.of_dict(request["job"]), bench))}
+    return {"verdict": asdict(judge(Job.of_dict(request["job"]), bench))}
 
 
 def judge(job: Job, bench: Bench) -> Verdict:

@@ -197,12 +197,17 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
     for one in best.values():
         c = one.computation
         places = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
-        matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
+        laid = c.statistic.layout
+        met = one.origin.product.layout == laid
+        alike = met and one.flow.product.layout[: len(laid)] == laid
         atoms = {f.atom for f in one.flow.product.mono.factors}
         part = any(atoms <= whole and entangled(mono) for mono, whole in vain.items())
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
-        yield replace(one, computation=replace(c, placing=places, layout_matches=matches, unread=unread, tests=tests))
+        c = replace(
+            c, placing=places, layout_matches=met and c.layout_matches, laid_alike=alike, unread=unread, tests=tests
+        )
+        yield replace(one, computation=c)
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)

@@ -131,6 +131,7 @@ class Computation:
     unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
     placing: Placing = Placing()
     stray_sum: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
+    laid_alike: bool = False  # the layouts matched where statistic and input met, whatever became of the product
     divisor: Span = NOWHERE  # the input, where it is divided by
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # in words, and how they came out

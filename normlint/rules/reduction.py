@@ -129,7 +129,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
             if stat is None or stat.axes == ALL or c.partial or fits:
                 continue
             known = stat.axes is not None or (stat.one_axis and norm.owner.intent in ("rms", "layer"))
-            lost = known and not stat.keepdim and stat.rank != 1 and c.layout_matches and not _leading(stat)
+            lost = known and not stat.keepdim and stat.rank != 1 and c.laid_alike and not _leading(stat)
             if fits is False or (lost and norm.meant):
                 left, against = _shapes(c, stat)
                 message = f"`{stat.spelled}` drops the axis: {left} broadcasts against {against}"

@@ -110,6 +110,22 @@ class Scaled(nn.Module):
         return (centred / torch.sqrt(var + self.eps)).to(x.dtype) * self.weight + self.bias
 """,
     ),
+    "groups behind axes that aren't counted, whose statistic loses its axis": (
+        ("NRM102",),
+        """
+class GroupedRMSNorm(nn.Module):
+    def __init__(self, dim, size, eps=1e-6):
+        super().__init__()
+        self.size, self.eps = size, eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        *ahead, last = x.shape
+        h = x.float().view(*ahead, last // self.size, self.size)
+        h = h * torch.rsqrt(h.pow(2).mean(-1) + self.eps)
+        return h.view(*ahead, last).to(x.dtype) * self.weight
+""",
+    ),
     "a length that is squared in the input's dtype": (
         ("NRM201",),
         """

@@ -130,6 +130,33 @@ def feature_norm(x, gain, shift, eps=1e-5):
     h = (h / torch.sqrt((h**2).mean(dim=-1, keepdim=True) + eps)).to(x.dtype)
     return gain.view(1, 1, 1, -1) * h + shift.view(1, 1, 1, -1)
 """,
+    "groups behind axes that aren't counted, whose statistic keeps its axis": """
+class GroupedRMSNorm(nn.Module):
+    def __init__(self, dim, size, eps=1e-6):
+        super().__init__()
+        self.size, self.eps = size, eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        *ahead, last = x.shape
+        h = x.float().view(*ahead, last // self.size, self.size)
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return h.view(*ahead, last).to(x.dtype) * self.weight
+""",
+    "groups behind axes that aren't counted, whose statistic gets its axis back": """
+class GroupedRMSNorm(nn.Module):
+    def __init__(self, dim, size, eps=1e-6):
+        super().__init__()
+        self.size, self.eps = size, eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        *ahead, last = x.shape
+        h = x.float().view(*ahead, last // self.size, self.size)
+        scale = torch.rsqrt(h.pow(2).mean(-1) + self.eps)
+        h = h * scale.view(*ahead, last // self.size, 1)
+        return h.view(*ahead, last).to(x.dtype) * self.weight
+""",
     "the square of a length that was taken in fp32": """
 class RMSNorm(nn.Module):
     def __init__(self, dim, eps=1e-6):

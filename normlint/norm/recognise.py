@@ -40,6 +40,7 @@ from normlint.evaluate.torch_norms import WEIGHTLESS
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
 from normlint.norm.placing import of_features, settled
+from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, replace
 
 
@@ -214,9 +215,7 @@ def _around(
     stray_sum = divisor = NOWHERE
     if matched is None and any(_gain(f) for f in outside):
         degree, matched = _mistaken(root, degree, outside)
-        first = matched[1][0] if matched else None
-        divisor = first.span if first and first.power < 0 else NOWHERE
-        stray_sum = first.span if first and first.power > 0 and degree[0] <= 2 else NOWHERE
+        stray_sum, divisor = _astray(matched[1][0], degree[0]) if matched else (NOWHERE, NOWHERE)
     if matched is None and degree[0] and flow.returned and factor.power != 1 and not _tensors(outside):
         matched = _alone(degree[1])
     if matched is None:
@@ -239,9 +238,15 @@ def _around(
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
-        tuple(context.notes), flow.span, _unread(root, gains, others), stray_sum=stray_sum,
-        divisor=divisor,
+        tuple(context.notes), flow.span, _unread(root, gains, others), stray_sum=stray_sum, divisor=divisor,
     )  # fmt: skip
+
+
+def _astray(first: Factor, degree: int) -> tuple[Span, Span]:
+    """Where the input of a mistaken formula is a sum with a statistic, or is divided by."""
+    if first.power < 0:
+        return NOWHERE, first.span
+    return first.span if degree <= 2 else NOWHERE, NOWHERE
 
 
 _FILLED_ANYHOW = ("data", "full", "random")

@@ -112,14 +112,14 @@ def promoted(operands: tuple[Product, ...]) -> DType:
 
 
 def _frame(left: Product, right: Product) -> Product:
-    """The operand whose layout the result has: the one that is no bare statistic and no parameter."""
+    """The operand whose layout the result has: what is normalised, else what is no bare statistic and no parameter."""
 
-    def light(p: Product) -> bool:
-        return not p.tensor or all(
-            bears_stat(f.atom) or isinstance(f.atom, Param | Size | Scalar) for f in p.mono.factors
-        )
+    def weight(p: Product) -> int:
+        bears = any(bears_stat(f.atom) for f in p.mono.factors)
+        alone = all(bears_stat(f.atom) or isinstance(f.atom, Param | Size | Scalar) for f in p.mono.factors)
+        return 0 if alone or not p.tensor else 1 + bears
 
-    return right if light(left) and not light(right) else left
+    return right if weight(right) > weight(left) else left
 
 
 def held(value: Product) -> Mono | None:

@@ -220,6 +220,7 @@ class Stat(Around):
     default_eps: bool = field(default=False, compare=False)
     masked: bool = field(default=False, compare=False)
     rank: int | None = field(default=None, compare=False)
+    one_axis: bool = field(default=False, compare=False)  # whichever it is
     span: Span = field(default=NOWHERE, compare=False)
     inner_span: Span = field(default=NOWHERE, compare=False)
     no_grad: bool = field(default=False, compare=False)
@@ -344,6 +345,16 @@ def stats_of(mono: Mono) -> Iterator[Stat]:
             yield f.atom
         elif isinstance(f.atom, Plus | Abs | Through):
             yield from stats_of(f.atom.inner)
+
+
+def leaves(mono: Mono) -> Iterator[Atom]:
+    """What a product is made of, also within sums and calls that weren't followed."""
+    for f in mono.factors:
+        if isinstance(f.atom, Apply):
+            for arg in f.atom.args:
+                yield from leaves(arg) if isinstance(arg, Mono) else ()
+        else:
+            yield f.atom
 
 
 def positive(atom: Atom) -> bool:

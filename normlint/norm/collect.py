@@ -129,11 +129,16 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     owners: dict[str, Owner] = {}
     kinds: dict[str, set[str]] = {}
     norms: list[Norm] = []
+    read = [f.computation for several in places.values() for f in several if not f.computation.fused]
+    learned = {name for c in read for name in c.learned}
     for group in _merged(entry, places):
         name = _qualname(entry, group[0])
         if name not in owners:
             owner = _owner(module, entry, name, group[0].origin.owner, attrs)
-            owners[name] = replace(owner, keeps=keeps, undone=undone, brought_back=back, passes=passing == {True})
+            handed = tuple(p for p in owner.handed_params if p.name not in learned)
+            owners[name] = replace(
+                owner, handed_params=handed, keeps=keeps, undone=undone, brought_back=back, passes=passing == {True}
+            )
         norm = _norm(entry, name, owners[name], group)
         if norm is not None:
             kinds.setdefault(name, set()).update([norm.kind] if norm.main.returned else [])
@@ -192,12 +197,17 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
     for one in best.values():
         c = one.computation
         places = placing(c.statistic, c.centre, c.gains, context, learned=c.scaled)
-        matches = c.layout_matches and one.origin.product.layout == c.statistic.layout
+        laid = c.statistic.layout
+        met = one.origin.product.layout == laid
+        alike = met and one.flow.product.layout[: len(laid)] == laid
         atoms = {f.atom for f in one.flow.product.mono.factors}
         part = any(atoms <= whole and entangled(mono) for mono, whole in vain.items())
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
-        yield replace(one, computation=replace(c, placing=places, layout_matches=matches, unread=unread, tests=tests))
+        c = replace(
+            c, placing=places, layout_matches=met and c.layout_matches, laid_alike=alike, unread=unread, tests=tests
+        )
+        yield replace(one, computation=c)
 
 
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?|-?\d+\.", re.IGNORECASE)
@@ -294,11 +304,14 @@ def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str,
     subclassed = own in module.read or is_base(module.text, own)
     reinitialised = reinitialises(module.text) if module.reinitialised is None else module.reinitialised
     owner = owner_of(entry, name, maker, attrs, reinitialised=reinitialised, subclassed=subclassed)
-    unused = tuple(p for p in owner.unused_params if not read_elsewhere(module, p.name))
+    unused, handed = (
+        tuple(p for p in several if not read_elsewhere(module, p.name))
+        for several in (owner.unused_params, owner.handed_params)
+    )
     groups = owner.unused_groups
     if groups is not None and read_elsewhere(module, module.source(groups).rpartition(".")[2]):
         groups = None
-    return replace(owner, unused_params=unused, unused_groups=groups)
+    return replace(owner, unused_params=unused, handed_params=handed, unused_groups=groups)
 
 
 def read_elsewhere(module: Module, name: str) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat
+from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat, leaves
 from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.conventions import AGAINST
@@ -91,20 +90,10 @@ def _spread_of_all(c: Computation, owner: Owner) -> bool:
 
 def _of_weights(c: Computation) -> bool:
     """What is normalized is a parameter itself, or what is brought to a length is made of parameters alone."""
-    atoms = [f.atom for f in c.input.factors] if c.kind != "l2" else list(_leaves(c.input))
+    atoms = [f.atom for f in c.input.factors] if c.kind != "l2" else list(leaves(c.input))
     params = [a for a in atoms if isinstance(a, Param)]
     whole = c.kind == "l2" or len(params) == len(atoms)
     return bool(params) and whole and not c.input.has_data and all(p.role != "tensor" for p in params)
-
-
-def _leaves(mono: Mono) -> Iterator[Atom]:
-    """The atoms of a product, also those inside sums and calls that weren't evaluated."""
-    for f in mono.factors:
-        if isinstance(f.atom, Apply):
-            for arg in f.atom.args:
-                yield from _leaves(arg) if isinstance(arg, Mono) else ()
-        else:
-            yield f.atom
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
@@ -174,10 +163,11 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
 
 
 def _gain_says_features(c: Computation) -> bool:
-    """An RMS norm along other axes than its learned gain of shape (D,): nobody means that, whatever its name."""
+    """An RMS norm, or one with a centre of its own, along other axes than its learned gain: nobody means that."""
     learned = bool(c.gains) and all(g.param.role == "parameter" for g in c.gains)
     axes = c.statistic.axes if isinstance(c.statistic.axes, tuple) else ()
-    return learned and c.kind == "rms" and c.power == -HALF and _gain_is_last(c) and (-1 in axes or len(axes) == 1)
+    unmeant = c.kind == "rms" or c.placing.apart
+    return learned and unmeant and c.power == -HALF and _gain_is_last(c) and (-1 in axes or len(axes) == 1)
 
 
 def _gain_is_last(c: Computation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from fractions import Fraction
 
@@ -11,8 +11,10 @@ from normlint.evaluate.dtypes import HALVES, DType
 from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
+    ONCE,
     TRAILING,
     Atom,
+    Factor,
     Input,
     Mono,
     Offset,
@@ -21,6 +23,7 @@ from normlint.evaluate.monomial import (
     Step,
     bears_data,
     is_row,
+    leaves,
 )
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
@@ -128,6 +131,8 @@ class Computation:
     unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
     placing: Placing = Placing()
     stray_sum: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
+    laid_alike: bool = False  # the layouts matched where statistic and input met, whatever became of the product
+    divisor: Span = NOWHERE  # the input, where it is divided by
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # in words, and how they came out
 
@@ -137,6 +142,23 @@ class Computation:
         if any(c.of_features is None for c in self.counts):
             return None
         return sum((c.power for c in self.counts if c.of_features), Fraction(0))
+
+    @property
+    def learned(self) -> frozenset[str]:
+        """The names of the parameters that it is multiplied by, or that are added."""
+        params = (*(g.param for g in self.gains), *self._beside())
+        return frozenset(atom.name for atom in params if isinstance(atom, Param))
+
+    @property
+    def plain(self) -> bool:
+        """What is multiplied and added besides gains is made of arguments and parameters, and was read."""
+        return not self.unread and all(isinstance(atom, Input | Param) for atom in self._beside())
+
+    def _beside(self) -> Iterator[Atom]:
+        """What the other factors and the shift are made of; a call of nothing known is itself."""
+        shift = self.shift.factors if self.shift is not None else ()
+        for atom in (*self.others, *(f.atom for f in shift)):
+            yield from list(leaves(Mono(1.0, (Factor(atom, ONCE),)))) or [atom]
 
     @property
     def scaled(self) -> bool:
@@ -203,8 +225,9 @@ class Computation:
 
     @property
     def explicit_square(self) -> bool:
-        """The square itself overflows, not only its root: x * x, var, var_mean."""
-        return self.statistic.spelled not in LENGTHS.split()
+        """The square itself overflows, not only its root: x * x, var, var_mean, a length to the power 2."""
+        squared = any(s.op == "square" for s in self.own_steps())
+        return squared or self.statistic.spelled not in LENGTHS.split()
 
     @property
     def is_length(self) -> bool:
@@ -261,6 +284,10 @@ class Owner:
     takes_eps: bool = False  # by a parameter of the function or the constructor
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
+    handed_params: tuple[Param, ...] = ()  # that are read as arguments of calls alone
+    settings: frozenset[str] = (
+        frozenset()
+    )  # the names of what the constructor takes, and the function besides its input
     params: tuple[Param, ...] = ()
     filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch

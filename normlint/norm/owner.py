@@ -35,8 +35,10 @@ def owner_of(
     read = _attributes_read(cls) if cls and (params or not _open(cls)) else set()
     used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
     known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read) or read & _ALL_AT_ONCE)
-    unused = tuple(p for p in params if known and p.role == "parameter" and (p.span, p.init) not in used)
+    owned = tuple(p for p in params if known and p.role == "parameter")
+    unused = tuple(p for p in owned if (p.span, p.init) not in used)
     alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
+    handed = read - _attributes_read(cls, handed=True) if cls and known else set()
     return Owner(
         name,
         _intent_of(entry, qualname, name, maker, block=any(map(_is_module, attrs.values()))),
@@ -48,6 +50,10 @@ def owner_of(
         takes_eps=_takes_eps(entry, attrs),
         plain_gains=tuple(p for p in params if module and p.role == "tensor"),
         unused_params=tuple(p for p in unused if _is_feature_vector(p, also_of_several=alone)),
+        handed_params=tuple(
+            p for p in owned if alone and p.name in handed and _is_feature_vector(p, also_of_several=True)
+        ),
+        settings=frozenset(_settings(entry)),
         params=params,
         filled=_filled(cls, params) if cls else frozenset(),
         running=any(name.startswith("running") for name in attrs),
@@ -188,15 +194,29 @@ def _params(attrs: dict[str, Value]) -> Iterator[Param]:
             yield value.sole.atom
 
 
-@lru_cache(maxsize=4)  # asked for each norm of the class
-def _attributes_read(cls: ClassRef) -> frozenset[str]:
-    """Names of attributes that methods read, or functions that a constructor makes; of strings too, for getattr."""
+def _settings(entry: Entry) -> Iterator[str]:
+    """The names of what the constructors take, and the function besides its input."""
+    for node in constructors(entry.cls) if entry.cls else ():
+        yield from (param.name for param in node.params)
+    yield from (param.name for param in (entry.function.node.params[2:] if entry.function else ()))
+
+
+@lru_cache(maxsize=8)  # asked for each norm of the class
+def _attributes_read(cls: ClassRef, *, handed: bool = False) -> frozenset[str]:
+    """Names of attributes that methods read, or functions that a constructor makes; of strings too, for getattr.
+
+    `handed`: without what is only an argument of calls.
+    """
     found: set[str] = set()
+    nearer: set[str] = set()
     for owner in cls.lineage():
+        hidden = nearer - found
         for stmt in owner.node.body:
-            making = isinstance(stmt, s.Function) and stmt.name in ("__init__", "reset_parameters", "extra_repr")
-            for part in _made_in(stmt) if making else (stmt,):
-                found.update(_reads(part))
+            name = stmt.name if isinstance(stmt, s.Function) else ""
+            making = name in ("__init__", "reset_parameters", "extra_repr")
+            for part in _made_in(stmt) if making else (stmt,) if name not in hidden else ():
+                found.update(_reads(part, handed=handed))
+            nearer.add(name)
     return frozenset(found)
 
 
@@ -238,12 +258,12 @@ def _registers(call: s.Call) -> bool:
     return isinstance(call.func, s.Attribute) and call.func.name == "register_parameter"
 
 
-def _reads(node: s.Stmt | s.Expr) -> Iterator[str]:
+def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
     unread: set[int] = set()
     for part in walk(node):
         if isinstance(part, s.Assign):  # which comes before its targets
             unread.update(id(each) for target in part.targets for each in _places(target))
-        elif isinstance(part, s.Call) and isinstance(part.func, s.Name) and part.func.id == "hasattr":
+        elif isinstance(part, s.Call) and (handed or _asks_about(part.func)):
             unread.update(id(arg.value) for arg in part.args)
         elif isinstance(part, s.Call) and isinstance(part.func, s.Name) and _asks_for_any(part.func.id, part.args):
             yield _ALL
@@ -255,6 +275,16 @@ def _reads(node: s.Stmt | s.Expr) -> Iterator[str]:
             yield part.name
         elif isinstance(part, s.Literal) and isinstance(part.value, str) and id(part) not in unread:
             yield part.value
+
+
+_ABOUT: Final = re.compile(r"to|[a-z]+_(?:as|like)")  # torch takes dtype, device or shape of a tensor
+
+
+def _asks_about(function: s.Expr) -> bool:
+    """`hasattr(self, "weight")`, `x.type_as(self.weight)`, `torch.empty_like(self.weight)`: none takes its values."""
+    if isinstance(function, s.Attribute):
+        return _ABOUT.fullmatch(function.name) is not None
+    return isinstance(function, s.Name) and function.id == "hasattr"
 
 
 def _asks_for_any(function: str, args: tuple[s.Argument, ...]) -> bool:

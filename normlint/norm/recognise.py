@@ -40,6 +40,7 @@ from normlint.evaluate.torch_norms import WEIGHTLESS
 from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
 from normlint.norm.placing import of_features, settled
+from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, replace
 
 
@@ -211,10 +212,10 @@ def _around(
         return None  # of vectors: each feature is one of these
     outside = [f for f in mono.factors if f is not factor]
     matched = _input(degree[1], outside) if degree[0] else None
-    stray_sum = NOWHERE
+    stray_sum = divisor = NOWHERE
     if matched is None and any(_gain(f) for f in outside):
         degree, matched = _mistaken(root, degree, outside)
-        stray_sum = matched[1][0].span if matched and degree[0] <= 2 else NOWHERE
+        stray_sum, divisor = _astray(matched[1][0], degree[0]) if matched else (NOWHERE, NOWHERE)
     if matched is None and degree[0] and flow.returned and factor.power != 1 and not _tensors(outside):
         matched = _alone(degree[1])
     if matched is None:
@@ -237,8 +238,15 @@ def _around(
         not used, DType.UNKNOWN if context.vague else context.input_dtype,
         flow.product.dtype, context.possible.get(DType.INPUT, FLOATS),
         context.possible.get(DType.PARAM, FLOATS), flow.returned, flow.grad,
-        tuple(context.notes), flow.span, _unread(root, gains, others), stray_sum=stray_sum,
+        tuple(context.notes), flow.span, _unread(root, gains, others), stray_sum=stray_sum, divisor=divisor,
     )  # fmt: skip
+
+
+def _astray(first: Factor, degree: int) -> tuple[Span, Span]:
+    """Where the input of a mistaken formula is a sum with a statistic, or is divided by."""
+    if first.power < 0:
+        return NOWHERE, first.span
+    return first.span if degree <= 2 else NOWHERE, NOWHERE
 
 
 _FILLED_ANYHOW = ("data", "full", "random")
@@ -310,6 +318,9 @@ def _input(inner: Mono, outside: list[Factor]) -> _Match | None:
 def _mistaken(root: _Root, degree: tuple[int, Mono], outside: list[Factor]) -> tuple[tuple[int, Mono], _Match | None]:
     """What a formula with a learned gain is about that takes another power than the square, or another centre."""
     inner = root.stat.inner
+    under = _find(Mono(1.0, tuple(replace(f, power=-f.power) for f in degree[1].factors)), outside)
+    if under is not None and degree[0] == 2 and root.power == -HALF and root.eps:
+        return degree, (degree[1], under, None, (False, False))
     powers = {f.power for f in inner.factors}
     power = powers.pop() if len(powers) == 1 else ONCE
     if power > 2 and power.denominator == 1 and power * root.power != -1:  # else the length of another order

@@ -150,7 +150,7 @@ def _misplaced(c: Computation, e: Eps) -> str:
 
 
 def _beside_norm(c: Computation) -> bool:
-    return any(s.op == "norm" for s in c.trail)
+    return any(s.op == "norm" for s in c.trail) and not c.explicit_square
 
 
 @rule("NRM303", name="eps-out-of-range", fix=Applicability.SAFE, about=("eps",))

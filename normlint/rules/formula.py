@@ -63,7 +63,7 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
 
 @rule("NRM402", name="wrong-root", fix=Applicability.SAFE, about=("power",))
 def wrong_root(norm: Norm) -> Iterator[Problem]:
-    """Divides by the mean square without a root, or takes the root twice.
+    """Divides by the mean square without a root, takes the root twice, or divides by the input.
 
     What the next layer gets still depends on the row's size, which a norm takes out. A row twice as large comes out
     half as large from `x / ms`, eight times as large from `x * ms`, and 1.4 times where the root is taken twice.
@@ -98,7 +98,9 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     """
     names = {Fraction(-1): "no square root is taken", Fraction(1): "no square root is taken"}
     for c in norm.computations:
-        if c.degree == 2 and abs(c.power) != HALF:
+        if c.divisor != NOWHERE:
+            yield Problem(c.divisor, "divides by the input: a row twice as large comes out a quarter as large")
+        elif c.degree == 2 and abs(c.power) != HALF:
             grown = f"a row twice as large comes out {2.0 ** (1 + c.degree * c.power):.2g} times as large"
             message = f"{names.get(c.power, 'the root is taken twice')}: {grown}"
             yield Problem(_last_power(c), message, partial(formula.take_root, norm, c))

@@ -478,3 +478,19 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
             names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
             verb = "are parameters that are" if " and " in names else "is a parameter that is"
             yield Problem(span, f"{names} {verb} never applied", partial(gains.applied, norm, unused))
+        for param in norm.owner.handed_params:
+            if (path := _path_without(norm)) is not None:
+                message = f"`{param.name}` is applied by a fused call, and not on this path"
+                yield Problem(path.span, message, evidence=param.span)
+
+
+def _path_without(norm: Norm) -> Computation | None:
+    """A path that nobody chose, of a norm that is no step towards another."""
+    paths = (c for c in norm.computations if c.returned and c.plain and not c.fused and norm.meant)
+    return next((c for c in paths if not any(_is_choice(norm, words) for words, _ in c.tests)), None)
+
+
+def _is_choice(norm: Norm, words: str) -> bool:
+    """A test of an attribute or of an argument, but for which tensors there are."""
+    first, optional = words.partition(".")[0], words.endswith(" is None")
+    return not optional and (first == "self" or first in norm.owner.settings)

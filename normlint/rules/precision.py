@@ -13,6 +13,7 @@ from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import FP16, HALVES, Fixes, Problem, rule
 from normlint.text.finding import WARNING, Applicability, Span
+from normlint.text.operations import LENGTHS
 
 casts = Fixes("casts")
 centring = Fixes("formula_centre")
@@ -94,6 +95,10 @@ def _overflow(c: Computation) -> str:
     output = "0" if c.power < 0 else "inf"
     if c.statistic.spelled in ("var", "var_mean"):
         return f"takes the variance in the input's dtype: in fp16 inf from a spread of 256, output {output}"
+    if c.statistic.spelled in LENGTHS.split():
+        return (
+            f"squares `{c.statistic.spelled}` in the input's dtype: in fp16 inf where it exceeds 256, output {output}"
+        )
     return f"squares the input in its own dtype: in fp16 inf from |x| = 256, output {output}"
 
 
@@ -379,8 +384,9 @@ def _narrowed(c: Computation) -> Step | None:
 
 
 def _fixed(c: Computation) -> Step | None:
-    """A cast of the input or of the whole product to one half dtype that neither the input nor the gain need have."""
-    steps = [s for s in c.input_steps if s.op == "cast" and s.dtype in _HALF]
+    """A cast of the input, the gain or the product to one half dtype that neither the input nor the gain need have."""
+    casts = (*(s for s in c.input_steps if s.op == "cast"), *(g.cast for g in c.gains if g.cast is not None))
+    steps = [s for s in casts if s.dtype in _HALF]
     open_ = c.returned and c.entered is DType.INPUT and c.statistic.square not in _HALF and not _made_half(c)
     known = [set(p).pop() for p in (c.possible, c.possible_gain) if len(p) == 1]
     return next((s for s in steps if s.dtype is not None and open_ and s.dtype.value not in known), None)

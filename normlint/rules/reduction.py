@@ -84,7 +84,7 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     name="reduction-without-keepdim",
     fix=Applicability.SAFE,
     unless=("NRM101", "NRM103"),
-    about=("axes", "keepdim"),
+    about=("keepdim",),
 )
 def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     """Loses the reduced axis: the statistic broadcasts against the wrong one, which fails or mixes rows.
@@ -128,7 +128,8 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
         for stat, fits in ((c.statistic, c.placing.fits), (c.centre, c.placing.centre_fits)):
             if stat is None or stat.axes == ALL or c.partial or fits:
                 continue
-            lost = not stat.keepdim and stat.rank != 1 and c.layout_matches and not _leading(stat)
+            known = stat.axes is not None or (stat.one_axis and norm.owner.intent in ("rms", "layer"))
+            lost = known and not stat.keepdim and stat.rank != 1 and c.laid_alike and not _leading(stat)
             if fits is False or (lost and norm.meant):
                 left, against = _shapes(c, stat)
                 message = f"`{stat.spelled}` drops the axis: {left} broadcasts against {against}"

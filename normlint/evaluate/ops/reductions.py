@@ -111,7 +111,8 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
     stat = Stat(
         inner, kind, axes, keepdim, True, x.layout,
-        _square_dtype(x), accumulate, call.name, rank=rank, span=call.span, inner_span=x.span,
+        _square_dtype(x), accumulate, call.name, rank=rank, one_axis=isinstance(call.get("dim"), Product),
+        span=call.span, inner_span=x.span,
         no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]

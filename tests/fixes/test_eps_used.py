@@ -17,6 +17,18 @@ HELPER = f"def {{}}(x):\n    h = x.float()\n    return (h * torch.rsqrt({MS} + 1
 
 STAYS = [
     Case(
+        "comments stand between the parts of the sum",
+        "NRM302",
+        function(
+            EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms  # root", "    + eps  # floor", ") * weight"
+        ),
+    ),
+    Case(
+        "the eps that would be used is as large as the mean square may be",
+        "NRM304",
+        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
+    ),
+    Case(
         "an eps that the base class takes and doesn't get",
         "NRM304",
         module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "self.eps"))
@@ -137,20 +149,6 @@ MOVED = [
         function(EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms", "    + eps", ") * weight"),
         (("keepdim=True)", "keepdim=True) + eps"), ("(\n        rms\n        + eps\n    )", "rms")),
     ),
-    Case(
-        "comments in them stand above",
-        "NRM302",
-        function(
-            EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms  # root", "    + eps  # floor", ") * weight"
-        ),
-        (
-            ("keepdim=True)", "keepdim=True) + eps"),
-            (
-                "    return h / (\n        rms  # root\n        + eps  # floor\n    )",
-                "    # root\n    # floor\n    return h / rms",
-            ),
-        ),
-    ),
 ]
 
 USED = [
@@ -229,12 +227,6 @@ USED = [
         module(TAKES, "self.eps = eps", H, LITERAL)
         + f"\n    def forward_native(self, x):\n        {H}\n        {LITERAL.replace('1e-8', '1e-7')}\n",
         (("1e-8", "self.eps"), ("1e-7", "self.eps")),
-    ),
-    Case(
-        "with a number that does what eps should, where it has none",
-        "NRM304",
-        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
-        (("eps=0.1", "eps=1e-6"), ("1e-8", "self.eps")),
     ),
     Case(
         "by a function of its own",

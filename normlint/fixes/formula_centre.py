@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.monomial import ALL, Centred, Stat
-from normlint.fixes.calls import operand_of
+from normlint.evaluate.monomial import Stat
+from normlint.fixes.calls import Reduction, operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
     assignments,
@@ -24,13 +24,13 @@ from normlint.fixes.flow import (
 from normlint.fixes.powers import in_place_of, squared_base
 from normlint.fixes.spelling import (
     SUM,
+    argument,
     called,
     expression,
     instead,
     number,
     operands,
     operation,
-    placed,
     stripped,
     tight,
 )
@@ -38,9 +38,10 @@ from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, reported
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Fix
-from normlint.text.frozen import dataclass
+from normlint.text.operations import CLASSES
 
 _CENTRES: Final = 3
+_CASTS: Final = CLASSES["cast"].split()
 _INPUT: Final = cst.Name | cst.Call | cst.Subscript
 
 
@@ -172,72 +173,46 @@ def averaged(document: Document, call: cst.Call, target: cst.BaseExpression) -> 
 
 
 def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
-    """The squared mean is no longer taken off; instead the square is that of the centred input."""
-    return Trial(tree, norm, "NRM204", partly=True).first(_one_pass(stat, tree.document))
+    """The squared mean is no longer taken off the mean square: torch's own variance centres first."""
+    return Trial(tree, norm, "NRM204", partly=True).first(_variances(stat, tree.document))
 
 
-Link = tuple[cst.BaseExpression, cst.Name, cst.Assign]  # an expression, a name in it, and what gives that its value
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A square, the expression that holds it, and the names on the way to that, the outermost first."""
-
-    square: cst.BaseExpression
-    holder: cst.BaseExpression
-    links: tuple[Link, ...] = ()
-
-    def inlined(self, document: Document, new: cst.BaseExpression) -> cst.BaseExpression:
-        """The outermost expression with another square; the names give way to what they stand for."""
-        value: Any = self.holder.deep_replace(self.square, new)
-        for outer, name, _ in reversed(self.links):
-            value = value if outer is name else outer.deep_replace(name, placed(document, name, value))
-        return value  # type: ignore[no-any-return]
-
-
-def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
+def _variances(stat: Stat, document: Document) -> Iterator[Change]:
     node = document.at(stat.span)
     found = sides(node)
-    if found is None:
+    calls = document.below(_meant(document, found[0]), cst.Call) if found is not None else []
+    several = [one for call in calls if (one := Reduction.of(document, call)) and one.name in ("mean", "sum")]
+    whole: Any = _meant(document, several[0].input) if len(several) == 1 else None
+    square = operand_of(document, whole) if called(whole) in _CASTS else whole
+    base = squared_base(square)
+    if base is None or _bound_between(document, base, node):
         return
-    whole, stmt = _square_in(document, found[0]), _definition(document, found[1])
-    mean = squared_base(stmt.value if stmt is not None else found[1])
-    x = squared_base(whole.square) if whole is not None else None
-    if whole is None or mean is None or x is None or not all(_once(document, s) for _, _, s in whole.links):
-        return
-    read = [s for _, _, s in whole.links] + ([stmt] if stmt is not None and _once(document, stmt) else [])
-    gone = {line: None for s in read for line in document.gone(s)}
-    for centred in (
-        () if _bound_between(document, whole.square, node) else _centred(document, stat, x, mean, whole.square)
-    ):
-        message = f"Centre first, then square: `{cst.Module([]).code_for_node(centred)}`"
-        value = whole.inlined(document, placed(document, whole.square, _resquared(whole.square, x, centred)))
-        yield message, {node: in_place_of(document, node, value), **gone}
+    call, x = several[0], whole.deep_replace(square, tight(base))
+    new = "{x}.var()" if call.method else f"{document.source(call.node.func.value)}.var({{x}})"  # type: ignore[attr-defined]
+    variance = expression(new, x=tight(x) if call.method else x)
+    args = [argument(value) for value in (call.value("dim"),) if value is not None]
+    given = [argument(value, "keepdim") for value in (call.value("keepdim"),) if value is not None]
+    args += [argument(cst.Name("False"), "unbiased"), *given]
+    variance = variance.with_changes(args=[*variance.args, *args])  # type: ignore[attr-defined]
+    message = f"Let torch centre first: `{cst.Module([]).code_for_node(variance)}`"
+    yield message, {node: in_place_of(document, node, variance), **_read_by(document, node)}
 
 
-def _once(document: Document, stmt: cst.Assign) -> bool:
-    """The name that the statement binds is read once."""
-    return len(loads(document, names_of(stmt)[0], document.scope(stmt))) == 1
+def _meant(document: Document, node: cst.BaseExpression | None) -> Any:
+    """The expression, or what a name stands for there."""
+    stmt = _definition(document, node) if isinstance(node, cst.Name) else None
+    return _meant(document, stmt.value) if stmt is not None else node
 
 
-def _square_in(document: Document, node: cst.BaseExpression) -> _Written | None:
-    """The one square in an expression, also behind names."""
-    squares = [n for n in document.below(node, cst.BaseExpression) if squared_base(n) is not None]
-    if squares:
-        return _Written(squares[0], node) if len(squares) == 1 else None
-    several = []
-    for name in document.below(node, cst.Name):
-        stmt = _definition(document, name) if reads(document, name) else None
-        inner = _square_in(document, stmt.value) if stmt is not None else None
-        if stmt is not None and inner is not None:
-            several.append(_Written(inner.square, inner.holder, ((node, name, stmt), *inner.links)))
-    return several[0] if len(several) == 1 else None
+def _read_by(document: Document, node: cst.BaseExpression) -> Changes:
+    """Takes away the statements that only this expression reads, and those that only they read."""
+    named = (_definition(document, name) for name in document.below(node, cst.Name) if reads(document, name))
+    alone = [s for s in named if s is not None and len(loads(document, names_of(s)[0], document.scope(s))) == 1]
+    return {gone: None for stmt in alone for gone in (*document.gone(stmt), *_read_by(document, stmt.value))}
 
 
-def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | None:
+def _definition(document: Document, node: cst.Name) -> cst.Assign | None:
     """The last statement in front of it that binds the name, and only this one."""
-    if not isinstance(node, cst.Name):
-        return None
     start = document.span(node).start
     before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
     last = next((s for s in reversed(before) if node.value in names_of(s)), None)
@@ -250,36 +225,3 @@ def _bound_between(document: Document, first: cst.BaseExpression, last: cst.Base
     names = {n.value for n in document.below(first, cst.Name)}
     bound = stored(document, document.scope(last), *names)
     return any(start <= document.span(n).start < end for n in bound)
-
-
-def _centred(
-    document: Document, stat: Stat, x: cst.BaseExpression, mean: cst.BaseExpression, square: cst.BaseExpression
-) -> Iterator[cst.BaseExpression]:
-    """The input without its mean: under the name it already has, or written out."""
-    for stmt in assignments(document, document.scope(square)):
-        found = sides(stmt.value)
-        before = document.span(stmt).end <= document.span(square).start
-        if before and found is not None and all(map(_alike, found, (x, mean))):
-            yield from (cst.Name(name) for name in names_of(stmt))
-    means = [f.atom.stat for f in stat.inner.factors if isinstance(f.atom, Centred)]
-    kept = any(m.keepdim for m in means)
-    if any((m.axes == ALL) != (stat.axes == ALL) for m in means) or not (kept or (means and means[0].axes == (-1,))):
-        return
-    back = mean if kept else expression("{m}.unsqueeze(-1)", m=tight(mean))
-    yield expression("{x} - {m}", x=tight(x, SUM), m=tight(back, SUM + 1))
-
-
-def _alike(one: cst.BaseExpression, two: cst.BaseExpression) -> bool:
-    """Written alike but for parentheses around them."""
-    return stripped(one).deep_equals(stripped(two))
-
-
-def _resquared(square: Any, x: cst.BaseExpression, centred: cst.BaseExpression) -> cst.BaseExpression:
-    """The square as it is spelled, of the centred input."""
-    twice = isinstance(square, cst.BinaryOperation) and isinstance(square.operator, cst.Multiply)
-    if twice and isinstance(centred, cst.Name):
-        return square.with_changes(left=centred, right=centred)  # type: ignore[no-any-return]
-    if twice or called(square) in ("mul", "multiply"):
-        return expression("{c}.pow(2)", c=tight(centred))
-    argument = isinstance(square, cst.Call) and any(a.value is x for a in square.args)
-    return square.deep_replace(x, centred if argument else tight(centred))  # type: ignore[no-any-return]

@@ -323,7 +323,7 @@ var = h.pow(2).sum(-1, keepdim=True) - m.pow(2)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         """
 m = h.mean(-1, keepdim=True)
-var = (h - m).pow(2).mean(-1, keepdim=True)
+var = h.var(-1, unbiased=False, keepdim=True)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
     ),
     "first the centre, then the mean that is divided once more": (
@@ -333,7 +333,7 @@ var = h.pow(2).mean(-1, keepdim=True) / h.shape[-1] - m.pow(2)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         """
 m = h.mean(-1, keepdim=True)
-var = (h - m).pow(2).mean(-1, keepdim=True)
+var = h.var(-1, unbiased=False, keepdim=True)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
     ),
 }

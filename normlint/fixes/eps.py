@@ -162,7 +162,8 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text, changes = text or found.text, {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
     large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
-    return trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
+    fix = trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
+    return fix or trial.first([(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
@@ -177,6 +178,16 @@ def _may_be_none(document: Document, source: Source) -> bool:
     holder = constructor(source.holder) if isinstance(source.holder, cst.ClassDef) else source.holder
     value = default(holder, source.name) if holder is not None else None
     return holder is not None and is_none(value) and not stored(document, holder.body, source.name)
+
+
+def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
+    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
+    holder: Any = source.holder
+    given = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
+    init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
+    numbers = origin(tree, given[0] if given else default(init, source.name) if init is not None else None)
+    wrong = (one for one in numbers if not 0 < (number(one) or 0) < LARGE)
+    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import libcst as cst
@@ -13,7 +13,6 @@ from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
     assignments,
     carried,
-    definitions,
     loads,
     names_of,
     products,
@@ -58,16 +57,14 @@ def _centrings(c: Computation, document: Document) -> Iterator[Change]:
     start, inner = document.at(c.statistic.span), document.at(c.statistic.inner_span)
     if start is None or inner is None:
         return
-    if c.centred[0]:
-        factors = [p.other for p in products(document, start) if number(p.other) is None]
-        targets = [[t] for factor in factors for t in _parts(document, factor)]
-        message = "Subtract the mean from the input"
-    else:
-        wholes = [inner, *definitions(document, inner)]
-        targets = [_same(document, whole, t) for whole in wholes for t in _parts(document, whole)]
-        message = "Subtract the mean under the square"
-    for many in targets:
-        yield from ((message, change) for change in _less_mean(document, many, start))
+    if not c.centred[0]:
+        variance = _variance(document, start, start)
+        if variance is not None:
+            yield f"Take the variance: `{_shown(variance)}`", {start: variance, **_read_by(document, start)}
+        return
+    for factor in (p.other for p in products(document, start) if number(p.other) is None):
+        for target in _parts(document, factor):
+            yield from (("Subtract the mean from the input", one) for one in _less_mean(document, target, start))
 
 
 def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -79,25 +76,18 @@ def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpress
     return own + sorted(parts, key=lambda n: document.span(n).start - document.span(n).end)
 
 
-def _same(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """Everything in the whole that is written like the part: both factors of `x * x`."""
-    return [n for n in document.below(whole, type(part)) if n.deep_equals(part)]
-
-
-def _less_mean(
-    document: Document, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
-) -> Iterator[Changes]:
-    """The targets by the name of what is centred, less the name of the mean, or less the mean written out."""
-    scope = document.scope(targets[0])
+def _less_mean(document: Document, target: cst.BaseExpression, statistic: cst.BaseExpression) -> Iterator[Changes]:
+    """The target by the name of what is centred, less the name of the mean, or less the mean written out."""
+    scope = document.scope(target)
     last = assignments(document, scope)[::-1]
     centred = [cst.Name(name) for s in last if sides(s.value) for name in names_of(s)]
-    yield from (dict.fromkeys(targets, name) for name in centred[:_CENTRES])
+    yield from ({target: name} for name in centred[:_CENTRES])
     means = [cst.Name(name) for s in last if holds_mean(document, s.value) for name in names_of(s)[-1:] if name != "_"]
     written = [pair[1] for n in document.below(scope, cst.BaseExpression) if (pair := sides(n)) is not None]
     several = [*means, *(n for n in written if not isinstance(n, cst.Name))][: 2 * _CENTRES]
-    mean = averaged(document, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
+    mean = averaged(document, statistic, target) if isinstance(statistic, cst.Call) else None
     for less in (*several, *([mean] if mean is not None else [])):
-        yield {target: _difference(document, target, less) for target in targets}
+        yield {target: _difference(document, target, less)}
 
 
 def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseExpression) -> cst.BaseExpression:
@@ -181,21 +171,32 @@ def _variances(stat: Stat, document: Document) -> Iterator[Change]:
     node = document.at(stat.span)
     found = sides(node)
     calls = document.below(_meant(document, found[0]), cst.Call) if found is not None else []
-    several = [one for call in calls if (one := Reduction.of(document, call)) and one.name in ("mean", "sum")]
-    whole: Any = _meant(document, several[0].input) if len(several) == 1 else None
+    several = [one for call in calls if (one := _variance(document, call, node)) is not None]
+    if len(several) == 1:
+        changes = {node: in_place_of(document, node, several[0]), **_read_by(document, node)}
+        yield f"Let torch centre first: `{_shown(several[0])}`", changes
+
+
+def _variance(document: Document, call: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The variance of what a call takes the mean square of, over the same axes, to stand in place of the node."""
+    mean = Reduction.of(document, call)
+    if mean is None or mean.name not in ("mean", "sum") or not isinstance(mean.node.func, cst.Attribute):
+        return None
+    whole: Any = _meant(document, mean.input)
     square = operand_of(document, whole) if called(whole) in _CASTS else whole
     base = squared_base(square)
     if base is None or _bound_between(document, base, node):
-        return
-    call, x = several[0], whole.deep_replace(square, tight(base))
-    new = "{x}.var()" if call.method else f"{document.source(call.node.func.value)}.var({{x}})"  # type: ignore[attr-defined]
-    variance = expression(new, x=tight(x) if call.method else x)
-    args = [argument(value) for value in (call.value("dim"),) if value is not None]
-    given = [argument(value, "keepdim") for value in (call.value("keepdim"),) if value is not None]
-    args += [argument(cst.Name("False"), "unbiased"), *given]
-    variance = variance.with_changes(args=[*variance.args, *args])  # type: ignore[attr-defined]
-    message = f"Let torch centre first: `{cst.Module([]).code_for_node(variance)}`"
-    yield message, {node: in_place_of(document, node, variance), **_read_by(document, node)}
+        return None
+    x, dim, kept = whole.deep_replace(square, tight(base)), mean.value("dim"), mean.value("keepdim")
+    args = [argument(stripped(x))] if not mean.method else []
+    args += [*([argument(dim)] if dim is not None else []), argument(cst.Name("False"), "unbiased")]
+    args += [argument(kept, "keepdim")] if kept is not None else []
+    holder = x if mean.method else mean.node.func.value
+    return cst.Call(cst.Attribute(holder, cst.Name("var")), args)
+
+
+def _shown(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
 
 
 def _meant(document: Document, node: cst.BaseExpression | None) -> Any:

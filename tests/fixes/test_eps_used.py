@@ -24,11 +24,6 @@ STAYS = [
         ),
     ),
     Case(
-        "the eps that would be used is as large as the mean square may be",
-        "NRM304",
-        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
-    ),
-    Case(
         "an eps that the base class takes and doesn't get",
         "NRM304",
         module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "self.eps"))
@@ -227,6 +222,12 @@ USED = [
         module(TAKES, "self.eps = eps", H, LITERAL)
         + f"\n    def forward_native(self, x):\n        {H}\n        {LITERAL.replace('1e-8', '1e-7')}\n",
         (("1e-8", "self.eps"), ("1e-7", "self.eps")),
+    ),
+    Case(
+        "with a number that does what eps should, where it has none",
+        "NRM304",
+        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
+        (("eps=0.1", "eps=1e-6"), ("1e-8", "self.eps")),
     ),
     Case(
         "by a function of its own",

@@ -1,14 +1,12 @@
-"""What else a text computes with the lines that a fix changes: other callers of a helper, other names of a value."""
+"""Who calls the functions that a fix changes, and under which other names its values go."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-from normlint.fixes.tree import LOOKS, Tree
-from normlint.fixes.work import took
-from normlint.norm.norm import Computation, Norm
+from normlint.fixes.tree import Tree
 from normlint.text.finding import Edit, Span
 from normlint.text.operations import CLASSES
 
@@ -25,7 +23,7 @@ def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: 
 
     `norms`: what is a norm by itself, which whoever calls it is glad of if it is fixed on its own.
     """
-    users = tree.once("users", lambda: Users(tree))
+    users = users_in(tree)
     homes = {home for edit in edits if (home := users.home(edit.span)) is not None}
     for home in homes:
         name = users.name(home)
@@ -47,77 +45,9 @@ def _also_named(tree: Tree, span: Span) -> str:
     return tree.source(stmt.targets[-1])
 
 
-def read_elsewhere(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Norm]) -> str:
-    """A name whose value a fix changes and that is more than the norm's; nothing for most.
-
-    A fix changes what it edits, and all that is computed from it on the way to the norm. Whoever else reads that gets
-    another value, or another dtype, than before: another output, an attribute, a line that has no step of the norm.
-    """
-    function = next((f for edit in edits if (f := tree.around(edit.span, _Function)) is not None), None)
-    if function is None:
-        return ""
-    steps = [span for norm in norms for c in norm.computations for span in _steps(norm, c)]
-    own = [*(edit.span for edit in edits), *steps]
-    made = {span for norm in norms for c in norm.computations for span in (norm.span, c.span, c.joined)}
-    changed: set[str] = set()
-    events = tree.once(function, lambda: sorted(_events(tree, function), key=lambda event: event.at))
-    took(len(events))
-    for event in events:
-        if event.span is None:
-            if event.node.id in changed and not _is_norms(tree, event.node, own, steps):
-                return event.node.id
-            continue
-        edited = any(_within(edit.span, event.span) for edit in edits)
-        tracked = (edited or changed & event.names) and not any(_within(one, event.span) for one in made)
-        (changed.add if tracked else changed.discard)(event.node.id)
-    return ""
-
-
-class _Event(NamedTuple):
-    """A name is read, or given a value by a statement, which `span` and `names` are of."""
-
-    at: int
-    node: ast.Name
-    span: Span | None = None
-    names: frozenset[str] = frozenset()
-
-
-def _events(tree: Tree, function: ast.AST) -> Iterator[_Event]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield _Event(tree.span(node).start, node)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            names = frozenset(n.id for n in ast.walk(node.value) if isinstance(n, ast.Name))
-            span = tree.span(node)
-            yield _Event(span.end, node.targets[0], span, names)
-
-
-def _steps(norm: Norm, c: Computation) -> Iterator[Span]:
-    """Where the norm is made."""
-    yield from (norm.span, c.span, c.joined, c.statistic.span, *(step.span for step in (*c.trail, *c.input_steps)))
-    yield from (e.span for e in c.eps)
-
-
-def _within(one: Span, two: Span) -> bool:
-    """It begins there."""
-    return two.start <= one.start < two.end
-
-
-def _is_norms(tree: Tree, node: ast.Name, own: Collection[Span], steps: Collection[Span]) -> bool:
-    """The name is read in a line that is edited, has a step of the norm or names a value; or it is only looked at."""
-    holder, stmt = tree.parent(node), tree.holder(node, ast.stmt)
-    if stmt is None or (isinstance(holder, ast.Attribute) and holder.attr in LOOKS):
-        return True
-    if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Name):
-        return True  # who reads that name, counts
-    if not any(_within(span, tree.span(stmt)) for span in own):
-        return False
-    part: ast.AST = node
-    for above in tree.above(node):
-        if isinstance(above, ast.Tuple | ast.List | ast.Dict) and isinstance(tree.parent(above), ast.Return):
-            return any(_within(span, tree.span(part)) for span in steps)
-        part = above
-    return True
+def users_in(tree: Tree) -> Users:
+    """The definitions of the text, looked up once."""
+    return tree.once(Users, lambda: Users(tree))
 
 
 class Users:
@@ -153,6 +83,12 @@ class Users:
             if found := self.other(user, owners, seen | {home, user}):
                 return found
         return ""
+
+    def calls(self, home: _Definition) -> list[ast.Call]:
+        """Where a definition of the text is called."""
+        holder = self._tree.parent(home)
+        named = (node for node in self._names.get(_called(home), ()) if self._means(node, holder))
+        return [call for node in named if isinstance(call := self._tree.parent(node), ast.Call) and call.func is node]
 
     def _users_of(self, home: _Definition) -> Iterator[tuple[str, _Definition | None]]:
         """What calls a definition of the text or hands it on, by name: functions, and lines outside of them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
@@ -60,38 +60,14 @@ class Reduction:
         return self.given[parameter].value if parameter in self.given else None
 
     @property
-    def numpy(self) -> bool:
-        """It speaks of an axis, not of a dim, or its model does."""
-        calls = (self, self.model) if "dim" not in self.given and self.model else (self,)
-        words = {a.keyword.value for call in calls for a in call.given.values() if a.keyword}
-        return not words.isdisjoint(("axis", "keepdims"))
-
-    # --- other calls, whose spelling is a model ----------------------------------------------------------------------
-
-    @cached_property
-    def model(self) -> Reduction | None:
-        """The call in the text that is most like this one and says which axis it keeps."""
-        others = [o for o in reductions(self.document, self.node) if {"dim", "keepdim"} <= set(o.given)]
-        return max(others, key=self._likeness, default=None)
-
-    def _likeness(self, other: Reduction) -> tuple[bool, bool, bool]:
-        here, there = self.document.scope(self.node), self.document.scope(other.node)
-        return other.method == self.method, here is there, other.name == self.name
-
-    def dim_by_place(self) -> bool:
-        """An axis may come without its name here, and that is how the file has it."""
+    def _by_place(self) -> bool:
+        """A new axis may come without its name: all in front of it do, and the call is a method's."""
         before = PARAMETERS[self.name][self.method : PARAMETERS[self.name].index("dim")]
-        if any(n not in self.given or self.given[n].keyword for n in before) or self.name == "normalize":
-            return False
-        model = self.model if self.model and self.model.method == self.method else None
-        return not model.given["dim"].keyword if model else self.method
+        return self.method and not any(n not in self.given or self.given[n].keyword for n in before)
 
-    def _keep(self, *, dim_by_place: bool) -> cst.Arg:
-        model = self.model
-        plain = model and not model.given["keepdim"].keyword and dim_by_place and self.name in ("mean", "sum")
-        if plain and not self.numpy:
-            return argument(_TRUE)
-        return argument(_TRUE, "keepdims" if self.numpy else "keepdim")
+    def _keep(self) -> cst.Arg:
+        axis = self.given["dim"].keyword if "dim" in self.given else None
+        return argument(_TRUE, "keepdims" if axis is not None and axis.value == "axis" else "keepdim")
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
@@ -102,9 +78,7 @@ class Reduction:
             return {}
         if value is not None:
             return {value: _TRUE}
-        bare = all(a.keyword is None for a in self.node.args) and "dim" in self.given
-        new = (self._keep(dim_by_place=bare),)
-        return {self.node: partial(with_arguments, new=new, at=len(self.node.args))}
+        return {self.node: partial(with_arguments, new=(self._keep(),), at=len(self.node.args))}
 
     def over(self, axis: cst.BaseExpression, *, keep: bool) -> Changes:
         """The reduction is over `axis`, which is kept."""
@@ -112,10 +86,9 @@ class Reduction:
         dim = self.value("dim")
         if dim is not None:
             return {dim: axis, **(self.kept() if keep else {})}
-        by_place = self.dim_by_place()
-        new = [argument(axis, "" if by_place else "axis" if self.numpy else "dim")]
+        new = [argument(axis, "" if self._by_place else "dim")]
         if keep and "keepdim" not in self.given:
-            return self._first(*new, self._keep(dim_by_place=by_place))
+            return self._first(*new, self._keep())
         return {**self._first(*new), **(self.kept() if keep else {})}
 
     def _first(self, *arguments: cst.Arg) -> Changes:
@@ -224,14 +197,6 @@ def bound_first(function: cst.FunctionDef, call: cst.Call) -> int:
 
 def _flag(value: cst.BaseExpression) -> bool | None:
     return {"True": True, "False": False}.get(value.value) if isinstance(value, cst.Name) else None
-
-
-def reductions(document: Document, beside: cst.CSTNode) -> Iterator[Reduction]:
-    """The other reductions around a node, and those of the whole text that keep their axis by name."""
-    near = document.below(document.whole(beside), cst.Call)
-    calls = dict.fromkeys((*near, *document.everywhere(cst.Call, "keepdim")))
-    found = (Reduction.of(document, n) for n in calls if n is not beside and called(n) in PARAMETERS)
-    return (one for one in found if one is not None)
 
 
 def axis_of(value: cst.BaseExpression | None) -> bool:

@@ -251,7 +251,8 @@ def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: 
     dtypes = {step.span: step.dtype for step in shared_casts(c)}
     dtype = dtypes.get(document.span(node))
     operand = receiver(document, node) if dtype is not None and dtype.wide else None
-    if isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)"):
+    own = isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)")
+    if own or isinstance(document.parent(node), cst.Expr):
         return {}  # changed in place, it has kept its dtype
     if operand is None:
         first = _begins_with(node, _gains(c))
@@ -350,8 +351,8 @@ def _is_last(document: Document, c: Computation, made: cst.BaseExpression) -> bo
 
 def _given_back_twice(document: Document, made: Any, given: Any) -> bool:
     """What the name of the product stands for is given back in more than one way: it is cast once, where it is made."""
-    stmt, home = document.parent(made), document.around(given, cst.Return)
-    if home is None or not isinstance(stmt, cst.Assign):
+    stmt, home = document.around(made, cst.Assign), document.around(given, cst.Return)
+    if home is None or stmt is None:
         return False
     returns = [document.around(node, cst.Return) for node in loads_after(document, stmt)]
     return any(one not in (None, home) for one in returns) or (len(returns) > 1 and isinstance(given, cst.IfExp))

@@ -21,7 +21,7 @@ from normlint.text.frozen import dataclass
 
 _NAME: Final = "\0"  # in a cast that asks for the dtype of what it casts
 _DOUBLES: Final = frozenset(("float64", "double"))
-_CHECKS: Final = frozenset(("gradcheck", "gradgradcheck"))  # of gradients, in fp64
+_PROMOTES: Final = frozenset(("gradcheck", "gradgradcheck", "promote_types"))  # who says so keeps fp64
 _UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
 _BACK: Final = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
@@ -99,7 +99,7 @@ def usual_upcast(tree: Tree) -> str:
 def _usual_upcast(tree: Tree) -> str:
     found = Counter(m[0] for m in _UP.finditer(tree.text) if _resolves(m, tree.imported))
     promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
-    if promote and single and (_CHECKS & tree.words or (_DOUBLES & tree.words and not found)):
+    if promote and single and (_PROMOTES & tree.words or (_DOUBLES & tree.words and not found)):
         return f".to({promote}({_NAME}.dtype, {single}))"
     return max(found, key=lambda up: found[up], default=".float()")
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
 
-from normlint.fixes.along import with_remarks, with_twins
-from normlint.fixes.callers import beside, read_elsewhere
+from normlint.fixes.along import with_twins
+from normlint.fixes.aside import beside_norm
+from normlint.fixes.callers import beside
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.fixes.work import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
-from normlint.text.finding import Applicability, Finding, Fix, Span
+from normlint.text.edit import apply, loses_comment, overlap
+from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
-from itertools import combinations
 
-from normlint.text.edit import overlap
+_SAME: Final = ("NRM305", "NRM502")  # their fixes leave values what they are: an eps below fp32's, a new tensor
 
 
 class Fixer:
@@ -56,12 +59,13 @@ class Fixer:
         if fix is None or not fix.edits or not self._helps(tree, finding, fix):
             return None
         other = self._disagrees(finding) or beside(tree, fix.edits, tree.owners, self._whole)
-        if other:
-            return Fix(f"{fix.message} (`{other}` would change, too)", fix.edits, Applicability.DISPLAY)
-        kept = read_elsewhere(tree, fix.edits, [self._norms[number] for number in finding.norms])
-        if not kept or fix.applicability is not Applicability.SAFE:
-            return fix
-        return Fix(f"{fix.message} (`{kept}` is handed on as well)", fix.edits, Applicability.UNSAFE)
+        if not other and finding.code not in _SAME:
+            other = beside_norm(tree, fix.edits, [self._norms[number] for number in finding.norms])
+        return (
+            replace(fix, message=f"{fix.message} (`{other}` would change, too)", applicability=Applicability.DISPLAY)
+            if other
+            else fix
+        )
 
     def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         """The one fix that all repairs are agreed on, also where the same lines stand again."""
@@ -72,7 +76,8 @@ class Fixer:
         if fixes or fix is None or not fix.edits:
             return None
         places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
-        return replace(fix, edits=with_remarks(tree, with_twins(tree, fix.edits, places)))
+        edits = with_twins(tree, fix.edits, places)
+        return replace(fix, edits=edits) if _keeps_comments(tree, edits) else None
 
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
         """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
@@ -99,6 +104,14 @@ class Fixer:
             for c in norm.computations:
                 found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
         return found
+
+
+def _keeps_comments(tree: Tree, edits: tuple[Edit, ...]) -> bool:
+    """Comments stay, or go along with statements."""
+    if not loses_comment(tree.text, edits):
+        return True
+    before, after = tree.nodes, ast.walk(ast.parse(apply(tree.text, edits)))
+    return sum(isinstance(n, ast.stmt) for n in after) < sum(isinstance(n, ast.stmt) for n in before)
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

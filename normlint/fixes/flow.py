@@ -206,14 +206,3 @@ def bound_to_root(document: Document, node: cst.CSTNode) -> bool:
     """Is the expression what a name like rms or std is given?"""
     stmt = document.parent(node)
     return isinstance(stmt, cst.Assign | cst.AnnAssign) and any(map(_root_name, names_of(stmt)))
-
-
-def read_once(document: Document, start: cst.BaseExpression) -> bool:
-    """Is each name that the value gets before its product read no more than once?"""
-    for node in carried(document, start):
-        stmt = document.parent(node)
-        if isinstance(stmt, cst.Assign | cst.AnnAssign) and len(loads_after(document, stmt)) > 1:
-            return False
-        if product_at(document, node) is not None:
-            return True
-    return True

@@ -20,7 +20,6 @@ from normlint.fixes.flow import (
     names_of,
     product_at,
     products,
-    read_once,
     single_targets,
 )
 from normlint.fixes.powers import flipped, in_place_of, power_of, renamed, scaled
@@ -55,7 +54,7 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
     else:
         turned = (p for p in products(document, start) if number(p.other) is None)
         outer = [("Divide by the root", e) for p in turned for e in flipped(style, p)]
-    first_inner = named and read_once(document, start) if divides else inverted or not named
+    first_inner = named if divides else inverted or not named
     yield from (*roots, *outer) if first_inner else (*outer, *roots)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.monomial import ALL, Centred, Stat
-from normlint.fixes.calls import operand_of
+from normlint.evaluate.monomial import Stat
+from normlint.fixes.calls import Reduction, operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import (
     assignments,
     carried,
-    definitions,
     loads,
     names_of,
     products,
@@ -24,13 +23,13 @@ from normlint.fixes.flow import (
 from normlint.fixes.powers import in_place_of, squared_base
 from normlint.fixes.spelling import (
     SUM,
+    argument,
     called,
     expression,
     instead,
     number,
     operands,
     operation,
-    placed,
     stripped,
     tight,
 )
@@ -38,9 +37,10 @@ from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, reported
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Fix
-from normlint.text.frozen import dataclass
+from normlint.text.operations import CLASSES
 
 _CENTRES: Final = 3
+_CASTS: Final = CLASSES["cast"].split()
 _INPUT: Final = cst.Name | cst.Call | cst.Subscript
 
 
@@ -57,16 +57,14 @@ def _centrings(c: Computation, document: Document) -> Iterator[Change]:
     start, inner = document.at(c.statistic.span), document.at(c.statistic.inner_span)
     if start is None or inner is None:
         return
-    if c.centred[0]:
-        factors = [p.other for p in products(document, start) if number(p.other) is None]
-        targets = [[t] for factor in factors for t in _parts(document, factor)]
-        message = "Subtract the mean from the input"
-    else:
-        wholes = [inner, *definitions(document, inner)]
-        targets = [_same(document, whole, t) for whole in wholes for t in _parts(document, whole)]
-        message = "Subtract the mean under the square"
-    for many in targets:
-        yield from ((message, change) for change in _less_mean(document, many, start))
+    if not c.centred[0]:
+        variance = _variance(document, start, start)
+        if variance is not None:
+            yield f"Take the variance: `{_shown(variance)}`", {start: variance, **_read_by(document, start)}
+        return
+    for factor in (p.other for p in products(document, start) if number(p.other) is None):
+        for target in _parts(document, factor):
+            yield from (("Subtract the mean from the input", one) for one in _less_mean(document, target, start))
 
 
 def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -78,25 +76,18 @@ def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpress
     return own + sorted(parts, key=lambda n: document.span(n).start - document.span(n).end)
 
 
-def _same(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """Everything in the whole that is written like the part: both factors of `x * x`."""
-    return [n for n in document.below(whole, type(part)) if n.deep_equals(part)]
-
-
-def _less_mean(
-    document: Document, targets: Sequence[cst.BaseExpression], statistic: cst.BaseExpression
-) -> Iterator[Changes]:
-    """The targets by the name of what is centred, less the name of the mean, or less the mean written out."""
-    scope = document.scope(targets[0])
+def _less_mean(document: Document, target: cst.BaseExpression, statistic: cst.BaseExpression) -> Iterator[Changes]:
+    """The target by the name of what is centred, less the name of the mean, or less the mean written out."""
+    scope = document.scope(target)
     last = assignments(document, scope)[::-1]
     centred = [cst.Name(name) for s in last if sides(s.value) for name in names_of(s)]
-    yield from (dict.fromkeys(targets, name) for name in centred[:_CENTRES])
+    yield from ({target: name} for name in centred[:_CENTRES])
     means = [cst.Name(name) for s in last if holds_mean(document, s.value) for name in names_of(s)[-1:] if name != "_"]
     written = [pair[1] for n in document.below(scope, cst.BaseExpression) if (pair := sides(n)) is not None]
     several = [*means, *(n for n in written if not isinstance(n, cst.Name))][: 2 * _CENTRES]
-    mean = averaged(document, statistic, targets[0]) if isinstance(statistic, cst.Call) else None
+    mean = averaged(document, statistic, target) if isinstance(statistic, cst.Call) else None
     for less in (*several, *([mean] if mean is not None else [])):
-        yield {target: _difference(document, target, less) for target in targets}
+        yield {target: _difference(document, target, less)}
 
 
 def _difference(document: Document, target: cst.BaseExpression, less: cst.BaseExpression) -> cst.BaseExpression:
@@ -172,72 +163,57 @@ def averaged(document: Document, call: cst.Call, target: cst.BaseExpression) -> 
 
 
 def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
-    """The squared mean is no longer taken off; instead the square is that of the centred input."""
-    return Trial(tree, norm, "NRM204", partly=True).first(_one_pass(stat, tree.document))
+    """The squared mean is no longer taken off the mean square: torch's own variance centres first."""
+    return Trial(tree, norm, "NRM204", partly=True).first(_variances(stat, tree.document))
 
 
-Link = tuple[cst.BaseExpression, cst.Name, cst.Assign]  # an expression, a name in it, and what gives that its value
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A square, the expression that holds it, and the names on the way to that, the outermost first."""
-
-    square: cst.BaseExpression
-    holder: cst.BaseExpression
-    links: tuple[Link, ...] = ()
-
-    def inlined(self, document: Document, new: cst.BaseExpression) -> cst.BaseExpression:
-        """The outermost expression with another square; the names give way to what they stand for."""
-        value: Any = self.holder.deep_replace(self.square, new)
-        for outer, name, _ in reversed(self.links):
-            value = value if outer is name else outer.deep_replace(name, placed(document, name, value))
-        return value  # type: ignore[no-any-return]
-
-
-def _one_pass(stat: Stat, document: Document) -> Iterator[Change]:
+def _variances(stat: Stat, document: Document) -> Iterator[Change]:
     node = document.at(stat.span)
     found = sides(node)
-    if found is None:
-        return
-    whole, stmt = _square_in(document, found[0]), _definition(document, found[1])
-    mean = squared_base(stmt.value if stmt is not None else found[1])
-    x = squared_base(whole.square) if whole is not None else None
-    if whole is None or mean is None or x is None or not all(_once(document, s) for _, _, s in whole.links):
-        return
-    read = [s for _, _, s in whole.links] + ([stmt] if stmt is not None and _once(document, stmt) else [])
-    gone = {line: None for s in read for line in document.gone(s)}
-    for centred in (
-        () if _bound_between(document, whole.square, node) else _centred(document, stat, x, mean, whole.square)
-    ):
-        message = f"Centre first, then square: `{cst.Module([]).code_for_node(centred)}`"
-        value = whole.inlined(document, placed(document, whole.square, _resquared(whole.square, x, centred)))
-        yield message, {node: in_place_of(document, node, value), **gone}
+    calls = document.below(_meant(document, found[0]), cst.Call) if found is not None else []
+    several = [one for call in calls if (one := _variance(document, call, node)) is not None]
+    if len(several) == 1:
+        changes = {node: in_place_of(document, node, several[0]), **_read_by(document, node)}
+        yield f"Let torch centre first: `{_shown(several[0])}`", changes
 
 
-def _once(document: Document, stmt: cst.Assign) -> bool:
-    """Is the name that the statement assigns used exactly once?"""
-    return len(loads(document, names_of(stmt)[0], document.scope(stmt))) == 1
-
-
-def _square_in(document: Document, node: cst.BaseExpression) -> _Written | None:
-    """The one square in an expression, also behind names."""
-    squares = [n for n in document.below(node, cst.BaseExpression) if squared_base(n) is not None]
-    if squares:
-        return _Written(squares[0], node) if len(squares) == 1 else None
-    several = []
-    for name in document.below(node, cst.Name):
-        stmt = _definition(document, name) if reads(document, name) else None
-        inner = _square_in(document, stmt.value) if stmt is not None else None
-        if stmt is not None and inner is not None:
-            several.append(_Written(inner.square, inner.holder, ((node, name, stmt), *inner.links)))
-    return several[0] if len(several) == 1 else None
-
-
-def _definition(document: Document, node: cst.BaseExpression) -> cst.Assign | None:
-    """The last statement in front of it that binds the name, and only this one."""
-    if not isinstance(node, cst.Name):
+def _variance(document: Document, call: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The variance of what a call takes the mean square of, over the same axes, to stand in place of the node."""
+    mean = Reduction.of(document, call)
+    if mean is None or mean.name not in ("mean", "sum") or not isinstance(mean.node.func, cst.Attribute):
         return None
+    whole: Any = _meant(document, mean.input)
+    square = operand_of(document, whole) if called(whole) in _CASTS else whole
+    base = squared_base(square)
+    if base is None or _bound_between(document, base, node):
+        return None
+    x, dim, kept = whole.deep_replace(square, tight(base)), mean.value("dim"), mean.value("keepdim")
+    args = [argument(stripped(x))] if not mean.method else []
+    args += [*([argument(dim)] if dim is not None else []), argument(cst.Name("False"), "unbiased")]
+    args += [argument(kept, "keepdim")] if kept is not None else []
+    holder = x if mean.method else mean.node.func.value
+    return cst.Call(cst.Attribute(holder, cst.Name("var")), args)
+
+
+def _shown(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def _meant(document: Document, node: cst.BaseExpression | None) -> Any:
+    """The expression, or what a name stands for there."""
+    stmt = _definition(document, node) if isinstance(node, cst.Name) else None
+    return _meant(document, stmt.value) if stmt is not None else node
+
+
+def _read_by(document: Document, node: cst.BaseExpression) -> Changes:
+    """Takes away the statements that only this expression reads, and those that only they read."""
+    named = (_definition(document, name) for name in document.below(node, cst.Name) if reads(document, name))
+    alone = [s for s in named if s is not None and len(loads(document, names_of(s)[0], document.scope(s))) == 1]
+    return {gone: None for stmt in alone for gone in (*document.gone(stmt), *_read_by(document, stmt.value))}
+
+
+def _definition(document: Document, node: cst.Name) -> cst.Assign | None:
+    """The last statement in front of it that binds the name, and only this one."""
     start = document.span(node).start
     before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
     last = next((s for s in reversed(before) if node.value in names_of(s)), None)
@@ -250,36 +226,3 @@ def _bound_between(document: Document, first: cst.BaseExpression, last: cst.Base
     names = {n.value for n in document.below(first, cst.Name)}
     bound = stored(document, document.scope(last), *names)
     return any(start <= document.span(n).start < end for n in bound)
-
-
-def _centred(
-    document: Document, stat: Stat, x: cst.BaseExpression, mean: cst.BaseExpression, square: cst.BaseExpression
-) -> Iterator[cst.BaseExpression]:
-    """The input without its mean: under the name it already has, or written out."""
-    for stmt in assignments(document, document.scope(square)):
-        found = sides(stmt.value)
-        before = document.span(stmt).end <= document.span(square).start
-        if before and found is not None and all(map(_alike, found, (x, mean))):
-            yield from (cst.Name(name) for name in names_of(stmt))
-    means = [f.atom.stat for f in stat.inner.factors if isinstance(f.atom, Centred)]
-    kept = any(m.keepdim for m in means)
-    if any((m.axes == ALL) != (stat.axes == ALL) for m in means) or not (kept or (means and means[0].axes == (-1,))):
-        return
-    back = mean if kept else expression("{m}.unsqueeze(-1)", m=tight(mean))
-    yield expression("{x} - {m}", x=tight(x, SUM), m=tight(back, SUM + 1))
-
-
-def _alike(one: cst.BaseExpression, two: cst.BaseExpression) -> bool:
-    """Are two expressions equal except for parentheses around them?"""
-    return stripped(one).deep_equals(stripped(two))
-
-
-def _resquared(square: Any, x: cst.BaseExpression, centred: cst.BaseExpression) -> cst.BaseExpression:
-    """The square as it is spelled, of the centred input."""
-    twice = isinstance(square, cst.BinaryOperation) and isinstance(square.operator, cst.Multiply)
-    if twice and isinstance(centred, cst.Name):
-        return square.with_changes(left=centred, right=centred)  # type: ignore[no-any-return]
-    if twice or called(square) in ("mul", "multiply"):
-        return expression("{c}.pow(2)", c=tight(centred))
-    argument = isinstance(square, cst.Call) and any(a.value is x for a in square.args)
-    return square.deep_replace(x, centred if argument else tight(centred))  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import libcst as cst
 
@@ -86,7 +86,7 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
     forward = document.around(name, cst.FunctionDef)
     if len(gains) > 1 or len(biases) > 1 or forward is None or document.around(forward, cst.ClassDef) is None:
         return None
-    if any(_under_a_test(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
+    if any(_may_be_none(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
         return None  # it must be laid along the features, wherever they are
     new = _Unused(next(iter(gains), None), next(iter(biases), None), document)
     trial = Trial(tree, norm, "NRM505", frozenset(p.name for p in gains))
@@ -100,14 +100,7 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     returns = [n for n in inside if n.value is not None]
     if any(_is_no_norm(document, forward, n.value) for n in returns):
         return
-    optional = [p for p in new.both if _optional(document, p.name)]
-    biased = new.gain is not None and new.bias is None and norm.main.shift is not None
-    if optional:
-        plain = not biased and bool(returns) and all(isinstance(n.value, cst.Name) for n in returns)
-        lines = {document.line(n): partial(_guarded, new, optional, n.value.value) for n in returns} if plain else {}
-        yield message, lines
-        return
-    if biased:
+    if new.gain is not None and new.bias is None and norm.main.shift is not None:
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
         return
     after = new.gain is None and bool(norm.main.gains)  # a bias goes where the gain is, in front of the cast back
@@ -147,35 +140,16 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Ite
             yield {one: _onto(new, one) for one in operands(whole) if node not in document.below(one, cst.Attribute)}
 
 
-# --- parameters that may be None -------------------------------------------------------------------------------------
-
-
-def _guarded(new: _Unused, optional: list[Param], name: str, line: cst.SimpleStatementLine) -> cst.FlattenSentinel[Any]:
-    """`if self.weight is not None:` in front of a name that is given back."""
-    made: list[Any] = []
-    for one in (_Unused(new.gain, None, new.document), _Unused(None, new.bias, new.document)):
-        for param in one.both:
-            act = cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(cst.Name(name))], one.on(cst.Name(name)))])
-            test = cst.parse_expression(f"self.{param.name} is not None")
-            made.append(cst.If(test, cst.IndentedBlock([act])) if param in optional else act)
-    return in_front(made, line)
-
-
-def _under_a_test(document: Document, param: Param) -> bool:
-    """Is the parameter created under an `if`, so that the attribute may be missing?"""
-    branch = document.around(document.at(param.span), cst.If | cst.FunctionDef)
-    return isinstance(branch, cst.If) and not _optional(document, param.name)
-
-
-def _optional(document: Document, name: str) -> bool:
-    """`self.weight = … if affine else None`, or None in another branch; what a base class outside the text makes."""
+def _may_be_none(document: Document, param: Param) -> bool:
+    """Made under a test, `… if affine else None`, None in another branch, or by a base class outside the text."""
+    name, branch = param.name, document.around(document.at(param.span), cst.If | cst.FunctionDef)
     own = re.escape(name)
     if not re.search(rf"\.{own}\s*(?::[^=\n]+)?=[^=]", document.text):
         return True
     values = [v for n in document.everywhere(cst.Attribute, name) if n.attr.value == name for v in given(document, n)]
     parts = [part for v in values for part in (v, getattr(v, "body", None), getattr(v, "orelse", None))]
     registered = re.search(rf"register_parameter\(\s*[\"']{own}[\"'],\s*None\s*\)", document.text)
-    return bool(registered) or any(map(is_none, parts))
+    return bool(registered) or isinstance(branch, cst.If) or any(map(is_none, parts))
 
 
 _OFFSETS: Final = re.compile(r"gemma|zero_?cent|plus_?one|one_?plus|unit_?offset", re.IGNORECASE)

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Centred, Stat
 from normlint.fixes.along import with_twins
+from normlint.fixes.aside import beside_norm
 from normlint.fixes.document import Change
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
@@ -42,8 +43,9 @@ class Trial:
     partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
 
     def first(self, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
-        """The fix by the first of these changes that passes."""
+        """The fix by the first of these changes that passes, and that changes nothing but the norm, if one does."""
         tried: dict[tuple[Edit, ...], str] = {}
+        passed: list[tuple[Edit, ...]] = []
         places = {c.statistic.span for c in self.norm.computations}
         for message, change in changes:
             edits = with_twins(self.tree, self.tree.document.edits(change), places)
@@ -51,8 +53,10 @@ class Trial:
                 continue
             tried[edits] = message
             if self.passes(edits):
-                return Fix(message, edits, applicability)
-        edits = next(self._in_part(tried), ()) if self.partly else ()
+                passed.append(edits)
+                if not beside_norm(self.tree, edits, [self.norm]):
+                    return Fix(message, edits, applicability)
+        edits = next(chain(passed, self._in_part(tried) if self.partly else ()), ())
         return Fix(tried[edits], edits, applicability) if edits else None
 
     def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:

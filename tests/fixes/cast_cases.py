@@ -135,17 +135,6 @@ UNCLEAR: Final = [
         forward("x = x.half()", WIDE, "return self.weight * (x * torch.rsqrt(ms + self.eps)).to(x.dtype)"),
     ),
     Case(
-        "a mean that is taken without its axis can't be subtracted from the input",
-        "NRM204",
-        layer(
-            "h = x.float()",
-            "mean = h.mean(dim=(-2, -1))",
-            "var = h.pow(2).mean(dim=(-2, -1)) - mean.pow(2)",
-            "h = (h - mean[..., None, None]) * torch.rsqrt(var[..., None, None] + self.eps)",
-            "return h.type_as(x) * self.weight",
-        ),
-    ),
-    Case(
         "the only line of its block casts the statistic",
         "NRM205",
         forward(
@@ -659,12 +648,12 @@ ONE_PASS: Final = [
         layer(
             "x = x.float()",
             "mu = x.mean(-1, keepdim=True)",
-            "var = (x - mu).pow(2).mean(-1, keepdim=True)",
+            "var = x.var(-1, unbiased=False, keepdim=True)",
             "return self.weight * ((x - mu) / torch.sqrt(var + self.eps))",
         ),
     ),
     Case(
-        "the centred input is written out",
+        "the variance is torch's own",
         "NRM204",
         layer(
             "h = x.float()",
@@ -675,12 +664,12 @@ ONE_PASS: Final = [
         layer(
             "h = x.float()",
             "mean = h.mean(-1, keepdim=True)",
-            "var = (h - mean).pow(2).mean(-1, keepdim=True)",
+            "var = h.var(-1, unbiased=False, keepdim=True)",
             "return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
         ),
     ),
     Case(
-        "the name of the centred input is used",
+        "a product of two names is a square, and what is centred stays",
         "NRM204",
         layer(
             "h = x.float()",
@@ -693,12 +682,12 @@ ONE_PASS: Final = [
             "h = x.float()",
             "mean = h.mean(-1, keepdim=True)",
             "c = h - mean",
-            "var = (c * c).mean(-1, keepdim=True)",
+            "var = h.var(-1, unbiased=False, keepdim=True)",
             "return (c * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
         ),
     ),
     Case(
-        "what was taken before the mean moves behind it",
+        "what the difference alone read goes",
         "NRM204",
         layer(
             "h = x.float()",
@@ -710,8 +699,26 @@ ONE_PASS: Final = [
         layer(
             "h = x.float()",
             "mean = h.mean(-1, keepdim=True)",
-            "var = (h - mean).pow(2).mean(-1, keepdim=True)",
+            "var = h.var(-1, unbiased=False, keepdim=True)",
             "return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
+        ),
+    ),
+    Case(
+        "a mean over two axes, which the input can't be less",
+        "NRM204",
+        layer(
+            "h = x.float()",
+            "mean = h.mean(dim=(-2, -1))",
+            "var = h.pow(2).mean(dim=(-2, -1)) - mean.pow(2)",
+            "h = (h - mean[..., None, None]) * torch.rsqrt(var[..., None, None] + self.eps)",
+            "return h.type_as(x) * self.weight",
+        ),
+        layer(
+            "h = x.float()",
+            "mean = h.mean(dim=(-2, -1))",
+            "var = h.var((-2, -1), unbiased=False)",
+            "h = (h - mean[..., None, None]) * torch.rsqrt(var[..., None, None] + self.eps)",
+            "return h.type_as(x) * self.weight",
         ),
     ),
 ]

@@ -160,7 +160,7 @@ var = (h * h).mean(-1, keepdim=True)
 return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
 ---
 mean = h.mean(-1, keepdim=True)
-var = ((h - mean) * (h - mean)).mean(-1, keepdim=True)
+var = h.var(-1, unbiased=False, keepdim=True)
 return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
@@ -193,7 +193,7 @@ ms = h.pow(2).mean(-1, keepdim=True)
 h = h - h.mean(-1, keepdim=True)  # centre
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
-ms = (h - h.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
+ms = h.var(-1, unbiased=False, keepdim=True)
 h = h - h.mean(-1, keepdim=True)  # centre
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
@@ -204,7 +204,7 @@ ms = h.pow(2).mean(-1, keepdim=True)
 mean = h.mean(-1, keepdim=True)  # of the row
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
-ms = (h - h.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
+ms = h.var(-1, unbiased=False, keepdim=True)
 mean = h.mean(-1, keepdim=True)  # of the row
 return ((h - mean) * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
@@ -323,7 +323,7 @@ var = h.pow(2).sum(-1, keepdim=True) - m.pow(2)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         """
 m = h.mean(-1, keepdim=True)
-var = (h - m).pow(2).mean(-1, keepdim=True)
+var = h.var(-1, unbiased=False, keepdim=True)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
     ),
     "first the centre, then the mean that is divided once more": (
@@ -333,7 +333,7 @@ var = h.pow(2).mean(-1, keepdim=True) / h.shape[-1] - m.pow(2)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         """
 m = h.mean(-1, keepdim=True)
-var = (h - m).pow(2).mean(-1, keepdim=True)
+var = h.var(-1, unbiased=False, keepdim=True)
 return ((h - m) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
     ),
 }

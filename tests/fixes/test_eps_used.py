@@ -17,6 +17,13 @@ HELPER = f"def {{}}(x):\n    h = x.float()\n    return (h * torch.rsqrt({MS} + 1
 
 STAYS = [
     Case(
+        "comments stand between the parts of the sum",
+        "NRM302",
+        function(
+            EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms  # root", "    + eps  # floor", ") * weight"
+        ),
+    ),
+    Case(
         "an eps that the base class takes and doesn't get",
         "NRM304",
         module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "self.eps"))
@@ -136,20 +143,6 @@ MOVED = [
         "NRM302",
         function(EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms", "    + eps", ") * weight"),
         (("keepdim=True)", "keepdim=True) + eps"), ("(\n        rms\n        + eps\n    )", "rms")),
-    ),
-    Case(
-        "comments in them stand above",
-        "NRM302",
-        function(
-            EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms  # root", "    + eps  # floor", ") * weight"
-        ),
-        (
-            ("keepdim=True)", "keepdim=True) + eps"),
-            (
-                "    return h / (\n        rms  # root\n        + eps  # floor\n    )",
-                "    # root\n    # floor\n    return h / rms",
-            ),
-        ),
     ),
 ]
 

@@ -74,29 +74,3 @@ def test_an_l1_norm_becomes_an_l2_norm_and_its_count_a_root() -> None:
     assert done.text == before.replace("p=1", "p=2").replace("h.shape[-1]", "h.shape[-1] ** 0.5")
     assert [made.code for made in done.made] == ["NRM403", "NRM104"]
     assert done.left == ()
-
-
-MEAN = "ms = h.abs().mean(-1, keepdim=True)"
-SCALED = "(h * torch.rsqrt(ms + self.eps)) * self.weight"
-HANDED_ON = {
-    "another formula": (f"{MEAN}\nother = ms.sqrt()\nif self.training:\n    return other", SCALED),
-    "a second output": (MEAN, f"{SCALED}, ms + 1"),
-    "an attribute": (f"{MEAN}\nself.last = ms", SCALED),
-    "a line behind the norm": (f"{MEAN}\ny = {SCALED}\ny = torch.tanh(y)", "y + ms.sqrt()"),
-    "a line behind it, through another name": (
-        f"{MEAN}\nscale = ms.sqrt()\ny = {SCALED}\ny = torch.tanh(y)",
-        "y + scale",
-    ),
-}
-
-
-@pytest.mark.parametrize(("lines", "returned"), HANDED_ON.values(), ids=HANDED_ON)
-def test_a_fix_of_a_value_that_is_handed_on_is_unsafe(lines: str, returned: str) -> None:
-    done = fixed(norm(f"{lines}\nreturn {returned}"))
-    assert {made.fix.applicability for made in done.made} == {Applicability.UNSAFE}
-    assert all("handed on" in made.fix.message for made in done.made)
-
-
-def test_a_name_that_the_norm_gives_its_result_is_not_handed_on() -> None:
-    done = fixed(norm(f"{MEAN}\nh = {SCALED}\nh = torch.tanh(h)\nreturn h"))
-    assert {made.fix.applicability for made in done.made} == {Applicability.SAFE}

@@ -27,6 +27,13 @@ STAYS = {
             forward=("h = x.float()", NORM, "return h.type_as(x)"),
         ),
     ),
+    "a gain that may be None": (
+        "NRM505",
+        made(
+            "self.weight = None if dim is None else nn.Parameter(torch.ones(dim))",
+            forward=("h = x.float()", NORM, "h = h.type_as(x)", "return h"),
+        ),
+    ),
     "a gain for features that aren't last": (
         "NRM505",
         made(forward=("h = x.float()", NORM.replace("-1", "1"), "return h.type_as(x)")),
@@ -247,19 +254,6 @@ MENDED = {
             forward=("h = x.float()", NORM, "return h.type_as(x)"),
         ),
         (("return h.type_as(x)", "return h.type_as(x) * self.weight + self.bias"),),
-    ),
-    "one that may be None only where it isn't": (
-        ("NRM505", SAFE),
-        made(
-            "self.weight = None if dim is None else nn.Parameter(torch.ones(dim))",
-            forward=("h = x.float()", NORM, "h = h.type_as(x)", "return h"),
-        ),
-        (
-            (
-                "        return h\n",
-                "        if self.weight is not None:\n            h = h * self.weight\n        return h\n",
-            ),
-        ),
     ),
 }
 

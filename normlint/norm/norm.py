@@ -285,9 +285,7 @@ class Owner:
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
     handed_params: tuple[Param, ...] = ()  # that are read as arguments of calls alone
-    settings: frozenset[str] = (
-        frozenset()
-    )  # the names of what the constructor takes, and the function besides its input
+    settings: frozenset[str] = frozenset()  # what the constructor takes, and the function besides its input
     params: tuple[Param, ...] = ()
     filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch

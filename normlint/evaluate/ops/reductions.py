@@ -109,10 +109,11 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     if axes in ((-1,), (0,)) and axes_rank == 1 and viewed and not is_row(x.mono, x.layout):
         axes = ALL  # flattened to one axis
     x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
+    dim = call.get("dim")
+    one_axis = isinstance(dim, Product) and not dim.tensor
     stat = Stat(
         inner, kind, axes, keepdim, True, x.layout,
-        _square_dtype(x), accumulate, call.name, rank=rank, one_axis=isinstance(call.get("dim"), Product),
-        span=call.span, inner_span=x.span,
+        _square_dtype(x), accumulate, call.name, rank=rank, one_axis=one_axis, span=call.span, inner_span=x.span,
         no_grad=not ctx.grad, masked=_masked(inner), over=ctx.dims(x),
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]

@@ -350,4 +350,5 @@ def _intended(c: Computation, owner: Owner) -> Computation:
 
 
 def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
-    return tuple(dict.fromkeys(found))
+    """Each once; two branches that write the same formula, or compute it in other dtypes, are two."""
+    return tuple({(c, c.statistic.span, c.statistic.square, c.statistic.accumulate): c for c in found}.values())

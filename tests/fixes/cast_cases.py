@@ -167,6 +167,24 @@ GATED_ONCE: Final = GATED.replace("x * torch.rsqrt(x.pow", "(x * torch.rsqrt(x.f
 )
 
 UPCAST: Final = [
+    Case(
+        "squares that both branches take in the same words",
+        "NRM201",
+        forward(
+            "if self.training:",
+            "    ms = x.pow(2).mean(-1, keepdim=True)",
+            "else:",
+            "    ms = x.pow(2).mean(-1, keepdim=True)",
+            "return x * torch.rsqrt(ms + self.eps) * self.weight",
+        ),
+        forward(
+            "if self.training:",
+            "    ms = x.float().pow(2).mean(-1, keepdim=True)",
+            "else:",
+            "    ms = x.float().pow(2).mean(-1, keepdim=True)",
+            "return (x * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight",
+        ),
+    ),
     Case("an output that another layer scales on one path, cast once", "NRM201", GATED, GATED_ONCE),
     Case(
         "a layer norm whose gain and bias join on lines of their own, which may promote it",

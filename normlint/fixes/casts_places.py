@@ -26,7 +26,7 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, loads_after, names_of, sole_name, targets_of
+from normlint.fixes.flow import loads, loads_after, names_of, sole_reader, targets_of
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import LOOKS
@@ -331,20 +331,10 @@ def _last_names(document: Document, node: cst.CSTNode) -> set[str]:
     return {last_name(n) for n in document.below(node, cst.Attribute | cst.Name)}
 
 
-def _sole_reader(document: Document, stmt: Any) -> cst.CSTNode | None:
-    """The line that alone reads what the statement binds, up to where the name is bound anew."""
-    name, block = sole_name(stmt), document.parent(document.line(stmt))
-    bindings = document.below(document.scope(stmt), cst.Assign | cst.AugAssign)
-    anew = [s for s in bindings if s is not stmt and name in names_of(s) and document.parent(document.line(s)) is block]
-    ends = [document.span(s).end for s in anew if document.span(s).start > document.span(stmt).start]
-    read = [n for n in loads_after(document, stmt) if document.span(n).start < min(ends, default=len(document.text))]
-    return document.line(read[0]) if name and len(read) == 1 else None
-
-
 def _is_last(document: Document, c: Computation, made: cst.BaseExpression) -> bool:
     """Is fp32 nobody's but the gain's, and nothing behind the product cast to it, as a gain that comes in may be?"""
     own = all(g.param.role == "parameter" and g.cast is None for g in c.gains)
-    reader = _sole_reader(document, document.around(made, cst.Assign))
+    reader = sole_reader(document, document.around(made, cst.Assign))
     gained = reader is not None and not _gains(c).isdisjoint(_last_names(document, reader))
     return own and gained and all(s.span.end <= c.joined.end for s in shared_casts(c))
 

@@ -11,21 +11,10 @@ import libcst as cst
 
 from normlint.fixes.calls import Reduction, with_argument
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import loads, names_of, product_at
+from normlint.fixes.flow import product_at
 from normlint.fixes.lengths import last_of, raised, to_last
-from normlint.fixes.powers import flipped, in_place_of, power_of, renamed
-from normlint.fixes.spelling import (
-    PRODUCT,
-    Style,
-    called,
-    expression,
-    instead,
-    number,
-    operation,
-    stripped,
-    tight,
-    written,
-)
+from normlint.fixes.powers import in_place_of, power_of, renamed, turned
+from normlint.fixes.spelling import PRODUCT, Style, called, expression, instead, number, shown, stripped, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import HALF, Computation, Count, Norm
@@ -64,32 +53,28 @@ def _changes_of_count(c: Computation, document: Document, style: Style) -> Itera
     if count is not None and not (foreign and missing):
         factor = Fraction(0) if foreign else 1 + missing / count.power
         message = _SAID.get(c.statistic.spelled, "Divide by D") if factor else _TWICE
-        yield from ((message, change) for change in _rescaled(count, factor, document, style))
+        yield message, _rescaled(count, factor, document)
     elif count is not None:
         yield "Divide by the length of the last axis", to_last(document, document.at(count.operands[0])) or {}
     elif missing == HALF:
         yield from _divided(start, document, style)
 
 
-def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) -> Iterator[Changes]:
+def _rescaled(count: Count, factor: Fraction, document: Document) -> Changes:
     """The count to another power in the product."""
     node = document.at(count.operands[0])
     product = product_at(document, node)
     if product is None:
-        return
+        return {}
     whole = product.node
+    if factor == 0 and isinstance(whole, cst.BaseExpression):
+        return {whole: in_place_of(document, whole, product.other)}
     if factor == 0:
-        yield {whole: in_place_of(document, whole, product.other)} if isinstance(whole, cst.BaseExpression) else {}
-        yield document.gone(whole) if isinstance(whole, cst.AugAssign) else {}
-    elif factor == -1:
-        if operation(whole) == "mul" and isinstance(node, cst.BinaryOperation) and (raised_to := power_of(node)):
-            yield {node.right: written(-raised_to[1])}
-        yield from flipped(style, product)
-    else:
-        base, power = power_of(node) or (node, Fraction(1))
-        written_out = isinstance(node, cst.BinaryOperation) and power * factor != 1
-        new = in_place_of(document, node, raised(document, stripped(base), power * factor))
-        yield {node.right: written(power * factor)} if written_out else {node: new}
+        return document.gone(whole)
+    if factor == -1:
+        return turned(document, product)
+    base, power = (found.base, found.power) if (found := power_of(node)) is not None else (node, Fraction(1))
+    return {node: in_place_of(document, node, raised(stripped(base), power * factor))}
 
 
 # --- a sum that is never divided -------------------------------------------------------------------------------------
@@ -97,35 +82,14 @@ def _rescaled(count: Count, factor: Fraction, document: Document, style: Style) 
 
 def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Iterator[Change]:
     call, name = Reduction.of(document, start), called(start)
-    tensor = call.input if call is not None else start.args[-1].value if isinstance(start, cst.Call) else None
-    length = last_of(document, tensor)
+    length = last_of(document, call.input if call is not None else None)
     mean = name.replace("sum", "mean")
-    sums = mean != name and mean in _STATISTICS
-    if sums and (named := _named_sum(document, start)) is not None:
-        yield from _multiplied(document, named, length, "/")
-    elif sums and isinstance(start, cst.Call):
+    if mean != name and mean in _STATISTICS and isinstance(start, cst.Call):
         yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
     elif name in _SAID and length is not None:
-        power = HALF if name == "normalize" else -HALF
-        yield from _multiplied(document, start, raised(document, length, power), "*")
-
-
-def _named_sum(document: Document, start: cst.BaseExpression) -> cst.Name | None:
-    """The one use of a name that says sum: the division belongs there."""
-    stmt = document.around(start, cst.Assign)
-    name = next(iter(names_of(stmt)), "")
-    reads = loads(document, name, document.scope(start)) if "sum" in name.lower() else []
-    return reads[0] if len(reads) == 1 else None
-
-
-def _multiplied(
-    document: Document, node: cst.BaseExpression, scale: cst.BaseExpression | None, sign: str
-) -> Iterator[Change]:
-    """The value times a number, or over it."""
-    if scale is not None:
-        new = expression(f"{{x}} {sign} {{s}}", x=tight(stripped(node), PRODUCT), s=scale)
-        shown = cst.Module([]).code_for_node(scale)
-        yield f"Count the features: `{sign} {shown}`", {node: instead(document, node, new)}
+        scale = raised(length, HALF if name == "normalize" else -HALF)
+        new = expression("{x} * {s}", x=tight(stripped(start), PRODUCT), s=scale)
+        yield f"Count the features: `* {shown(scale)}`", {start: instead(document, start, new)}
 
 
 # --- Bessel's correction ---------------------------------------------------------------------------------------------

@@ -105,13 +105,18 @@ class Block:
         return sorted(found, key=self.span) if len(found) > 1 else found
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
-        """What turns the block into the one with these nodes exchanged; nothing where that can't be written."""
+        """What turns the block into the one with these nodes exchanged; nothing where that can't be written.
+
+        Nor where a comment would be lost, but for those of statements that go.
+        """
         took(len(self.text))
         try:
             after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
         except (cst.CSTValidationError, ValueError, TypeError):
             return ()
-        return tuple(_smallest(self.text, after.code, self.start))
+        gone = "".join(self.module.code_for_node(node) for node, new in changes.items() if new is None)
+        lost = self.text.count("#") - after.code.count("#") > gone.count("#")
+        return () if lost else tuple(_smallest(self.text, after.code, self.start))
 
 
 @cache

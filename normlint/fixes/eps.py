@@ -11,7 +11,6 @@ import libcst as cst
 from normlint.fixes.calls import Reduction, argument_of, bound_first, parameters, places, with_argument, with_parameter
 from normlint.fixes.casts_words import written_above
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.eps_join import joined, place
 from normlint.fixes.eps_scope import (
     calls_of,
     class_of,
@@ -28,7 +27,8 @@ from normlint.fixes.eps_scope import (
     stores,
 )
 from normlint.fixes.flow import names_in, stored
-from normlint.fixes.spelling import is_none, number
+from normlint.fixes.roots import joined, place
+from normlint.fixes.spelling import is_none, number, shown
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import LARGE, Computation, Eps, Norm
@@ -81,7 +81,7 @@ def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
     for c in norm.judged:
         if c.statistic.span != statistic:
             continue
-        where = place(document, c.trail)
+        where = place(document, c)
         if where is None:
             return None
         eps = _some(tree, where.node, usual(norm))
@@ -195,7 +195,7 @@ def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached |
     document = tree.document
     acting = [e for e in c.eps if e.value != 0] or list(c.eps)
     if not acting:
-        where = place(document, c.trail)
+        where = place(document, c)
         found = reach(document, where.node, source, usual(norm)) if where else None
         return found.joined(joined(document, where, found.text)) if where and found else None
     if len(acting) != 1:
@@ -321,7 +321,7 @@ def kept(cls: cst.ClassDef, name: str) -> Changes | None:
         return None
     line, body = f"{init.params.params[0].name.value}.{name} = {name}", init.body.body
     simple = [s for s in body if isinstance(s, cst.SimpleStatementLine) and isinstance(s.body[0], cst.Expr)]
-    calls = [s for s in simple if "__init__" in cst.Module([]).code_for_node(s)]
+    calls = [s for s in simple if "__init__" in shown(s)]
     documented = init.get_docstring(clean=False) is not None
     if calls or documented:
         return {calls[-1] if calls else body[0]: lambda now: cst.FlattenSentinel([now, cst.parse_statement(line)])}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,8 +16,8 @@ from normlint.fixes.trial import Trial
 from normlint.fixes.work import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
-from normlint.text.edit import apply, loses_comment, overlap
-from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
+from normlint.text.edit import overlap
+from normlint.text.finding import Applicability, Finding, Fix, Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
@@ -76,8 +75,7 @@ class Fixer:
         if fixes or fix is None or not fix.edits:
             return None
         places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
-        edits = with_twins(tree, fix.edits, places)
-        return replace(fix, edits=edits) if _keeps_comments(tree, edits) else None
+        return replace(fix, edits=with_twins(tree, fix.edits, places))
 
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
         """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
@@ -104,14 +102,6 @@ class Fixer:
             for c in norm.computations:
                 found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
         return found
-
-
-def _keeps_comments(tree: Tree, edits: tuple[Edit, ...]) -> bool:
-    """Comments stay, or go along with statements."""
-    if not loses_comment(tree.text, edits):
-        return True
-    before, after = tree.nodes, ast.walk(ast.parse(apply(tree.text, edits)))
-    return sum(isinstance(n, ast.stmt) for n in after) < sum(isinstance(n, ast.stmt) for n in before)
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

@@ -8,13 +8,11 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Document
-from normlint.fixes.spelling import called, number, operands, operation
+from normlint.fixes.document import Changes, Document
+from normlint.fixes.spelling import called, operands, operation, shown
 from normlint.text.frozen import dataclass
 
 FAR: Final = 60
-_ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
-_INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
 Value = cst.BaseExpression | None  # None: it isn't an expression of its own
 Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
 
@@ -136,29 +134,10 @@ def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpressio
     return [n for name in names_of(stmt) for n in loads(document, name, scope) if document.span(n).start >= end]
 
 
-def sole_value(document: Document, stmt: cst.CSTNode, load: Any) -> bool:
-    """Nothing but the statement, in no other branch either, gives the name the value that is read there."""
-    scope, end = document.scope(stmt), document.span(stmt).end
-    before = (s for s in assignments(document, scope) if document.span(s).end <= document.span(load).start)
-    others = [s for s in before if s is not stmt and getattr(load, "value", "") in names_of(s)]
-    branch = document.parent(document.line(stmt) or stmt) not in document.above(load)
-    return not any(branch or document.span(s).start >= end for s in others)
-
-
 def assignments(document: Document, scope: cst.CSTNode) -> list[cst.Assign | cst.AnnAssign]:
     """The assignments with a value in a function, in the order of the text."""
     found: list[Any] = [*document.below(scope, cst.Assign), *document.below(scope, cst.AnnAssign)]
     return sorted((s for s in found if s.value is not None), key=document.span)
-
-
-def definitions(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What a name was last given before it is read here, on each branch; nothing for other expressions."""
-    if not isinstance(node, cst.Name):
-        return []
-    start = document.span(node).start
-    several = assignments(document, document.scope(node))
-    found = [s.value for s in several if names_of(s) == (node.value,) and document.span(s).end <= start]
-    return [value for value in reversed(found) if value is not None]
 
 
 def _calls(document: Document, function: cst.FunctionDef | None) -> list[cst.BaseExpression]:
@@ -167,14 +146,6 @@ def _calls(document: Document, function: cst.FunctionDef | None) -> list[cst.Bas
         return []
     name = function.name.value
     return [n for n in document.everywhere(cst.Call, name) if called(n) == name]
-
-
-def products(document: Document, start: cst.BaseExpression) -> Iterator[Product]:
-    """The multiplications and divisions that the value takes part in."""
-    for node in carried(document, start):
-        found = product_at(document, node)
-        if found is not None:
-            yield found
 
 
 def product_at(document: Document, node: Any) -> Product | None:
@@ -186,23 +157,53 @@ def product_at(document: Document, node: Any) -> Product | None:
     return Product(whole, node, values[first], first) if node in values else None
 
 
-def named_a_root(document: Document, start: cst.BaseExpression) -> bool:
-    """Is the last name of the value before its product that of a root (rms, std), not of an inverse?"""
-    name = ""
-    for node in carried(document, start):
-        holder = document.parent(node)
-        if isinstance(holder, cst.Assign | cst.AnnAssign):
-            name = next(iter(names_of(holder)), "")
-        if (found := product_at(document, node)) is not None and number(found.other) is None:
-            break
-    return _root_name(name)
+def meant(document: Document, node: cst.BaseExpression | None) -> Any:
+    """The expression, or what a name stands for there, whichever branch is taken."""
+    stmt = definition(document, node) if isinstance(node, cst.Name) else None
+    return meant(document, stmt.value) if stmt is not None else node
 
 
-def _root_name(name: str) -> bool:
-    return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
+def definition(document: Document, node: cst.Name) -> cst.Assign | None:
+    """The last statement in front of it that binds the name, and only this one, on every way to it."""
+    start = document.span(node).start
+    before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
+    last = next((s for s in reversed(before) if node.value in names_of(s)), None)
+    always = last is not None and document.parent(document.line(last)) in document.above(node)
+    return last if always and isinstance(last, cst.Assign) and sole_name(last) else None
 
 
-def bound_to_root(document: Document, node: cst.CSTNode) -> bool:
-    """Is the expression what a name like rms or std is given?"""
-    stmt = document.parent(node)
-    return isinstance(stmt, cst.Assign | cst.AnnAssign) and any(map(_root_name, names_of(stmt)))
+def sole_reader(document: Document, stmt: Any) -> cst.CSTNode | None:
+    """The line that alone reads what the statement binds, up to where the name is bound anew."""
+    name, block = sole_name(stmt), document.parent(document.line(stmt))
+    bindings = document.below(document.scope(stmt), cst.Assign | cst.AugAssign)
+    anew = [s for s in bindings if s is not stmt and name in names_of(s) and document.parent(document.line(s)) is block]
+    ends = [document.span(s).end for s in anew if document.span(s).start > document.span(stmt).start]
+    read = [n for n in loads_after(document, stmt) if document.span(n).start < min(ends, default=len(document.text))]
+    return document.line(read[0]) if name and len(read) == 1 else None
+
+
+def only_for(document: Document, node: cst.CSTNode, kept: cst.CSTNode) -> Changes:
+    """Takes away the statements that only this expression reads, and those that only they read; not what is kept."""
+    staying, line = set(re.findall(r"\w+", shown(kept))), document.line(node)
+    names = [n for n in document.below(node, cst.Name) if reads(document, n) and n.value not in staying]
+    found = (definition(document, name) for name in names if line is not None)
+    alone = [s for s in found if s is not None and sole_reader(document, s) is line]
+    return {gone: None for s in alone for gone in (*document.gone(s), *only_for(document, s.value, kept))}
+
+
+def bound_between(document: Document, first: cst.BaseExpression, last: cst.BaseExpression) -> bool:
+    """May a name in an expression stand for something else in another, further on?"""
+    start, end = (document.span(n).end for n in (first, last))
+    names, scope = {n.value for n in document.below(first, cst.Name)}, document.scope(last)
+    own = set(document.above(last))  # `x = x / rms` binds x behind it
+    between = (n for n in names_in(document, scope) if n.value in names and start <= document.span(n).start < end)
+    return document.scope(first) is not scope or any(_changes(document, n) - own for n in between)
+
+
+def _changes(document: Document, name: cst.Name) -> set[cst.CSTNode]:
+    """What gives the name another value, or changes it in place."""
+    holder = document.parent(name)
+    whole: Any = document.parent(holder) if isinstance(holder, cst.Subscript | cst.Attribute) else holder
+    placed = called(whole).endswith("_") or holder in single_targets(whole)
+    bound = not reads(document, name) or (isinstance(whole, cst.AugAssign) and whole.target is name)
+    return {whole} if placed or bound else set()

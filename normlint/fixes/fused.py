@@ -70,7 +70,7 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
     call = parts.call(f"{functional}.{_FUNCTIONAL[norm.kind]}", layer=norm.kind == "layer")
     made = [cst.Return(cst.parse_expression(call))]
     line = body[-1].with_changes(body=made, leading_lines=body[0].leading_lines)
-    changes = {body[0]: line, **dict.fromkeys(body[1:]), **_unused(document, function, body)}
+    changes = {body[-1]: line, **dict.fromkeys(body[:-1]), **_unused(document, function, body)}
     return document.fix(f"Let torch do it: `{call}`", changes, Applicability.UNSAFE)
 
 

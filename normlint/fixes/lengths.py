@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Final
@@ -12,7 +11,7 @@ import libcst as cst
 from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.powers import squared_base
-from normlint.fixes.spelling import called, expression, number, tight, written
+from normlint.fixes.spelling import called, expression, number, tight
 from normlint.text.operations import CLASSES
 
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
@@ -21,13 +20,12 @@ _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split
 # --- what to write ---------------------------------------------------------------------------------------------------
 
 
-def raised(document: Document, length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
-    """The length to a power; without spaces where the file has none around the powers of names."""
+def raised(length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
+    """The length to a power."""
     if power == 1:
         return length
-    plain, text = isinstance(length, cst.Name | cst.Attribute), document.text
-    close = plain and re.search(r"[\w)\]]\*\*-?[\d.(]", text) and not re.search(r"\w \*\* -?[\d.(]", text)
-    return expression("{x}**{p}" if close else "{x} ** {p}", x=tight(length), p=written(power))
+    exponent = str(power.numerator) if power.denominator == 1 else repr(float(power))
+    return expression(f"{{x}} ** {exponent}", x=tight(length))
 
 
 def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:

@@ -1,15 +1,15 @@
-"""Another power: the roots, powers and divisions that a statistic goes through, each changed by a factor."""
+"""The factor of a norm, printed again: roots and powers of what stands under them, and products that change sides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 import libcst as cst
 
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import Product, product_at
+from normlint.fixes.flow import Product, carried, product_at
 from normlint.fixes.spelling import (
     HALF,
     NAMED,
@@ -19,57 +19,68 @@ from normlint.fixes.spelling import (
     Style,
     bare,
     called,
+    expression,
+    instead,
     number,
     operands,
     operation,
     placed,
     spread,
     tight,
-    written,
 )
-
-_FLIPPED: Final = {"mul": "div", "multiply": "divide", "div": "mul", "divide": "multiply", "true_divide": "mul"}
-
-
-def scaled(document: Document, style: Style, node: cst.CSTNode | None, factor: Fraction) -> Iterator[Changes]:
-    """The root, power, product or division with its power multiplied by the factor."""
-    found = power_of(node)
-    if isinstance(node, cst.BaseExpression) and found is not None:
-        yield from _raised(document, style, node, found[0], found[1] * factor)
-    elif operation(node) in ("mul", "div") and (several := operands(node)):
-        yield from _division(document, style, node, several[1], factor)
+from normlint.norm.norm import Computation
 
 
-def power_of(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, Fraction] | None:
-    """(base, exponent) of a root, square, reciprocal or power, however it is written."""
-    name = called(node).rstrip("_")
+class Power(NamedTuple):
+    """An expression that is another one to a power."""
+
+    whole: cst.BaseExpression
+    base: cst.BaseExpression
+    power: Fraction
+
+    def to(self, document: Document, style: Style, power: Fraction) -> Changes:
+        """The base to another power; nothing for what is no root."""
+        if power == 1:
+            return {self.whole: in_place_of(document, self.whole, self.base)}
+        return self.of(document, style, self.base, power) if abs(power) == HALF else {}
+
+    def of(self, document: Document, style: Style, base: cst.BaseExpression, power: Fraction) -> Changes:
+        """The root of another base, or the inverse root."""
+        return {self.whole: in_place_of(document, self.whole, style.around(base, NAMED[power]))}
+
+
+def power_of(node: Any) -> Power | None:
+    """A root, square, reciprocal or power, however it is written."""
+    several, name = operands(node), called(node).rstrip("_")
     if name in POWERS:
-        return next(((base, POWERS[name]) for base in operands(node, 1)), None)
-    base, exponent = (operands(node) if operation(node) == "pow" else ()) or (None, None)
-    value = number(exponent)
-    return None if base is None or value is None else (base, value)
+        return next((Power(node, base, POWERS[name]) for base in operands(node, 1)), None)
+    if operation(node) == "div" and several and number(several[0]) == 1:
+        return Power(node, several[1], Fraction(-1))
+    value = number(several[1]) if operation(node) == "pow" and several else None
+    return None if value is None else Power(node, several[0], value)
+
+
+def powers_of(document: Document, c: Computation) -> list[Power]:
+    """What becomes of the statistic by roots and powers, the last first; those right behind one another are one."""
+    found: list[Power] = []
+    for span in (s.span for s in c.own_steps() if s.span != c.statistic.span):
+        taken = power_of(document.at(span))
+        if taken is None or document.span(taken.whole) != span or taken.whole in [one.whole for one in found]:
+            continue
+        if found and found[-1].whole is taken.base:
+            before = found.pop()
+            taken = Power(taken.whole, before.base, before.power * taken.power)
+        found.append(taken)
+    return found[::-1]
 
 
 def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     """What is squared: x of `x ** 2`, `x * x`, `x.pow(2)`, `x.square()`, `x.mul(x)`."""
     found = power_of(node)
     if found is not None:
-        return found[0] if found[1] == 2 else None
+        return found.base if found.power == 2 else None
     factors = operands(node) if operation(node) == "mul" else ()
     return factors[0] if factors and factors[0].deep_equals(factors[1]) else None
-
-
-def _raised(
-    document: Document, style: Style, node: cst.BaseExpression, base: cst.BaseExpression, power: Fraction
-) -> Iterator[Changes]:
-    if power == 1:
-        yield {node: in_place_of(document, node, base)}
-    elif isinstance(node, cst.Call) and called(node).rstrip("_") in POWERS:
-        if power in NAMED:
-            yield {node: renamed(style, node, NAMED[power])}
-    else:
-        exponent = node.right if isinstance(node, cst.BinaryOperation) else node.args[-1].value  # type: ignore[attr-defined]
-        yield {exponent: written(power)}
 
 
 def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
@@ -88,37 +99,24 @@ def renamed(style: Style, call: cst.Call, name: str) -> cst.Call:
     return call.with_changes(func=cst.parse_expression(style.function(name) or name))
 
 
-def _other(operator: cst.CSTNode, kind: Any) -> Any:
-    """Another operator with the white space of the old one."""
-    spaces = ("whitespace_before", "whitespace_after")
-    return kind(**{name: getattr(operator, name) for name in spaces})
+def joining(document: Document, start: cst.BaseExpression) -> Iterator[Product]:
+    """The products of the value with what is no number, and the divisions of that by the value."""
+    for node in carried(document, start):
+        found = product_at(document, node)
+        if found is not None and number(found.other) is None and (not found.first or operation(found.node) == "mul"):
+            yield found
 
 
-# --- divisions and products ------------------------------------------------------------------------------------------
-
-
-def _division(document: Document, style: Style, node: Any, divisor: Any, factor: Fraction) -> Iterator[Changes]:
-    if factor == -1:
-        if isinstance(node, cst.BinaryOperation) and number(node.left) == 1:
-            yield {node: in_place_of(document, node, node.right)}
-        found = product_at(document, divisor)
-        yield from flipped(style, found) if found else ()
-    if factor == HALF:
-        yield {divisor: style.around(divisor, "sqrt")}
-
-
-def flipped(style: Style, product: Product) -> Iterator[Changes]:
-    """The product as a division by its value, the division as a product."""
-    node = product.node
-    match node:
-        case cst.AugAssign(operator=operator):
-            kind: Any = cst.DivideAssign if isinstance(operator, cst.MultiplyAssign) else cst.MultiplyAssign
-            yield {operator: _other(operator, kind)}
-        case cst.BinaryOperation(operator=operator) if not product.first:
-            kind = cst.Divide if isinstance(operator, cst.Multiply) else cst.Multiply
-            yield {operator: _other(operator, kind)}
-        case cst.BinaryOperation(operator=cst.Multiply() as operator):
-            other, value = tight(product.other, PRODUCT), tight(product.value, POWER)
-            yield {node: node.with_changes(left=other, operator=_other(operator, cst.Divide), right=value)}
-        case cst.Call() if not product.first:
-            yield {node.func: renamed(style, node, _FLIPPED[called(node).rstrip("_")]).func}
+def turned(document: Document, product: Product, value: cst.BaseExpression | None = None) -> Changes:
+    """The product as a division by its value (or what stands in its place), the division as a product."""
+    node: Any = product.node
+    divides, new = operation(node) == "div", tight(value or product.value, POWER)
+    if called(node).endswith("_"):
+        return {}
+    if isinstance(node, cst.AugAssign):
+        return {node.operator: cst.MultiplyAssign() if divides else cst.DivideAssign(), node.value: new}
+    if isinstance(node, cst.BinaryOperation) and not product.first:  # with the white space that it has
+        spaces = {name: getattr(node.operator, name) for name in ("whitespace_before", "whitespace_after")}
+        return {node.operator: (cst.Multiply if divides else cst.Divide)(**spaces), node.right: new}
+    sign, other = "*" if divides else "/", tight(product.other, PRODUCT)
+    return {node: instead(document, node, expression(f"{{x}} {sign} {{v}}", x=other, v=new))}

@@ -15,7 +15,7 @@ from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, loads_after
 from normlint.fixes.lengths import to_last
-from normlint.fixes.spelling import called, number, tight
+from normlint.fixes.spelling import called, number, shown, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
@@ -166,7 +166,7 @@ def _shown(call: Reduction, made: Changes) -> str:
     if call.node not in made:
         return "`dim=-1`"
     new = [a for a in made[call.node](call.node).args if not any(a.value is old.value for old in call.node.args)]
-    arguments = ", ".join(cst.Module([]).code_for_node(a.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for a in new)
+    arguments = ", ".join(shown(a.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for a in new)
     return f"`{arguments}`" if set(call.given) - {"input"} else f"`{call.name}({arguments})`"
 
 

@@ -44,6 +44,7 @@ _WAYS: Final = {
     "square": r"(?<!torch)\.square\(\)",
     "torch": r"\btorch\.square\(",
 }
+_SQUARES: Final = {"power": " ** 2", "square": ".square()"}
 _ATOMS: Final = cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.List | cst.Dict | cst.BaseString
 
 
@@ -72,8 +73,12 @@ def bare(node: cst.BaseExpression) -> cst.BaseExpression:
 
 def spread(node: cst.BaseExpression) -> bool:
     """The expression goes over lines, so that parentheses have to hold it together."""
-    shown = cst.Module([]).code_for_node(node)
-    return "\n" in shown or "#" in shown
+    return "\n" in shown(node) or "#" in shown(node)
+
+
+def shown(node: cst.CSTNode) -> str:
+    """The node as it would be written; it may be none of the text's."""
+    return cst.Module([]).code_for_node(node)
 
 
 def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
@@ -144,11 +149,6 @@ def number(node: cst.CSTNode | None) -> Fraction | None:
     return None
 
 
-def written(value: Fraction) -> cst.BaseExpression:
-    """A power as source text: `0.5`, `-2`."""
-    return cst.parse_expression(str(value.numerator) if value.denominator == 1 else repr(float(value)))
-
-
 class Style:
     """How a text spells what fixes put into it."""
 
@@ -175,11 +175,7 @@ class Style:
         function = self.function("square")
         if self._way == "torch" and function:
             return call_of(function, node)
-        return expression("{x} ** 2", x=tight(node)) if self._way == "power" else self.squared_by_method(node)
-
-    def squared_by_method(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """The square by a method."""
-        return expression("{x}.square()" if self._way in ("square", "torch") else "{x}.pow(2)", x=tight(node))
+        return expression(f"{{x}}{_SQUARES.get(self._way, '.pow(2)')}", x=tight(node))
 
     @cached_property
     def _way(self) -> str:

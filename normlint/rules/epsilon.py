@@ -12,7 +12,7 @@ from normlint.rules.registry import FP16, Fixes, Part, Problem, rule
 from normlint.text.finding import WARNING, Applicability
 
 repair = Fixes("eps")
-moving = Fixes("eps_move")
+moving = Fixes("roots")
 
 SMALLEST_HALF = 2.0**-25  # anything below rounds to 0 in fp16
 
@@ -116,8 +116,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
-        rms = (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()
-        return (h / rms).type_as(x) * weight  # error: [eps-outside-sqrt]
+        return (h / (h.pow(2).mean(-1, keepdim=True) + eps).sqrt()).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
 
     torch's own `norm` has the gradient 0 at 0, so eps beside it is fine:

@@ -15,6 +15,7 @@ from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import Applicability, Span
 
 formula = Fixes("formula")
+roots = Fixes("roots")
 centring = Fixes("formula_centre")
 gains = Fixes("gains")
 
@@ -58,7 +59,7 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
         if c.power == HALF and c.degree == 2:
             scale = "standard deviation" if all(c.centred) else "root mean square"
             message = f"multiplies by the {scale}: large rows grow where they should shrink"
-            yield Problem(_last_power(c), message, partial(formula.invert, norm, c))
+            yield Problem(_last_power(c), message, partial(roots.invert, norm, c))
 
 
 @rule("NRM402", name="wrong-root", fix=Applicability.SAFE, about=("power",))
@@ -103,7 +104,7 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
         elif c.degree == 2 and abs(c.power) != HALF:
             grown = f"a row twice as large comes out {2.0 ** (1 + c.degree * c.power):.2g} times as large"
             message = f"{names.get(c.power, 'the root is taken twice')}: {grown}"
-            yield Problem(_last_power(c), message, partial(formula.take_root, norm, c))
+            yield Problem(_last_power(c), message, partial(roots.take_root, norm, c))
 
 
 @rule("NRM403", name="missing-square", fix=Applicability.SAFE)

@@ -9,7 +9,7 @@ from normlint.norm.norm import HALF, QUANTITIES, Computation, Norm
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import WARNING, Applicability
 
-modern = Fixes("formula")
+modern = Fixes("roots")
 modern_fused = Fixes("fused")
 
 
@@ -24,16 +24,14 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
-        rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)  # error: [sqrt-then-divide]
-        return (h / rms).type_as(x) * weight
+        return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [sqrt-then-divide]
     ```
     ```fix
     import torch
 
     def rms_norm(x, weight, eps=1e-6):
         h = x.float()
-        inv_rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)  # error: [sqrt-then-divide]
-        return (h * inv_rms).type_as(x) * weight
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [sqrt-then-divide]
     ```
 
     ```py
@@ -45,7 +43,7 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
         return (h * scale).type_as(x) * weight
     ```
 
-    Fix safety: safe: the result is the same but for the last rounding. A name for the root gets `inv_` in front.
+    Fix safety: safe: the result is the same but for the last rounding. A name that only the division read goes.
     """
     for c in norm.computations:
         for one, two in zip(c.trail, c.trail[1:], strict=False):

@@ -82,7 +82,7 @@ return (h / sigma * self.weight).type_as(x)"""),
 scale = (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 0.5
 return (scale * h).type_as(x) * self.weight
 ---
-scale = (h.pow(2).mean(-1, keepdim=True) + self.eps) ** -0.5
+scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
 return (scale * h).type_as(x) * self.weight"""),
     "NRM401 one over an inverse root is the inverse root": norm("""
 inv = 1.0 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
@@ -124,10 +124,10 @@ return (h / ms).type_as(x) * self.weight + 0 * total
 total = h.abs().sqrt().sum()
 ms = h.pow(2).mean(-1, keepdim=True) + self.eps
 return (h / ms.sqrt()).type_as(x) * self.weight + 0 * total"""),
-    "NRM402 a power of two becomes one half": norm("""
+    "NRM402 a power of two becomes a root": norm("""
 return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 2).type_as(x) * self.weight
 ---
-return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 0.5).type_as(x) * self.weight"""),
+return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight"""),
     "NRM403 squares as they are written elsewhere": norm("""
 energy = (h ** 2).sum()
 ms = torch.mean(h, dim=-1, keepdim=True)
@@ -140,7 +140,7 @@ return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
 ms = torch.abs(h).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
-ms = torch.square(h).mean(-1, keepdim=True)
+ms = h.pow(2).mean(-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
     "NRM404 by the name of what is centred": norm(
         """
@@ -164,13 +164,13 @@ var = h.var(-1, unbiased=False, keepdim=True)
 return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
-    "NRM404 a mean in the spelling of the variance": norm(
+    "NRM404 a mean over the axis of the variance": norm(
         """
 var = torch.var(h, dim=-1, correction=0)[..., None]
 return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
 ---
 var = torch.var(h, dim=-1, correction=0)[..., None]
-return ((h - torch.mean(h, dim=-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
+return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
     "NRM402 a product with the mean square, without any root": norm(
@@ -179,13 +179,13 @@ return (h * h.pow(2).mean(-1, keepdim=True)).type_as(x) * self.weight
 ---
 return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x) * self.weight"""
     ),
-    "NRM401 one over an inverse root": norm(
+    "NRM401 what is called rms is divided by": norm(
         """
 rms = 1 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
 return (h * rms).type_as(x) * self.weight
 ---
-rms = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-return (h * rms).type_as(x) * self.weight"""
+rms = 1 / torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+return (h / rms).type_as(x) * self.weight"""
     ),
     "NRM404 centred under the squares as well as behind them": norm(
         """

@@ -57,18 +57,18 @@ NEVER = [
         (("torch.sum", "torch.mean"),),
     ),
     Case(
-        "what is called a sum stays one, and is divided where it is used",
+        "whatever it is called",
         "NRM104",
         module("square_sum = (h * h).sum(-1, keepdim=True)", "y = h * torch.rsqrt(square_sum + self.eps)"),
-        (("rsqrt(square_sum", "rsqrt(square_sum / h.shape[-1]"),),
+        (("(h * h).sum", "(h * h).mean"),),
     ),
     Case(
-        "what was squared by a function of another name is seen through",
+        "by the name that the file has for torch",
         "NRM104",
         module("total_sum = t.sum(t.square(h), -1, True)", "y = h * torch.rsqrt(total_sum + self.eps)").replace(
             "import torch\n", "import torch\nimport torch as t\n"
         ),
-        (("rsqrt(total_sum", "rsqrt(total_sum / h.shape[-1]"),),
+        (("t.sum(", "t.mean("),),
     ),
     Case(
         "a norm is scaled by the length of its input",
@@ -137,16 +137,6 @@ OTHERS = [
         (("h.shape[-1]", "h.shape[-1] ** 0.5"),),
     ),
     Case(
-        "without spaces where the file has none",
-        "NRM104",
-        module(
-            "y = h / (h.norm(dim=-1, keepdim=True) / self.dim + self.eps)",
-            "y = y + self.dim**0 * 0",
-            init="self.dim = dim",
-        ),
-        (("self.dim +", "self.dim**0.5 +"),),
-    ),
-    Case(
         "a scale on the wrong side is turned round where it is used, whoever else reads it",
         "NRM104",
         module("y = F.normalize(h, dim=-1) * self.scale", init="self.scale = dim ** -0.5").replace(
@@ -161,10 +151,10 @@ OTHERS = [
         (("/ math", "* math"),),
     ),
     Case(
-        "a method that divides becomes one that multiplies",
+        "a method that divides becomes a product",
         "NRM104",
         module("y = F.normalize(h, dim=-1).div(math.sqrt(h.shape[-1]))"),
-        ((".div(", ".mul("),),
+        ((".div(math.sqrt(h.shape[-1]))", " * math.sqrt(h.shape[-1])"),),
     ),
 ]
 

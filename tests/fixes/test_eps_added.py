@@ -10,6 +10,7 @@ from tests.fixes.eps_cases import Case, function, is_fixed, module, stays
 
 NO_ROOT = "return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True))).type_as(x)"
 H = "h = x.float()"
+MS = "h.pow(2).mean(-1, keepdim=True)"
 DIM = "dim"
 UNIT = "class L2Norm(nn.Module):\n    def forward(self, x):\n"
 TAKES = ("def __init__(self, dim):", "def __init__(self, dim, eps=1e-6):")
@@ -98,10 +99,10 @@ MENDED = [
         (("weight)", "weight, eps=1e-6)"), ("ms.rsqrt()", "(ms + eps).rsqrt()")),
     ),
     Case(
-        "a chain of methods becomes longer by one",
+        "a chain of methods gets its sum in parentheses",
         "NRM301",
         function("", H, "return (h / h.pow(2).mean(-1, keepdim=True).sqrt()).type_as(x) * weight"),
-        (("weight)", "weight, eps=1e-6)"), (".sqrt()", ".add(eps).sqrt()")),
+        (("weight)", "weight, eps=1e-6)"), (f"{MS}.sqrt()", f"({MS} + eps).sqrt()")),
     ),
     Case(
         "a norm gets a floor, since nothing can be added under its root",

@@ -38,6 +38,19 @@ STAYS = [
         function(EPS, H, f"rms = {MS}.sqrt()", "show(rms)", "return (h / (rms + eps)).type_as(x) * weight"),
     ),
     Case(
+        "what the root is taken of is changed in place",
+        "NRM302",
+        function(
+            EPS,
+            H,
+            f"rms = {MS}.sqrt()",
+            "h *= 2",
+            "h[0] = 0",
+            "h.add_(1)",
+            "return (h / (rms + eps)).type_as(x) * weight",
+        ),
+    ),
+    Case(
         "another branch takes the root of something else, which needs eps as well",
         "NRM302",
         function(
@@ -62,11 +75,6 @@ STAYS = [
         ),
     ),
     Case(
-        "eps isn't known yet where the root is taken",
-        "NRM302",
-        function("", H, f"rms = {MS}.sqrt()", "eps = 1e-6", "return (h / (rms + eps)).type_as(x) * weight"),
-    ),
-    Case(
         "what eps would be added to is not yet the mean",
         "NRM302",
         function(EPS, H, "r = h.pow(2).sum(-1, True).sqrt() * x.shape[-1] ** -0.5", "return h / (r + eps) * weight"),
@@ -87,10 +95,16 @@ STAYS = [
 
 MOVED = [
     Case(
-        "from the division to the root, and the parentheses go with it",
+        "where it is added, and the root that nobody reads goes",
         "NRM302",
         function(EPS, H, f"rms = torch.sqrt({MS})", "return (h / (rms + eps)).type_as(x) * weight"),
-        (("keepdim=True)", "keepdim=True) + eps"), ("(rms + eps)", "rms")),
+        ((f"    rms = torch.sqrt({MS})\n", ""), ("(rms + eps)", f"torch.sqrt({MS} + eps)")),
+    ),
+    Case(
+        "also where eps isn't known yet when the root is taken",
+        "NRM302",
+        function("", H, f"rms = {MS}.sqrt()", "eps = 1e-6", "return (h / (rms + eps)).type_as(x) * weight"),
+        ((f"    rms = {MS}.sqrt()\n", ""), ("(rms + eps)", f"({MS} + eps).sqrt()")),
     ),
     Case(
         "within one expression, as a sum",
@@ -102,19 +116,19 @@ MOVED = [
         "as an operator under a power",
         "NRM302",
         function(EPS, H, f"ms = {MS}", "return (h / (ms**0.5 + eps)).type_as(x) * weight"),
-        (("(ms**0.5 + eps)", "(ms + eps)**0.5"),),
+        (("(ms**0.5 + eps)", "torch.sqrt(ms + eps)"),),
     ),
     Case(
-        "in front, where it stood in front",
+        "where it stood in front",
         "NRM302",
         function(EPS, H, f"return (h / (eps + torch.sqrt({MS}))).type_as(x) * weight"),
-        ((f"(eps + torch.sqrt({MS}))", f"torch.sqrt(eps + {MS})"),),
+        ((f"(eps + torch.sqrt({MS}))", f"torch.sqrt({MS} + eps)"),),
     ),
     Case(
-        "as a method, where it was one",
+        "from a method",
         "NRM302",
         function(EPS, H, f"return (h * {MS}.rsqrt().add(eps)).type_as(x) * weight"),
-        ((".rsqrt().add(eps)", ".add(eps).rsqrt()"),),
+        ((f"{MS}.rsqrt().add(eps)", f"({MS} + eps).rsqrt()"),),
     ),
     Case(
         "a line that only added it goes",
@@ -134,15 +148,18 @@ MOVED = [
         "def layer_norm(x, eps=1e-6):\n    s = x.std(-1, keepdim=True, correction=0)\n"
         "    return (x - x.mean(-1, keepdim=True)) / (s + eps)\n",
         (
-            ("x.std(-1, keepdim=True, correction=0)", "(x.var(-1, keepdim=True, correction=0) + eps).sqrt()"),
-            ("(s + eps)", "s"),
+            ("    s = x.std(-1, keepdim=True, correction=0)\n", ""),
+            ("(s + eps)", "torch.sqrt(x.var(-1, keepdim=True, correction=0) + eps)"),
         ),
     ),
     Case(
         "parentheses over several lines go, too",
         "NRM302",
         function(EPS, H, f"rms = torch.sqrt({MS})", "return h / (", "    rms", "    + eps", ") * weight"),
-        (("keepdim=True)", "keepdim=True) + eps"), ("(\n        rms\n        + eps\n    )", "rms")),
+        (
+            (f"    rms = torch.sqrt({MS})\n", ""),
+            ("(\n        rms\n        + eps\n    )", f"torch.sqrt({MS} + eps)"),
+        ),
     ),
 ]
 

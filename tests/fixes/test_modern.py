@@ -30,7 +30,6 @@ STAYS = {
         "NRM601",
         rooted(f"rms = torch.sqrt({MS})", "y = h / rms", "y = y + 0 * rms"),
     ),
-    "the name is given another value": ("NRM601", rooted(f"r = torch.sqrt({MS})", "y = h / r", "r = None")),
     "the helper gives the root back": (
         "NRM601",
         f"import torch\n\n\ndef _rms(h, eps):\n    return torch.sqrt({MS})\n\n\n"
@@ -89,22 +88,27 @@ MENDED = {
     "divided by a method's": (
         ("NRM601", SAFE),
         rooted(f"y = h.div(({MS}).sqrt())"),
-        (("h.div(", "h.mul("), (".sqrt(", ".rsqrt(")),
+        ((f"h.div(({MS}).sqrt())", f"h * ({MS}).rsqrt()"),),
     ),
     "divided by a power": (
         ("NRM601", SAFE),
         rooted(f"y = h / ({MS}) ** 0.5"),
-        (("h / (", "h * ("), (" ** 0.5", ".rsqrt()")),
+        ((f"h / ({MS}) ** 0.5", f"h * torch.rsqrt({MS})"),),
     ),
     "divided by torch's power": (
         ("NRM601", SAFE),
         rooted(f"y = h / torch.pow({MS}, 0.5)"),
         (("h / torch.pow", "h * torch.rsqrt"), (", 0.5)", ")")),
     ),
-    "through a name, which is inverted with it": (
+    "through a name, which goes": (
         ("NRM601", SAFE),
         rooted(f"rms = torch.sqrt({MS})", "y = h / rms"),
-        ((f"rms = torch.sqrt({MS})", f"inv_rms = torch.rsqrt({MS})"), ("h / rms", "h * inv_rms")),
+        ((f"    rms = torch.sqrt({MS})\n", ""), ("h / rms", f"h * torch.rsqrt({MS})")),
+    ),
+    "through a name that is given another value afterwards": (
+        ("NRM601", SAFE),
+        rooted(f"r = torch.sqrt({MS})", "y = h / r", "r = None"),
+        ((f"    r = torch.sqrt({MS})\n", ""), ("h / r", f"h * torch.rsqrt({MS})")),
     ),
     "a function": (
         ("NRM602", UNSAFE),

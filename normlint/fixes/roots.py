@@ -1,0 +1,178 @@
+"""The root printed again: NRM401, NRM402, NRM302 and NRM601, and where eps belongs under it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import libcst as cst
+
+from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.flow import bound_between, meant, only_for, product_at
+from normlint.fixes.powers import Power, in_place_of, joining, power_of, powers_of, renamed, turned
+from normlint.fixes.spelling import (
+    HALF,
+    NAMED,
+    SUM,
+    Style,
+    called,
+    expression,
+    instead,
+    number,
+    operands,
+    operation,
+    placed,
+    stripped,
+    tight,
+)
+from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial
+from normlint.norm.norm import Computation, Eps, Norm
+from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.frozen import dataclass
+
+_ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
+_INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
+
+
+# --- NRM401, NRM402 --------------------------------------------------------------------------------------------------
+
+
+def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
+    """The fix that divides by the root instead of multiplying: it inverts the product, or the root."""
+    return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree))
+
+
+def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
+    document, style = tree.document, Style(tree)
+    start = document.at(c.statistic.span)
+    if start is None:
+        return
+    products = list(joining(document, start))
+    roots = [("Turn the root the right way round", p.to(document, style, -p.power)) for p in powers_of(document, c)]
+    divides = bool(products) and operation(products[0].node) == "div"
+    message = "Multiply by the inverse root" if divides else "Divide by the root"
+    turns = [(message, turned(document, p)) for p in products]
+    first_inner = bool(products) and _named_a_root(products[0].value) == divides
+    yield from (*roots, *turns) if first_inner else (*turns, *roots)
+
+
+def _named_a_root(value: cst.BaseExpression) -> bool:
+    """Is the value's name that of a root (rms, std), not of an inverse?"""
+    name = value.value if isinstance(value, cst.Name) else ""
+    return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
+
+
+def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
+    """One square root: put in where there is none, taken away where there are two."""
+    return Trial(tree, norm, "NRM402", partly=True).first(_roots(c, tree))
+
+
+def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
+    document, style = tree.document, Style(tree)
+    factor = -HALF / c.power
+    start = document.at(c.statistic.span)
+    message = "Take one square root" if abs(factor) > 1 else "Take the square root"
+    message = "Take the inverse square root" if factor < 0 else message
+    yield from ((message, p.to(document, style, p.power * factor)) for p in powers_of(document, c))
+    if start is not None and abs(factor) == HALF:  # x * mean(x²)
+        values = (p.value for p in joining(document, start))
+        yield from ((message, {v: placed(document, v, style.around(v, NAMED[factor]))}) for v in values)
+
+
+# --- NRM601 ----------------------------------------------------------------------------------------------------------
+
+
+def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
+    """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
+    return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, Style(tree)))
+
+
+def _inverse_roots(root: Span, division: Span, document: Document, style: Style) -> Iterator[Change]:
+    taken = power_of(document.at(root))
+    whole = document.at(division, cst.AugAssign) or document.at(division)
+    divisor = operands(whole)[1] if operation(whole) == "div" and operands(whole) else None
+    product = product_at(document, divisor)
+    if taken is None or taken.power != HALF or product is None or meant(document, divisor) is not taken.whole:
+        return
+    gone = only_for(document, product.value, taken.base)
+    if divisor is not taken.whole and (not gone or bound_between(document, taken.base, product.value)):
+        return
+    message, inverse = "Take the inverse root at once, with rsqrt", style.around(taken.base, "rsqrt")
+    if number(product.other) == 1:
+        yield message, {whole: in_place_of(document, whole, inverse), **gone}
+    else:
+        yield message, {**turned(document, product, inverse), **gone}
+
+
+# --- eps -------------------------------------------------------------------------------------------------------------
+
+
+def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
+    """Eps under the root: this is printed again, with eps, where eps is added to it."""
+    document, trial = tree.document, Trial(tree, norm, "NRM302")
+    message, changes = f"Move `{tree.text[slice(*e.at)]}` under the root", _moved(e, document, Style(tree))
+    fix = document.fix(message, changes, Applicability.UNSAFE)
+    if called(document.at(c.statistic.span)).startswith("std"):
+        return fix  # a variance in half may be the next round's finding
+    fixed = trial.fixed(fix.edits)
+    sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
+    if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
+        return trial.first([(message, changes)], Applicability.UNSAFE)
+    return None
+
+
+def _moved(e: Eps, document: Document, style: Style) -> Changes:
+    eps, whole = document.at(e.at), document.at(e.span, cst.AugAssign) or document.at(e.span)
+    several = operands(whole) if operation(whole) == "add" and eps is not None else []
+    left = [n for n in several if not n.deep_equals(eps)]
+    taken: Any = meant(document, left[0]) if len(left) == 1 else None
+    root, elsewhere = _root(taken, style), document.line(taken) is not document.line(whole)
+    if root is None or called(whole).endswith("_"):
+        return {}
+    value, gone = style.around(summed(root.base, eps), NAMED[root.power]), only_for(document, left[0], root.base)
+    if elsewhere and (not gone or bound_between(document, taken, whole)):
+        return {}
+    if not isinstance(whole, cst.AugAssign):
+        return {whole: in_place_of(document, whole, value), **gone}
+    made = cst.Assign([cst.AssignTarget(whole.target)], value, semicolon=whole.semicolon)
+    return {whole: made, **gone}
+
+
+def _root(node: Any, style: Style) -> Power | None:
+    """The root that is taken of the mean square; of a deviation that of the variance."""
+    if called(node) == "std" and isinstance(node.func, cst.Attribute):
+        return Power(node, renamed(style, node, "var"), HALF)
+    found = power_of(node)
+    return found if found is not None and abs(found.power) == HALF else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where eps belongs: beside `node`, which is the mean square (`squared`) or already its root."""
+
+    node: cst.BaseExpression
+    squared: bool
+
+
+def place(document: Document, c: Computation) -> Place | None:
+    """What the first root is taken of; where the statistic is a root itself, what the input is divided by."""
+    squared, start = all(step.op not in ("norm", "std") for step in c.trail), document.at(c.statistic.span)
+    powers = [one.base for one in powers_of(document, c)]
+    divided = (p.value for p in (joining(document, start) if start is not None else ()) if operation(p.node) == "div")
+    node = powers[-1] if powers else next(divided, None)
+    return Place(node, squared) if node is not None else None
+
+
+def joined(document: Document, where: Place, eps: str) -> Changes:
+    """Eps at its place: added to the mean square, or a floor of its root."""
+    node, value = where.node, cst.parse_expression(eps)
+    if not where.squared:
+        return {node: lambda now: expression("{x}.clamp(min={e})", x=tight(now), e=value)}
+    return {node: lambda now: instead(document, node, summed(now, value))}
+
+
+def summed(value: cst.BaseExpression, eps: cst.BaseExpression) -> cst.BaseExpression:
+    """Eps added to the value."""
+    return expression("{x} + {e}", x=tight(stripped(value), SUM), e=tight(eps, SUM + 1))

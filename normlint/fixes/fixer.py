@@ -12,7 +12,7 @@ from normlint.fixes.along import with_twins
 from normlint.fixes.aside import beside_norm
 from normlint.fixes.callers import beside
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, stats_of
 from normlint.fixes.work import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
@@ -74,7 +74,7 @@ class Fixer:
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None
-        places = {c.statistic.span for number in finding.norms for c in self._norms[number].computations}
+        places = {s.span for number in finding.norms for c in self._norms[number].computations for s in stats_of(c)}
         return replace(fix, edits=with_twins(tree, fix.edits, places))
 
     def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:

@@ -11,7 +11,7 @@ from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import single_targets
 from normlint.fixes.powers import in_place_of
-from normlint.fixes.spelling import Style, called, number, placed
+from normlint.fixes.spelling import called, expression, number, placed, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
@@ -21,16 +21,16 @@ from normlint.text.finding import Fix, Span
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The fix that averages the squares; if a root is missing then, the next round adds it."""
-    return Trial(tree, norm, "NRM403", partly=True).first(_squares(c, tree.document, Style(tree)))
+    return Trial(tree, norm, "NRM403", partly=True).first(_squares(c, tree.document))
 
 
-def _squares(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+def _squares(c: Computation, document: Document) -> Iterator[Change]:
     inner, start = document.at(c.statistic.inner_span), document.at(c.statistic.span)
     if inner is None or start is None:
         return
     orders = list(_order_two(start))
     plain = operand_of(document, inner) if called(inner) in ("abs", "absolute", "fabs", "abs_") else inner
-    squares = [{inner: placed(document, inner, style.squared(plain))}]
+    squares = [{inner: placed(document, inner, expression("{x}.pow(2)", x=tight(plain)))}]
     yield from (("Take the L2 norm" if orders else "Average the squares", change) for change in orders or squares)
 
 

@@ -1,4 +1,4 @@
-"""A norm that is written out, as one call of F.rms_norm or F.layer_norm; helpers that nobody calls any more go."""
+"""A norm that is written out, as one call of F.rms_norm or F.layer_norm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import TRAILING, Input, Mono, Param
 from normlint.fixes.calls import parameters
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Document
 from normlint.fixes.flow import targets_of
 from normlint.fixes.spelling import called
 from normlint.fixes.tree import Tree, spelled
@@ -59,27 +59,17 @@ def fused(norm: Norm, tree: Tree) -> Fix | None:
         return None
     body = _body(function)
     parts = _parts(norm, function, document) if body else None
-    homes = _homes(norm, document)
-    others = [_body(home) for home in homes if home is not function]
-    if parts is None or not homes or not all(_plain(block, document, parts) for block in (body, *others)):
+    places = (span for c in norm.computations for span in (c.statistic.span, *(e.at for e in c.eps)))
+    elsewhere = any(document.around(document.at(span), cst.FunctionDef) is not function for span in places)
+    if parts is None or elsewhere or not _plain(body, document, parts):
+        return None  # or a helper computes it, which others may call
+    if not parts.trailing and _of_heads(norm, document):
         return None
-    cls = document.around(function, cst.ClassDef)
-    elsewhere = document.around(homes[0], cst.ClassDef) not in (None, cls)
-    if elsewhere or (not parts.trailing and _of_heads(norm, document)):
-        return None  # a method of another class computes it, which others may call
     call = parts.call(f"{functional}.{_FUNCTIONAL[norm.kind]}", layer=norm.kind == "layer")
     made = [cst.Return(cst.parse_expression(call))]
     line = body[-1].with_changes(body=made, leading_lines=body[0].leading_lines)
-    changes = {body[-1]: line, **dict.fromkeys(body[:-1]), **_unused(document, function, body)}
+    changes = {body[-1]: line, **dict.fromkeys(body[:-1])}
     return document.fix(f"Let torch do it: `{call}`", changes, Applicability.UNSAFE)
-
-
-def _homes(norm: Norm, document: Document) -> list[cst.FunctionDef]:
-    """The functions that the norm is computed in; that of the statistic first."""
-    spans = [span for c in (norm.main, *norm.computations) for span in (c.statistic.span, *(e.at for e in c.eps))]
-    nodes = (document.at(span) for span in spans)
-    homes = (document.around(node, cst.FunctionDef) for node in nodes if node is not None)
-    return list(dict.fromkeys(home for home in homes if home is not None))
 
 
 def _of_heads(norm: Norm, document: Document) -> bool:
@@ -149,7 +139,7 @@ def _parts(norm: Norm, function: cst.FunctionDef, document: Document) -> _Parts 
     weight = _called(gains[0], own, document) if gains else None
     gain = _widened(weight, function, document) if weight and offset else weight
     shift = _called(bias, own, document) if isinstance(bias, Param) else None
-    eps = _eps(norm, function, own, document)
+    eps = _eps(norm, own, document)
     if not isinstance(x, Input) or x.name not in own or not eps or "" in (weight, shift):
         return None
     return None if offset and optional else _Parts(x.name, weight, gain, offset, trailing, shift, eps)
@@ -185,15 +175,12 @@ def _widened(weight: str, function: cst.FunctionDef, document: Document) -> str:
     return next((cast for cast in casts if cast.startswith(f"{weight}.") and "float" in cast), weight)
 
 
-def _eps(norm: Norm, function: cst.FunctionDef, own: list[str], document: Document) -> str:
+def _eps(norm: Norm, own: list[str], document: Document) -> str:
     """The eps as an expression in the function's own names."""
     eps = norm.main.eps[0]
     node = document.at(eps.at)
-    home = document.around(node, cst.FunctionDef)
-    if node is None or home is None or eps.name in {p.name for p in norm.owner.params}:
-        return ""
-    of_helper = home is not function and isinstance(node, cst.Name) and node.value in parameters(home)
-    return "" if of_helper else _in_words(document, node, own)
+    known = node is not None and eps.name not in {p.name for p in norm.owner.params}
+    return _in_words(document, node, own) if known else ""
 
 
 def _in_words(document: Document, node: cst.BaseExpression, own: list[str]) -> str:
@@ -202,33 +189,3 @@ def _in_words(document: Document, node: cst.BaseExpression, own: list[str]) -> s
     attribute = re.fullmatch(r"self\.\w+", text) and "self" in own
     known = text in own or (text.isidentifier() and re.search(rf"^{text}\s*=", document.text, re.MULTILINE))
     return text if literal or attribute or known else ""
-
-
-# --- helpers that nobody calls any more ------------------------------------------------------------------------------
-
-
-def _unused(document: Document, function: cst.FunctionDef, removed: Sequence[Any]) -> Changes:
-    """What only the removed lines of the function called goes, too."""
-    home = document.around(function, cst.ClassDef)
-    start, end = document.span(removed[0]).start, document.span(removed[-1]).end
-    gone: Changes = {}
-    for name in dict.fromkeys(re.findall(r"\b_[a-z]\w*(?<!__)\b", document.text[start:end])):
-        mentions = [n for n in document.everywhere(cst.Name, name) if n.value == name]
-        own = [n for n in mentions if home is None or not _of_another(document, n, home)]
-        inside = [n for n in own if start <= document.span(n).start < end]
-        helpers = [document.parent(n) for n in own if n not in inside]
-        if len(helpers) == 1 and isinstance(helpers[0], cst.FunctionDef) and _beside(document, helpers[0], function):
-            gone[helpers[0]] = None
-    return gone
-
-
-def _of_another(document: Document, name: cst.Name, home: cst.ClassDef) -> bool:
-    """Is the name used inside an unrelated class?"""
-    owner = document.around(name, cst.ClassDef)
-    return owner is not None and owner is not home and home.name.value not in document.source(owner)
-
-
-def _beside(document: Document, helper: cst.FunctionDef, function: cst.FunctionDef) -> bool:
-    """In the same class, or in the module, and not the only thing there."""
-    block = document.parent(helper)
-    return (block is document.parent(function) or isinstance(block, cst.Module)) and len(block.body) > 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Final
 
 import libcst as cst
@@ -38,13 +36,6 @@ _NAMES: Final = {
     "float_power": "pow",
 }
 _GIVEN: Final = ("input", "other", "exponent")  # operands by their names
-_WAYS: Final = {
-    "method": r"\.pow\(2\)",
-    "power": r"\*\* ?2\b",
-    "square": r"(?<!torch)\.square\(\)",
-    "torch": r"\btorch\.square\(",
-}
-_SQUARES: Final = {"power": " ** 2", "square": ".square()"}
 _ATOMS: Final = cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.List | cst.Dict | cst.BaseString
 
 
@@ -153,33 +144,16 @@ class Style:
     """How a text spells what fixes put into it."""
 
     def __init__(self, tree: Tree) -> None:
-        self._tree, self._text = tree, tree.text
+        self._tree = tree
 
     def function(self, name: str) -> str:
         """How torch's function is called in this text: `torch.sqrt`, `t.sqrt` or `sqrt`; empty where it can't be."""
         return spelled(self._tree, f"torch.{name}") or ""
 
-    def _prefers_methods(self) -> bool:
-        methods = len(re.findall(r"\.r?sqrt_?\(\)", self._text))
-        return methods > len(re.findall(r"(?<!math\.)(?<!np\.)\br?sqrt\(\s*[^)\s]", self._text))
-
     def around(self, node: cst.BaseExpression, name: str) -> cst.BaseExpression:
-        """sqrt, rsqrt or square of the expression, as a function or a method as the text has it."""
+        """Sqrt or rsqrt of the expression, by torch's function; by a method where the text doesn't name torch."""
         function = self.function(name)
-        if function and not self._prefers_methods():
-            return call_of(function, node)
-        return expression(f"{{x}}.{name}()", x=tight(node))
-
-    def squared(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """The square as squares are written here; `.pow(2)` where there are none."""
-        function = self.function("square")
-        if self._way == "torch" and function:
-            return call_of(function, node)
-        return expression(f"{{x}}{_SQUARES.get(self._way, '.pow(2)')}", x=tight(node))
-
-    @cached_property
-    def _way(self) -> str:
-        return max(_WAYS, key=lambda way: len(re.findall(_WAYS[way], self._text)))
+        return call_of(function, node) if function else expression(f"{{x}}.{name}()", x=tight(node))
 
 
 def call_of(function: str, node: cst.BaseExpression) -> cst.Call:

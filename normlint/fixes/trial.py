@@ -46,7 +46,7 @@ class Trial:
         """The fix by the first of these changes that passes, and that changes nothing but the norm, if one does."""
         tried: dict[tuple[Edit, ...], str] = {}
         passed: list[tuple[Edit, ...]] = []
-        places = {c.statistic.span for c in self.norm.computations}
+        places = {stat.span for c in self.norm.computations for stat in stats_of(c)}
         for message, change in changes:
             edits = with_twins(self.tree, self.tree.document.edits(change), places)
             if not edits or edits in tried:

@@ -106,9 +106,9 @@ return out.type_as(x) * self.weight
 ---
 ms = h.pow(2).mean(-1, keepdim=True) + self.eps
 if self.training:
-    out = h * ms.rsqrt()
+    out = h * torch.rsqrt(ms)
 else:
-    out = h * ms.rsqrt()
+    out = h * torch.rsqrt(ms)
 return out.type_as(x) * self.weight"""),
     "NRM402 a root around the sum, in its parentheses": norm("""
 return (h / (h.pow(2).mean(-1, keepdim=True)
@@ -116,25 +116,25 @@ return (h / (h.pow(2).mean(-1, keepdim=True)
 ---
 return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True)
              + self.eps)).type_as(x) * self.weight"""),
-    "NRM402 by a method where roots are methods": norm("""
+    "NRM402 by a function, also where roots are methods": norm("""
 total = h.abs().sqrt().sum()
 ms = h.pow(2).mean(-1, keepdim=True) + self.eps
 return (h / ms).type_as(x) * self.weight + 0 * total
 ---
 total = h.abs().sqrt().sum()
 ms = h.pow(2).mean(-1, keepdim=True) + self.eps
-return (h / ms.sqrt()).type_as(x) * self.weight + 0 * total"""),
+return (h / torch.sqrt(ms)).type_as(x) * self.weight + 0 * total"""),
     "NRM402 a power of two becomes a root": norm("""
 return (h / (h.pow(2).mean(-1, keepdim=True) + self.eps) ** 2).type_as(x) * self.weight
 ---
 return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight"""),
-    "NRM403 squares as they are written elsewhere": norm("""
+    "NRM403 squares by a method": norm("""
 energy = (h ** 2).sum()
 ms = torch.mean(h, dim=-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
 ---
 energy = (h ** 2).sum()
-ms = torch.mean(h ** 2, dim=-1, keepdim=True)
+ms = torch.mean(h.pow(2), dim=-1, keepdim=True)
 return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight"""),
     "NRM403 squares for absolute values": norm("""
 ms = torch.abs(h).mean(-1, keepdim=True)

@@ -7,6 +7,7 @@ import pytest
 from normlint.fixes import analyse
 from normlint.text.finding import Applicability
 from tests.fixes.eps_cases import Case, function, is_fixed, module, stays
+from tests.fixes.fixing import fix_text, only
 
 H = "h = x.float()"
 MS = "h.pow(2).mean(-1, keepdim=True)"
@@ -36,19 +37,6 @@ STAYS = [
         "somebody else sees the root",
         "NRM302",
         function(EPS, H, f"rms = {MS}.sqrt()", "show(rms)", "return (h / (rms + eps)).type_as(x) * weight"),
-    ),
-    Case(
-        "what the root is taken of is changed in place",
-        "NRM302",
-        function(
-            EPS,
-            H,
-            f"rms = {MS}.sqrt()",
-            "h *= 2",
-            "h[0] = 0",
-            "h.add_(1)",
-            "return (h / (rms + eps)).type_as(x) * weight",
-        ),
     ),
     Case(
         "another branch takes the root of something else, which needs eps as well",
@@ -104,13 +92,13 @@ MOVED = [
         "also where eps isn't known yet when the root is taken",
         "NRM302",
         function("", H, f"rms = {MS}.sqrt()", "eps = 1e-6", "return (h / (rms + eps)).type_as(x) * weight"),
-        ((f"    rms = {MS}.sqrt()\n", ""), ("(rms + eps)", f"({MS} + eps).sqrt()")),
+        ((f"    rms = {MS}.sqrt()\n", ""), ("(rms + eps)", f"torch.sqrt({MS} + eps)")),
     ),
     Case(
         "within one expression, as a sum",
         "NRM302",
         function(EPS, H, f"return (h / ({MS}.sqrt() + eps)).type_as(x) * weight"),
-        ((f"({MS}.sqrt() + eps)", f"({MS} + eps).sqrt()"),),
+        ((f"({MS}.sqrt() + eps)", f"torch.sqrt({MS} + eps)"),),
     ),
     Case(
         "as an operator under a power",
@@ -128,7 +116,7 @@ MOVED = [
         "from a method",
         "NRM302",
         function(EPS, H, f"return (h * {MS}.rsqrt().add(eps)).type_as(x) * weight"),
-        ((f"{MS}.rsqrt().add(eps)", f"({MS} + eps).rsqrt()"),),
+        ((f"{MS}.rsqrt().add(eps)", f"torch.rsqrt({MS} + eps)"),),
     ),
     Case(
         "a line that only added it goes",
@@ -261,6 +249,13 @@ USED = [
         (("1e-5", "self.eps"),),
     ),
 ]
+
+
+@pytest.mark.parametrize("line", ["h *= 2", "h[0] = 0", "h.add_(1)", "h = 2 * h"])
+def test_what_is_changed_before_eps_is_added_is_not_moved_there(line: str) -> None:
+    lines = (H, f"rms = {MS}.sqrt()", line, "return (h / (rms + eps)).type_as(x) * weight")
+    text = f"import torch\n\n\n{function(EPS, *lines)}"
+    assert fix_text(text, only("NRM302")).text == text
 
 
 @pytest.mark.parametrize("case", STAYS, ids=lambda c: c.says)

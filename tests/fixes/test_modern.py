@@ -67,6 +67,14 @@ STAYS = {
         "NRM602",
         forward("eps = self.eps * 2", "h = x.float()", NORM.replace("self.eps", "eps"), RETURN),
     ),
+    "a private method computes it": (
+        "NRM602",
+        made(forward=("return self._norm(x.float()).type_as(x) * self.weight",)).replace(
+            "    def forward",
+            "    def _norm(self, h):\n        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)\n\n"
+            "    def forward",
+        ),
+    ),
     "the base class computes it, for others as well": (
         "NRM602",
         made().replace("RMSNorm", "Base").replace("def forward", "def _norm")
@@ -88,7 +96,7 @@ MENDED = {
     "divided by a method's": (
         ("NRM601", SAFE),
         rooted(f"y = h.div(({MS}).sqrt())"),
-        ((f"h.div(({MS}).sqrt())", f"h * ({MS}).rsqrt()"),),
+        ((f"h.div(({MS}).sqrt())", f"h * torch.rsqrt({MS})"),),
     ),
     "divided by a power": (
         ("NRM601", SAFE),
@@ -174,24 +182,6 @@ MENDED = {
                 "        h = x.float()\n        h = h - h.mean(-1, keepdim=True)\n"
                 f"        {NORM}\n        return (h * (1 + self.weight) + self.bias).type_as(x)\n",
                 "        return F.layer_norm(x, x.shape[-1:], 1 + self.weight, self.bias, self.eps)\n",
-            ),
-        ),
-    ),
-    "the private method that only it called goes with it": (
-        ("NRM602", UNSAFE),
-        made(forward=("return self._norm(x.float()).type_as(x) * self.weight",)).replace(
-            "    def forward",
-            "    def _norm(self, h):\n        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)\n\n"
-            "    def forward",
-        ),
-        (
-            (
-                f"    def _norm(self, h):\n        return h * torch.rsqrt({MS.replace('eps', 'self.eps')})\n\n",
-                "",
-            ),
-            (
-                "return self._norm(x.float()).type_as(x) * self.weight",
-                "return nn.functional.rms_norm(x, x.shape[-1:], self.weight, self.eps)",
             ),
         ),
     ),

@@ -16,10 +16,9 @@ from normlint.fixes.casts_places import (
     entry_of,
     inputs_of,
     lacks,
-    one_line,
     shared_casts,
 )
-from normlint.fixes.casts_words import back, cast, raising, receiver, scope, usual_upcast, without_cast, written_above
+from normlint.fixes.casts_words import back, cast, raising, receiver, usual_upcast, without_cast, written_above
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.tree import Tree
 from normlint.norm.norm import Computation, Norm
@@ -32,7 +31,7 @@ _COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, whi
 # --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
 
 
-def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
+def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
     document = tree.document
     if any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE or _in_its_own(document, c) for c in several):
@@ -40,7 +39,7 @@ def upcast(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | No
     entry, up = entry_of(document, several), usual_upcast(tree)
     if not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
         return None
-    return _upcast(document, several, entry, up, _entered(document, several, made, entry, up))
+    return _upcast(document, several, entry, up, _entered(document, several, entry, up))
 
 
 def _in_its_own(document: Document, c: Computation) -> bool:
@@ -56,37 +55,26 @@ def _upcast(
     return document.fix(message, changes or {}, Applicability.UNSAFE if asked else Applicability.SAFE)
 
 
-def _entered(document: Document, several: tuple[Computation, ...], made: Span, entry: Entry, up: str) -> Changes | None:
-    """In one line in front where that is shorter, or at each place."""
-    lacking = [c for c in several if not c.output.wide and lacks(document, c)]
-    top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
-    backs = cast_back(document, lacking, entry)
-    lines = cast_back(document, lacking, entry, top) if top else None
-    shorter = not lacking or len(lines or ()) < len(entry.nodes) + len(backs or ())
-    if lines and (shorter or up != raising(document, entry.nodes[0], up)):
-        return lines
+def _entered(document: Document, several: tuple[Computation, ...], entry: Entry, up: str) -> Changes | None:
+    """Each place cast, and the product cast back where nothing does it yet; None where it isn't clear to what."""
+    backs = cast_back(document, [c for c in several if not c.output.wide and lacks(document, c)], entry)
     return casting(document, entry, up) | backs if backs is not None else None
 
 
 # --- NRM202 ----------------------------------------------------------------------------------------------------------
 
 
-def earlier(several: tuple[Computation, ...], made: Span, tree: Tree) -> Fix | None:
+def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
     document = tree.document
     entry = entry_of(document, several)
     if not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
         return None  # one pass must be centred first
-    gone, up = Changes(), ""
+    gone, up = Changes(), usual_upcast(tree)
     for c in several:
-        late = document.at(_late_span(c))
-        taken, suffix = _late(document, c, late)
-        gone |= taken
-        up = up or (suffix if late is not None and scope(document, late) is scope(document, entry.nodes[0]) else "")
-    up = up or usual_upcast(tree)
-    top = None if any(c.output.wide and lacks(document, c) for c in several) else one_line(document, entry, made, up)
-    put = written_above([(top.stmt, top.line)]) if top else casting(document, entry, up)
-    return _upcast(document, several, entry, up, put | gone)
+        late = _late_span(c)
+        gone |= (without_cast(document, document.at(late)) or {}) if late != c.statistic.span else {}
+    return _upcast(document, several, entry, up, casting(document, entry, up) | gone)
 
 
 def _late_span(c: Computation) -> Span:
@@ -96,18 +84,6 @@ def _late_span(c: Computation) -> Span:
     shared = {s.span for s in shared_casts(c)}
     own = [s for s in (*inner[squared + 1 :], *c.trail) if s.op == "cast" and s.span not in shared]
     return next((s.span for s in own if s.dtype is not None and s.dtype.wide), c.statistic.span)
-
-
-def _late(document: Document, c: Computation, node: cst.BaseExpression | None) -> tuple[Changes, str]:
-    """What takes the late cast away, and how it was spelled."""
-    changes = without_cast(document, node) if _late_span(c) != c.statistic.span else None
-    return (changes, _suffix(document, node)) if changes and isinstance(node, cst.Call) else ({}, "")
-
-
-def _suffix(document: Document, call: cst.Call) -> str:
-    """What stands behind the operand of a cast."""
-    args = document.text[document.span(call.func).end : document.span(call).end]
-    return f".{call.func.attr.value}{args}" if isinstance(call.func, cst.Attribute) else ""
 
 
 # --- NRM203, NRM205 --------------------------------------------------------------------------------------------------

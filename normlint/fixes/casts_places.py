@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import Any, Final
+from typing import Any
 
 import libcst as cst
 
@@ -13,7 +13,6 @@ from normlint.evaluate.monomial import Centred, Input, Param, Stat, Step
 from normlint.fixes.calls import operand_of
 from normlint.fixes.casts_words import (
     Back,
-    asks,
     back,
     behind,
     bound,
@@ -22,20 +21,15 @@ from normlint.fixes.casts_words import (
     raising,
     receiver,
     scope,
-    statement,
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import loads, loads_after, names_of, sole_reader, targets_of
+from normlint.fixes.flow import loads_after, sole_reader, targets_of
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
-from normlint.fixes.tree import LOOKS
 from normlint.norm.norm import Computation
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
-
-_LOOKS: Final = LOOKS - {"dtype"}  # alike in every dtype
-
 
 # --- what is cast ----------------------------------------------------------------------------------------------------
 
@@ -122,73 +116,6 @@ def casting(document: Document, entry: Entry, up: str) -> Changes:
     return changes
 
 
-# --- in one line in front ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Top:
-    """A line in front of `stmt` that casts `name` for all that follows in the function."""
-
-    stmt: cst.CSTNode
-    name: str
-    up: str
-    function: cst.FunctionDef
-
-    @property
-    def line(self) -> str:
-        """As it is written."""
-        return f"{self.name} = {self.name}{self.up}"
-
-
-def one_line(document: Document, entry: Entry, made: Span, up: str) -> Top | None:
-    """One statement at the top that casts the input, instead of casts in several places; None if that fails."""
-    nodes = entry.nodes
-    several = len(nodes) > 1 or (nodes and up != raising(document, nodes[0], up))
-    function = scope(document, nodes[0]) if several else None
-    if not isinstance(function, cst.FunctionDef) or any(scope(document, n) is not function for n in nodes):
-        return None
-    stmt = statement(document, document.at(made))
-    end = document.span(stmt if function in document.above(stmt) else function).end
-    return _at_the_top(document, nodes, function, end, up)
-
-
-def _at_the_top(
-    document: Document, nodes: Sequence[cst.BaseExpression], function: cst.FunctionDef, end: int, up: str
-) -> Top | None:
-    """The line, where one casts what all these places use."""
-    names = {n.value if isinstance(n, cst.Name) else "" for n in nodes}
-    first = statement(document, min(nodes, key=document.span))
-    block = list(getattr(document.parent(first), "body", ())) if first is not function else []
-    later = block[block.index(first) :] if first in block else []
-    if len(names) != 1 or "" in names or not all(any(n in later for n in document.above(one)) for one in nodes):
-        return None
-    (name,) = names
-    lines = (line for line in later if isinstance(line, cst.SimpleStatementLine))
-    anew = (document.span(line).end for line in lines if any(name in names_of(stmt) for stmt in line.body))
-    stretch = Span(document.span(first).start, end)
-    if not _only_there(document, function, name, stretch, next(anew, len(document.text))):
-        return None
-    return Top(first, name, raising(document, nodes[0], up), function)
-
-
-def _only_there(document: Document, function: cst.FunctionDef, name: str, stretch: Span, anew: int) -> bool:
-    """From there on nobody asks for the dtype, and behind it nobody reads the tensor until its name is bound `anew`."""
-    for node in loads(document, name, function):
-        at, holder = document.span(node).start, document.parent(node)
-        if at < stretch.start or (isinstance(holder, cst.Attribute) and holder.attr.value in _LOOKS):
-            continue
-        if _asked(holder, node) or stretch.end <= at < anew:
-            return False
-    return True
-
-
-def _asked(holder: cst.CSTNode, node: cst.BaseExpression) -> bool:
-    """The dtype of the node decides about something."""
-    if isinstance(holder, cst.Attribute):
-        return holder.attr.value == "dtype"
-    return isinstance(holder, cst.Call) and asks(holder) and any(a.value is node for a in holder.args)
-
-
 # --- does the product lack a cast? -----------------------------------------------------------------------------------
 
 
@@ -224,15 +151,13 @@ def _compared(document: Document, c: Computation) -> bool:
 # --- back ------------------------------------------------------------------------------------------------------------
 
 
-def cast_back(
-    document: Document, several: Iterable[Computation], entry: Entry | None = None, top: Top | None = None
-) -> Changes | None:
+def cast_back(document: Document, several: Iterable[Computation], entry: Entry | None = None) -> Changes | None:
     """Each of these products cast back where it is made or given back; None where it isn't clear to what.
 
-    The lines that this takes are among the changes, and that of `top`.
+    The lines that this takes are among the changes.
     """
     changes, lines = Changes(), dict[tuple[cst.CSTNode, str], None]()
-    ways = [(c, _backwards(document, c, entry, top)) for c in several]
+    ways = [(c, _backwards(document, c, entry)) for c in several]
     made = {c.joined: way for c, way in ways if way is not None and document.span(way[0]).end <= c.joined.end}
     for c, its_own in ways:
         way = made.get(c.joined, its_own)  # what is cast where it is made is cast on every path
@@ -242,7 +167,6 @@ def cast_back(
         for one in _tensors(node):
             changes |= _cast(document, c, one, found.suffix)
         lines |= {(found.line_at, found.line): None} if found.line_at is not None else {}
-    lines |= {(top.stmt, top.line): None} if top else {}
     return changes | written_above(lines)
 
 
@@ -295,9 +219,7 @@ def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [*plain, *(e for e in several if any(e.deep_equals(one) for one in plain))] if several else [node]
 
 
-def _backwards(
-    document: Document, c: Computation, entry: Entry | None, top: Top | None
-) -> tuple[cst.BaseExpression, Back] | None:
+def _backwards(document: Document, c: Computation, entry: Entry | None) -> tuple[cst.BaseExpression, Back] | None:
     """What is cast back and how: in the function that makes the product, and where it takes no line of its own."""
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     helper = made is not None and given is not None and scope(document, made) is not scope(document, given)
@@ -314,7 +236,7 @@ def _backwards(
     ways = [
         (_but_for_gain(document, c, node), found)
         for node in ((made, given) if first else (given, made))
-        if node is not None and (found := _cast_to_input(document, c, node, entry, top)) is not None
+        if node is not None and (found := _cast_to_input(document, c, node, entry)) is not None
     ]
     return min(ways, key=lambda way: bool(way[1].line) and not helper, default=None)
 
@@ -388,13 +310,9 @@ def _exactly(document: Document, span: Span) -> cst.BaseExpression | None:
     return node if node is not None and span in (document.span(node), document.outer(node)) else None
 
 
-def _cast_to_input(
-    document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None, top: Top | None
-) -> Back | None:
+def _cast_to_input(document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None) -> Back | None:
     """How to cast a result back: to the dtype of the nearest name that still holds an input; None if there is none."""
     function = scope(document, node)
-    if top is not None and top.function is function:
-        return back(document, node, (top.name,), rebound=top.stmt)
     local = [n for n in (entry.nodes if entry else []) if isinstance(n, cst.Name) and scope(document, n) is function]
     found = [back(document, node, (one.value,), since=_line_of(document, one)) for one in local]
     found.append(back(document, node, inputs_of(c)))

@@ -77,11 +77,6 @@ def bound(document: Document, function: Scope, name: str) -> list[int]:
     return [document.span(n).start for n in names if document.around(n, kinds) is function]
 
 
-def statement(document: Document, node: cst.CSTNode | None) -> Any:
-    """The line, or the compound statement, that the node is part of."""
-    return document.around(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
-
-
 def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
     """New lines, each in front of its statement, and of the comments directly above that."""
     own = {place: [cst.parse_statement(line) for stmt, line in lines if stmt is place] for place, _ in lines}
@@ -136,18 +131,10 @@ class Back:
     line_at: cst.CSTNode | None = None
 
 
-def back(
-    document: Document,
-    node: cst.BaseExpression,
-    names: tuple[str, ...],
-    *,
-    since: int = 0,
-    rebound: cst.CSTNode | None = None,
-) -> Back | None:
+def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *, since: int = 0) -> Back | None:
     """A cast of what `node` computes to the dtype of the input, which goes by one of `names`.
 
-    `since`: from this place on a name that is bound anew may be of another dtype; `rebound`: an edit binds it anew
-    in front of this statement.
+    `since`: from this place on a name that is bound anew may be of another dtype.
     """
     took(CALL)
     function, until = scope(document, node), document.span(node).start
@@ -158,14 +145,13 @@ def back(
         return Back(_by_name(document.text, kept))
     stored = {name: bound(document, function, name) for name in names}
     own = parameters(function)
-    known = [name for name in names if name in own or stored[name]]
-    for name in known if rebound is None else ():
+    for name in (name for name in names if name in own or stored[name]):
         if not any(since <= at < until for at in _anew(document, stored[name], node)):
             return Back(_from_tensor(document.text, name))
-    place = rebound or _first(function)
+    place = _first(function)
     start = document.span(place).start if place is not None else 0
-    for name in known if place is not None else ():
-        if (name in own or rebound is not None) and not any(at < start for at in stored[name]):
+    for name in own if place is not None else ():
+        if name in names and not any(at < start for at in stored[name]):
             fresh = _fresh(document, function)
             return Back(_by_name(document.text, fresh), f"{fresh} = {name}.dtype", place)
     return None

@@ -79,7 +79,7 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
     seeing = [c for c in norm.judged if c.sees_half and not c.fused and not _promoted(c)]
     lacking = [c for c in seeing if _squares_in_half(c) and not _widened_later(c)]
     if seeing and len(lacking) == len(seeing):
-        repair = partial(casts.upcast, tuple(lacking), norm.span)
+        repair = partial(casts.upcast, tuple(lacking))
         for c in lacking:
             yield Problem(_square_span(c), _overflow(c), repair)
 
@@ -137,7 +137,7 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
         what = "variance" if c.statistic.spelled in ("var", "var_mean") else "square"
         limit = "a spread of 256" if what == "variance" else "|x| = 256"
         message = f"the {what} is taken before the upcast: in fp16 it is inf from {limit}"
-        yield Problem(_square_span(c), message, partial(casts.earlier, late, norm.span))
+        yield Problem(_square_span(c), message, partial(casts.earlier, late))
 
 
 @rule("NRM204", name="one-pass-variance", fix=Applicability.SAFE, severity=WARNING)
@@ -235,7 +235,7 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
     found = tuple(c for c in norm.judged if _in_half(c) and not c.explicit_square and c.statistic.reduce == "sum")
     for c in found:
         message = f"`{c.statistic.spelled}` of a half overflows where it exceeds 65,504"
-        yield Problem(c.statistic.span, message, partial(casts.upcast, found, norm.span))
+        yield Problem(c.statistic.span, message, partial(casts.upcast, found))
 
 
 _HALF = (DType.FP16, DType.BF16)

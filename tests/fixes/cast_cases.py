@@ -71,7 +71,7 @@ Y: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps))"
 BACK: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps)).type_as(x)"
 ROOT: Final = "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
 
-RAISED: Final = "x = x.to(torch.promote_types(x.dtype, torch.float32))"
+RAISED: Final = "x.to(torch.promote_types(x.dtype, torch.float32))"
 CHECKED: Final = "\n\ndef check(norm, x):\n    torch.autograd.gradcheck(norm, x)\n"
 DOUBLE: Final = "\n\nDOUBLE = torch.float64\n"
 NORMED: Final = "h = h * torch.rsqrt(ms + self.eps) * self.weight"
@@ -301,7 +301,7 @@ UPCAST: Final = [
         "where gradients are checked in fp64, halves alone are raised",
         "NRM201",
         forward(MEAN, Y) + CHECKED,
-        forward("input_dtype = x.dtype", RAISED, MEAN, BACK.replace("type_as(x)", "to(input_dtype)")) + CHECKED,
+        forward(MEAN.replace("x.", f"{RAISED}."), BACK) + CHECKED,
     ),
     Case(
         "beside the plain cast that the file has, fp64 or not",
@@ -322,9 +322,8 @@ UPCAST: Final = [
         "NRM201",
         forward("return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"),
         forward(
-            "input_dtype = x.dtype",
-            "x = x.float()",
-            "return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)).to(input_dtype)",
+            "return self.weight * "
+            "(x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)"
         ),
     ),
     Case(
@@ -338,12 +337,7 @@ UPCAST: Final = [
         "a product by einsum: both of its tensors, not its letters",
         "NRM201",
         forward('ms = torch.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]', Y),
-        forward(
-            "input_dtype = x.dtype",
-            "x = x.float()",
-            'ms = torch.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]',
-            "return self.weight * (x * torch.rsqrt(ms + self.eps)).to(input_dtype)",
-        ),
+        forward('ms = torch.einsum("...d,...d->...", x.float(), x.float())[..., None] / x.shape[-1]', BACK),
     ),
     Case(
         "the output is cast back already",
@@ -398,7 +392,7 @@ UPCAST: Final = [
         ),
     ),
     Case(
-        "a mean and a variance of the input are one line",
+        "a mean and a variance of the input, each where it is taken",
         "NRM201",
         layer(
             "input_dtype = x.dtype",
@@ -408,14 +402,13 @@ UPCAST: Final = [
         ),
         layer(
             "input_dtype = x.dtype",
-            "x = x.float()",
-            "mean = x.mean(-1, keepdim=True)",
-            "var = x.var(-1, keepdim=True, unbiased=False)",
+            "mean = x.float().mean(-1, keepdim=True)",
+            "var = x.float().var(-1, keepdim=True, unbiased=False)",
             "return ((x - mean) * torch.rsqrt(var + self.eps)).to(input_dtype) * self.weight",
         ),
     ),
     Case(
-        "the line stands above the comment on what comes next",
+        "the comment above them stays there",
         "NRM201",
         layer(
             "# both at once",
@@ -424,12 +417,10 @@ UPCAST: Final = [
             "return (x - mean) * torch.rsqrt(var + self.eps) * self.weight",
         ),
         layer(
-            "input_dtype = x.dtype",
-            "x = x.float()",
             "# both at once",
-            "mean = x.mean(-1, keepdim=True)",
-            "var = x.var(-1, keepdim=True, unbiased=False)",
-            "return ((x - mean) * torch.rsqrt(var + self.eps)).to(input_dtype) * self.weight",
+            "mean = x.float().mean(-1, keepdim=True)",
+            "var = x.float().var(-1, keepdim=True, unbiased=False)",
+            "return ((x - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight",
         ),
     ),
     Case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import libcst as cst
@@ -27,8 +27,13 @@ class Product:
     first: bool  # the value is the left operand
 
 
-def carried(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The expression and all that hold its value, from the inside out and on through names, returns and calls."""
+def carried(
+    document: Document, start: cst.BaseExpression, ends: Callable[[cst.BaseExpression], bool] = lambda _: False
+) -> Iterator[cst.BaseExpression]:
+    """The expression and all that hold its value, from the inside out and on through names, returns and calls.
+
+    `ends`: where the way ends.
+    """
     waiting = [start]
     seen: set[cst.CSTNode] = set()
     while waiting and len(seen) < FAR:
@@ -38,6 +43,8 @@ def carried(document: Document, start: cst.BaseExpression) -> Iterator[cst.BaseE
         seen.add(node)
         yield node
         holder = document.parent(node)
+        if ends(node):
+            continue
         if isinstance(holder, cst.BaseExpression):
             waiting.insert(0, holder)
         elif isinstance(holder, cst.Return):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from normlint.fixes.spelling import called, number, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
-from normlint.text.finding import Fix
+from normlint.text.finding import Applicability, Fix
 from normlint.text.operations import CLASSES
 
 _LAYOUTS: Final = frozenset(f"{CLASSES['layout']} expand_as item tolist rearrange repeat".split())
@@ -124,39 +124,42 @@ def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes | None:
 # --- written again ---------------------------------------------------------------------------------------------------
 
 
-def _written_again(norm: Norm, code: str, stats: Iterable[Stat], tree: Tree, axis: int | None) -> Fix | None:
-    return Trial(tree, norm, code, partly=True).first(_candidates(norm, list(stats), tree.document, axis))
+def _written_again(norm: Norm, code: str, stats: list[Stat], tree: Tree, axis: int | None) -> Fix | None:
+    """By the first way that leaves the norm clean; where no view stands around it the first, whatever it shows."""
+    document = tree.document
+    several = list(_candidates(norm, code, stats, document, axis))
+    fix = Trial(tree, norm, code, partly=True).first(several)
+    plain = all(_unviewed(document, node) is node for node in (document.at(stat.span) for stat in stats))
+    return fix if fix is not None or not several or not plain else document.fix(*several[0], Applicability.SAFE)
 
 
-def _candidates(norm: Norm, stats: list[Stat], document: Document, axis: int | None) -> Iterator[Change]:
+def _candidates(norm: Norm, code: str, stats: list[Stat], document: Document, axis: int | None) -> Iterator[Change]:
+    """The calls over the axis, of the values as they are given, or without views; NRM102 has its axis already."""
     known = [call for stat in stats if (call := Reduction.of(document, document.at(stat.span))) and call.input]
-    lengths = [_lengths(norm, stat, document) for stat in stats] if axis == _LAST else []
-    if len(known) < len(stats) or None in lengths:
+    lengths = [_lengths(norm, stat, document) for stat in stats] if code != "NRM102" else []
+    widest = [_unviewed(document, call.node) for call in known]
+    if len(known) < len(stats) or None in lengths or any(_used_elsewhere(document, node) for node in widest):
         return
-    if any(isinstance(document.parent(one), cst.Tuple) for call in known for one in carried(document, call.node)):
-        return  # given back as well
-    if any(_laid_out_later(document, _unviewed(document, call.node)) for call in known):
-        return  # an axis that is put back by hand, somewhere on the way
-    views = [view for call in known if (view := _unviewed(document, call.node)) is not call.node]
-    spread = any(stat.axes == ALL for stat in stats)
-    if spread and any(called(view).startswith(("view", "reshape")) for view in views):
+    views = [view for view, call in zip(widest, known, strict=True) if view is not call.node]
+    if any(stat.axes == ALL for stat in stats) and any(called(v).startswith(("view", "reshape")) for v in views):
         return  # one number, made to fit on purpose
     counts: Changes = {node: new for made in lengths for node, new in (made or {}).items()}
-    message = "Keep the reduced axis: `keepdim=True`" if axis is None else f"Reduce over axis {axis}, and keep it"
-    for plain in (False, True):  # of the values as they are given, or without views
-        changes = {node: new for call in known for node, new in _reduced(call, axis, plain=plain).items()}
+    message = f"Reduce over axis {axis}, and keep it" if code != "NRM102" else "Keep the reduced axis: `keepdim=True`"
+    for plain, over in ((False, axis if code != "NRM102" else None), (True, axis)):
+        changes = {node: new for call in known for node, new in _reduced(call, over, plain=plain).items()}
         yield message, {**changes, **counts, **dict.fromkeys(views, partial(_viewed, document))}
 
 
-def _laid_out_later(document: Document, node: cst.BaseExpression) -> bool:
-    """Is the layout of the value changed before it meets a tensor?"""
-    for one in carried(document, node):
-        if one is not node and (called(one) in _LAYOUTS or isinstance(one, cst.Subscript)):
-            return True
+def _used_elsewhere(document: Document, node: cst.BaseExpression) -> bool:
+    """Is the value laid out otherwise before it meets a tensor, or given back beside others?"""
+
+    def meets(one: cst.BaseExpression) -> bool:
         product = product_at(document, one)
-        if product is not None and number(product.other) is None:
-            return False
-    return False
+        return product is not None and number(product.other) is None
+
+    way = [one for one in carried(document, node, meets) if one is not node]
+    laid_out = any(called(one) in _LAYOUTS or isinstance(one, cst.Subscript) for one in way)
+    return laid_out or any(isinstance(document.parent(one), cst.Tuple) for one in (node, *way))
 
 
 def _viewed(document: Document, view: Any) -> Any:

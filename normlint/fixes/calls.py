@@ -65,10 +65,6 @@ class Reduction:
         before = PARAMETERS[self.name][self.method : PARAMETERS[self.name].index("dim")]
         return self.method and not any(n not in self.given or self.given[n].keyword for n in before)
 
-    def _keep(self) -> cst.Arg:
-        axis = self.given["dim"].keyword if "dim" in self.given else None
-        return argument(_TRUE, "keepdims" if axis is not None and axis.value == "axis" else "keepdim")
-
     # --- changes -----------------------------------------------------------------------------------------------------
 
     def kept(self) -> Changes:
@@ -78,7 +74,7 @@ class Reduction:
             return {}
         if value is not None:
             return {value: _TRUE}
-        return {self.node: partial(with_arguments, new=(self._keep(),), at=len(self.node.args))}
+        return {self.node: partial(with_arguments, new=(argument(_TRUE, "keepdim"),), at=len(self.node.args))}
 
     def over(self, axis: cst.BaseExpression, *, keep: bool) -> Changes:
         """The reduction is over `axis`, which is kept."""
@@ -88,7 +84,7 @@ class Reduction:
             return {dim: axis, **(self.kept() if keep else {})}
         new = [argument(axis, "" if self._by_place else "dim")]
         if keep and "keepdim" not in self.given:
-            return self._first(*new, self._keep())
+            return self._first(*new, argument(_TRUE, "keepdim"))
         return {**self._first(*new), **(self.kept() if keep else {})}
 
     def _first(self, *arguments: cst.Arg) -> Changes:

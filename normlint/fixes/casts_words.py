@@ -23,9 +23,7 @@ _NAME: Final = "\0"  # in a cast that asks for the dtype of what it casts
 _DOUBLES: Final = frozenset(("float64", "double"))
 _PROMOTES: Final = frozenset(("gradcheck", "gradgradcheck", "promote_types"))  # who says so keeps fp64
 _UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
-_BACK: Final = re.compile(r"\.(?:(type_as)\(\w+\)|to\((dtype\s*=\s*)?\w+\.dtype\))")
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
-_BY_NAME: Final = re.compile(r"\.(to|type)\((dtype\s*=\s*)?\w*dtype\w*\)")
 
 
 # --- casts as nodes --------------------------------------------------------------------------------------------------
@@ -142,18 +140,18 @@ def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *
         return None
     kept = _saved(document, function, until, names)
     if kept:
-        return Back(_by_name(document.text, kept))
+        return Back(f".to({kept})")
     stored = {name: bound(document, function, name) for name in names}
-    own = parameters(function)
+    own, by_dtype = parameters(function), ".dtype)" in document.text and ".type_as(" not in document.text
     for name in (name for name in names if name in own or stored[name]):
         if not any(since <= at < until for at in _anew(document, stored[name], node)):
-            return Back(_from_tensor(document.text, name))
+            return Back(f".to({name}.dtype)" if by_dtype else f".type_as({name})")
     place = _first(function)
     start = document.span(place).start if place is not None else 0
     for name in own if place is not None else ():
         if name in names and not any(at < start for at in stored[name]):
             fresh = _fresh(document, function)
-            return Back(_by_name(document.text, fresh), f"{fresh} = {name}.dtype", place)
+            return Back(f".to({fresh})", f"{fresh} = {name}.dtype", place)
     return None
 
 
@@ -202,15 +200,3 @@ def _fresh(document: Document, function: Scope) -> str:
     used = Counter[str](_SAVED.findall(document.text))
     names: list[str] = [*sorted(used, key=lambda name: -used[name]), "input_dtype", "in_dtype", "dtype_of_input"]
     return next(name for name in names if name not in taken)
-
-
-def _by_name(text: str, name: str) -> str:
-    other = _BY_NAME.search(text)
-    return f".{other[1]}({other[2] or ''}{name})" if other else f".to({name})"
-
-
-def _from_tensor(text: str, name: str) -> str:
-    own = _BACK.search(text)
-    if own is None or own[1]:
-        return f".type_as({name})"
-    return f".to({own[2] or ''}{name}.dtype)"

@@ -14,7 +14,7 @@ from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import product_at
 from normlint.fixes.lengths import last_of, raised, to_last
 from normlint.fixes.powers import in_place_of, power_of, renamed, turned
-from normlint.fixes.spelling import PRODUCT, Style, called, expression, instead, number, shown, stripped, tight
+from normlint.fixes.spelling import PRODUCT, called, expression, instead, number, shown, stripped, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import HALF, Computation, Count, Norm
@@ -30,7 +30,7 @@ _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vect
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """The sum divided by D, the mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
-    several = list(_changes_of_count(c, document, Style(tree)))
+    several = list(_changes_of_count(c, document, tree))
     fix = trial.first(several)
     if fix is not None or not several:
         return fix
@@ -38,7 +38,7 @@ def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     return first if trial.fixed(first.edits) is None else None  # what differed by it alone is one norm now
 
 
-def _changes_of_count(c: Computation, document: Document, style: Style) -> Iterator[Change]:
+def _changes_of_count(c: Computation, document: Document, tree: Tree) -> Iterator[Change]:
     """Ways to make it a division by D, the likeliest first: change the count that is there, or add one."""
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
@@ -57,7 +57,7 @@ def _changes_of_count(c: Computation, document: Document, style: Style) -> Itera
     elif count is not None:
         yield "Divide by the length of the last axis", to_last(document, document.at(count.operands[0])) or {}
     elif missing == HALF:
-        yield from _divided(start, document, style)
+        yield from _divided(start, document, tree)
 
 
 def _rescaled(count: Count, factor: Fraction, document: Document) -> Changes:
@@ -80,12 +80,12 @@ def _rescaled(count: Count, factor: Fraction, document: Document) -> Changes:
 # --- a sum that is never divided -------------------------------------------------------------------------------------
 
 
-def _divided(start: cst.BaseExpression, document: Document, style: Style) -> Iterator[Change]:
+def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Iterator[Change]:
     call, name = Reduction.of(document, start), called(start)
     length = last_of(document, call.input if call is not None else None)
     mean = name.replace("sum", "mean")
     if mean != name and mean in _STATISTICS and isinstance(start, cst.Call):
-        yield "Take the mean instead of the sum", {start.func: renamed(style, start, mean).func}
+        yield "Take the mean instead of the sum", {start.func: renamed(tree, start, mean).func}
     elif name in _SAID and length is not None:
         scale = raised(length, HALF if name == "normalize" else -HALF)
         new = expression("{x} * {s}", x=tight(stripped(start), PRODUCT), s=scale)

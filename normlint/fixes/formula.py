@@ -11,7 +11,7 @@ from normlint.fixes.calls import operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import single_targets
 from normlint.fixes.powers import in_place_of
-from normlint.fixes.spelling import called, expression, number, placed, tight
+from normlint.fixes.spelling import called, expression, placed, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
@@ -26,20 +26,10 @@ def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 def _squares(c: Computation, document: Document) -> Iterator[Change]:
     inner, start = document.at(c.statistic.inner_span), document.at(c.statistic.span)
-    if inner is None or start is None:
+    if inner is None or called(start) in ("norm", "vector_norm"):  # an L1 norm, by its p
         return
-    orders = list(_order_two(start))
     plain = operand_of(document, inner) if called(inner) in ("abs", "absolute", "fabs", "abs_") else inner
-    squares = [{inner: placed(document, inner, expression("{x}.pow(2)", x=tight(plain)))}]
-    yield from (("Take the L2 norm" if orders else "Average the squares", change) for change in orders or squares)
-
-
-def _order_two(start: cst.BaseExpression) -> Iterator[Changes]:
-    """The changes that replace an L1 norm with the L2 norm."""
-    if isinstance(start, cst.Call):
-        named = [a.value for a in start.args if a.keyword and a.keyword.value in ("p", "ord")]
-        orders = [v for v in (*named, *(a.value for a in start.args[:2] if not a.keyword)) if number(v) == 1]
-        yield from ({order: cst.Integer("2")} for order in orders[:1])
+    yield "Average the squares", {inner: placed(document, inner, expression("{x}.pow(2)", x=tight(plain)))}
 
 
 _CUTS: Final = ("detach", "item")

@@ -18,7 +18,6 @@ from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
     PRODUCT,
     SUM,
-    Style,
     called,
     expression,
     instead,
@@ -29,14 +28,13 @@ from normlint.fixes.spelling import (
     stripped,
     tight,
 )
-from normlint.fixes.tree import Tree
+from normlint.fixes.tree import Tree, spelled
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Gain, Norm
 from normlint.text.finding import Applicability, Fix
 from normlint.text.frozen import dataclass
 
 _BIASES: Final = ("bias", "beta", "b_2", "shift")
-_GAIN: Final = r"self\.(?:weight|gamma|scale|gain|g|a_2)\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +66,7 @@ class _Unused:
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
         """The expression with the gain and the bias applied."""
         if self.gain is not None:
-            text = self.document.text
-            first = len(re.findall(rf"{_GAIN}\s*\*[^*]", text)) > len(re.findall(rf"[^*]\*\s*{_GAIN}", text))
-            factor = tight(self.factor, PRODUCT)
-            value = expression("{g} * {x}" if first else "{x} * {g}", x=tight(value, PRODUCT), g=factor)
+            value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(self.factor, PRODUCT))
         if self.bias is None:
             return value
         return expression("{x} + {b}", x=tight(value, SUM), b=cst.parse_expression(f"self.{self.bias.name}"))
@@ -161,20 +156,20 @@ _NUMBERS: Final = {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0", "1.": "0.", "
 
 def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
     """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
-    document, style = tree.document, Style(tree)
-    several = zip(*(_first_values(norm, gain, document, style) for gain in gains), strict=False)
+    document = tree.document
+    several = zip(*(_first_values(norm, gain, document, tree) for gain in gains), strict=False)
     together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
     return Trial(tree, norm, "NRM406").first(together, Applicability.UNSAFE)
 
 
-def _first_values(norm: Norm, gain: Gain, document: Document, style: Style) -> Iterator[Change]:
+def _first_values(norm: Norm, gain: Gain, document: Document, tree: Tree) -> Iterator[Change]:
     old, new = ("ones", "zeros") if gain.offset else ("zeros", "ones")
     meant = gain.offset is None and _OFFSETS.search(norm.qualname)  # for checkpoints whose weights lack the 1
     if meant or (gain.offset and _handed_to_a_norm(document, gain)):
         return
     changes: Changes = {}
     for call in (*_made(document, gain), *_filled(document, gain)):
-        changes |= _changed(style, call, old)
+        changes |= _changed(tree, call, old)
     yield f"Start the weight at {new}", changes
     yield from ((f"Start the weight at {new}", {node: change}) for node, change in changes.items())
 
@@ -199,14 +194,14 @@ def _filled(document: Document, gain: Gain) -> list[cst.Call]:
     return [n for n in calls if attribute.search(document.source(n))]
 
 
-def _changed(style: Style, call: cst.Call, old: str) -> Changes:
+def _changed(tree: Tree, call: cst.Call, old: str) -> Changes:
     """The call with the other first value."""
     name = called(call)
     if name.startswith(old) and name in _OTHER:
         if isinstance(call.func, cst.Name):
-            function = style.function(_OTHER[name])
+            function = spelled(tree, f"torch.{_OTHER[name]}")
             return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
-        return {call.func: renamed(style, call, _OTHER[name].rstrip("_")).func}
+        return {call.func: renamed(tree, call, _OTHER[name].rstrip("_")).func}
     value = call.args[-1].value if call.args and name in _FILLED else None
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}

@@ -34,8 +34,7 @@ def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseEx
         tensor = inner
     if not isinstance(tensor, cst.Name | cst.Attribute):
         return None
-    by_call = ".size(-1)" in document.text and ".shape[-1]" not in document.text
-    return expression("{x}.size(-1)" if by_call else "{x}.shape[-1]", x=tensor)
+    return expression("{x}.shape[-1]", x=tensor)
 
 
 def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:

@@ -16,7 +16,6 @@ from normlint.fixes.spelling import (
     POWER,
     POWERS,
     PRODUCT,
-    Style,
     bare,
     called,
     expression,
@@ -25,9 +24,11 @@ from normlint.fixes.spelling import (
     operands,
     operation,
     placed,
+    rooted,
     spread,
     tight,
 )
+from normlint.fixes.tree import Tree, spelled
 from normlint.norm.norm import Computation
 
 
@@ -38,15 +39,15 @@ class Power(NamedTuple):
     base: cst.BaseExpression
     power: Fraction
 
-    def to(self, document: Document, style: Style, power: Fraction) -> Changes:
+    def to(self, document: Document, tree: Tree, power: Fraction) -> Changes:
         """The base to another power; nothing for what is no root."""
         if power == 1:
             return {self.whole: in_place_of(document, self.whole, self.base)}
-        return self.of(document, style, self.base, power) if abs(power) == HALF else {}
+        return self.of(document, tree, self.base, power) if abs(power) == HALF else {}
 
-    def of(self, document: Document, style: Style, base: cst.BaseExpression, power: Fraction) -> Changes:
+    def of(self, document: Document, tree: Tree, base: cst.BaseExpression, power: Fraction) -> Changes:
         """The root of another base, or the inverse root."""
-        return {self.whole: in_place_of(document, self.whole, style.around(base, NAMED[power]))}
+        return {self.whole: in_place_of(document, self.whole, rooted(tree, base, NAMED[power]))}
 
 
 def power_of(node: Any) -> Power | None:
@@ -91,12 +92,12 @@ def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExp
     return kept
 
 
-def renamed(style: Style, call: cst.Call, name: str) -> cst.Call:
+def renamed(tree: Tree, call: cst.Call, name: str) -> cst.Call:
     """The call with the name of the function or method exchanged."""
     name += "_" * called(call).endswith("_")
     if isinstance(call.func, cst.Attribute):
         return call.with_changes(func=call.func.with_changes(attr=cst.Name(name)))
-    return call.with_changes(func=cst.parse_expression(style.function(name) or name))
+    return call.with_changes(func=cst.parse_expression(spelled(tree, f"torch.{name}") or name))
 
 
 def joining(document: Document, start: cst.BaseExpression) -> Iterator[Product]:

@@ -13,7 +13,7 @@ from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, product_at
 from normlint.fixes.lengths import to_last
-from normlint.fixes.spelling import called, number, tight
+from normlint.fixes.spelling import called, number, operation, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
@@ -155,7 +155,8 @@ def _used_elsewhere(document: Document, node: cst.BaseExpression) -> bool:
 
     def meets(one: cst.BaseExpression) -> bool:
         product = product_at(document, one)
-        return product is not None and number(product.other) is None
+        joins = product is not None and number(product.other) is None
+        return joins or operation(document.parent(one)) == "sub"
 
     way = [one for one in carried(document, node, meets) if one is not node]
     laid_out = any(called(one) in _LAYOUTS or isinstance(one, cst.Subscript) for one in way)

@@ -15,7 +15,6 @@ from normlint.fixes.spelling import (
     HALF,
     NAMED,
     SUM,
-    Style,
     called,
     expression,
     instead,
@@ -23,6 +22,7 @@ from normlint.fixes.spelling import (
     operands,
     operation,
     placed,
+    rooted,
     stripped,
     tight,
 )
@@ -45,12 +45,12 @@ def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 
 def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
-    document, style = tree.document, Style(tree)
+    document = tree.document
     start = document.at(c.statistic.span)
     if start is None:
         return
     products = list(joining(document, start))
-    roots = [("Turn the root the right way round", p.to(document, style, -p.power)) for p in powers_of(document, c)]
+    roots = [("Turn the root the right way round", p.to(document, tree, -p.power)) for p in powers_of(document, c)]
     divides = bool(products) and operation(products[0].node) == "div"
     message = "Multiply by the inverse root" if divides else "Divide by the root"
     turns = [(message, turned(document, p)) for p in products]
@@ -70,15 +70,15 @@ def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 
 def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
-    document, style = tree.document, Style(tree)
+    document = tree.document
     factor = -HALF / c.power
     start = document.at(c.statistic.span)
     message = "Take one square root" if abs(factor) > 1 else "Take the square root"
     message = "Take the inverse square root" if factor < 0 else message
-    yield from ((message, p.to(document, style, p.power * factor)) for p in powers_of(document, c))
+    yield from ((message, p.to(document, tree, p.power * factor)) for p in powers_of(document, c))
     if start is not None and abs(factor) == HALF:  # x * mean(x²)
         values = (p.value for p in joining(document, start))
-        yield from ((message, {v: placed(document, v, style.around(v, NAMED[factor]))}) for v in values)
+        yield from ((message, {v: placed(document, v, rooted(tree, v, NAMED[factor]))}) for v in values)
 
 
 # --- NRM601 ----------------------------------------------------------------------------------------------------------
@@ -86,10 +86,10 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
 
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
     """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
-    return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, Style(tree)))
+    return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, tree))
 
 
-def _inverse_roots(root: Span, division: Span, document: Document, style: Style) -> Iterator[Change]:
+def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -> Iterator[Change]:
     taken = power_of(document.at(root))
     whole = document.at(division, cst.AugAssign) or document.at(division)
     divisor = operands(whole)[1] if operation(whole) == "div" and operands(whole) else None
@@ -99,7 +99,7 @@ def _inverse_roots(root: Span, division: Span, document: Document, style: Style)
     gone = only_for(document, product.value, taken.base)
     if divisor is not taken.whole and (not gone or bound_between(document, taken.base, product.value)):
         return
-    message, inverse = "Take the inverse root at once, with rsqrt", style.around(taken.base, "rsqrt")
+    message, inverse = "Take the inverse root at once, with rsqrt", rooted(tree, taken.base, "rsqrt")
     if number(product.other) == 1:
         yield message, {whole: in_place_of(document, whole, inverse), **gone}
     else:
@@ -112,7 +112,7 @@ def _inverse_roots(root: Span, division: Span, document: Document, style: Style)
 def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Eps under the root: this is printed again, with eps, where eps is added to it."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
-    message, changes = f"Move `{tree.text[slice(*e.at)]}` under the root", _moved(e, document, Style(tree))
+    message, changes = f"Move `{tree.text[slice(*e.at)]}` under the root", _moved(e, document, tree)
     fix = document.fix(message, changes, Applicability.UNSAFE)
     if called(document.at(c.statistic.span)).startswith("std"):
         return fix  # a variance in half may be the next round's finding
@@ -123,15 +123,15 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     return None
 
 
-def _moved(e: Eps, document: Document, style: Style) -> Changes:
+def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
     eps, whole = document.at(e.at), document.at(e.span, cst.AugAssign) or document.at(e.span)
     several = operands(whole) if operation(whole) == "add" and eps is not None else []
     left = [n for n in several if not n.deep_equals(eps)]
     taken: Any = meant(document, left[0]) if len(left) == 1 else None
-    root, elsewhere = _root(taken, style), document.line(taken) is not document.line(whole)
+    root, elsewhere = _root(taken, tree), document.line(taken) is not document.line(whole)
     if root is None or called(whole).endswith("_"):
         return {}
-    value, gone = style.around(summed(root.base, eps), NAMED[root.power]), only_for(document, left[0], root.base)
+    value, gone = rooted(tree, summed(root.base, eps), NAMED[root.power]), only_for(document, left[0], root.base)
     if elsewhere and (not gone or bound_between(document, taken, whole)):
         return {}
     if not isinstance(whole, cst.AugAssign):
@@ -140,10 +140,10 @@ def _moved(e: Eps, document: Document, style: Style) -> Changes:
     return {whole: made, **gone}
 
 
-def _root(node: Any, style: Style) -> Power | None:
+def _root(node: Any, tree: Tree) -> Power | None:
     """The root that is taken of the mean square; of a deviation that of the variance."""
     if called(node) == "std" and isinstance(node.func, cst.Attribute):
-        return Power(node, renamed(style, node, "var"), HALF)
+        return Power(node, renamed(tree, node, "var"), HALF)
     found = power_of(node)
     return found if found is not None and abs(found.power) == HALF else None
 

@@ -140,20 +140,10 @@ def number(node: cst.CSTNode | None) -> Fraction | None:
     return None
 
 
-class Style:
-    """How a text spells what fixes put into it."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-
-    def function(self, name: str) -> str:
-        """How torch's function is called in this text: `torch.sqrt`, `t.sqrt` or `sqrt`; empty where it can't be."""
-        return spelled(self._tree, f"torch.{name}") or ""
-
-    def around(self, node: cst.BaseExpression, name: str) -> cst.BaseExpression:
-        """Sqrt or rsqrt of the expression, by torch's function; by a method where the text doesn't name torch."""
-        function = self.function(name)
-        return call_of(function, node) if function else expression(f"{{x}}.{name}()", x=tight(node))
+def rooted(tree: Tree, node: cst.BaseExpression, name: str) -> cst.BaseExpression:
+    """Sqrt or rsqrt of the expression, by torch's function; by a method where the text doesn't name torch."""
+    function = spelled(tree, f"torch.{name}")
+    return call_of(function, node) if function else expression(f"{{x}}.{name}()", x=tight(node))
 
 
 def call_of(function: str, node: cst.BaseExpression) -> cst.Call:

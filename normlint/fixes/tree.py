@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from normlint.fixes.work import took
 from normlint.text.finding import Span
@@ -140,27 +140,12 @@ def _first_line(node: ast.AST) -> int:
     return min(lines)
 
 
-_FUNCTIONAL: Final = "torch.nn.functional"
-
-
 def spelled(tree: Tree, dotted: str) -> str | None:
     """`dotted` (torch.nn.Parameter) by the shortest name that the text has for it; None where it has none."""
-    names = tree.paths
-    if tree.snippet or not names:
-        names = _assumed(tree) | names
-    rest = ""
+    names, rest = tree.paths, ""
     while dotted:
         if dotted in names:
             return names[dotted] + rest
         dotted, _, last = dotted.rpartition(".")
         rest = f".{last}{rest}"
     return None
-
-
-def _assumed(tree: Tree) -> dict[str, str]:
-    """The usual names of modules, such as `torch` and `nn`, that a text without imports uses."""
-    used = {n.id for n in tree.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return {path: name for path, name in _USUAL.items() if name in used}
-
-
-_USUAL: Final = {"torch": "torch", "torch.nn": "nn", _FUNCTIONAL: "F", "torch.nn.Parameter": "Parameter"}

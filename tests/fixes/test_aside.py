@@ -131,10 +131,8 @@ MADE = {
         function("wide = torch.promote_types(x.dtype, torch.float32)", MS, "return x * torch.rsqrt(ms + eps) * weight"),
         function(
             "wide = torch.promote_types(x.dtype, torch.float32)",
-            "input_dtype = x.dtype",
-            "x = x.to(torch.promote_types(x.dtype, torch.float32))",
-            MS,
-            "return (x * torch.rsqrt(ms + eps)).to(input_dtype) * weight",
+            MS.replace("x.", "x.to(torch.promote_types(x.dtype, torch.float32))."),
+            "return (x * torch.rsqrt(ms + eps)).type_as(x) * weight",
         ),
     ),
     "one cast where one of two values that are given back has no gain": (

@@ -77,12 +77,6 @@ NEVER = [
         (("keepdim=True) +", "keepdim=True) * h.shape[-1] ** -0.5 +"),),
     ),
     Case(
-        "a length is asked for as the file asks",
-        "NRM104",
-        module("assert x.size(-1) > 1", "y = F.normalize(h, dim=-1)"),
-        (("dim=-1)", "dim=-1) * h.size(-1) ** 0.5"),),
-    ),
-    Case(
         "under a method the product has parentheses",
         "NRM104",
         module("y = h * h.norm(dim=-1, keepdim=True).clamp(min=self.eps).reciprocal()"),

@@ -66,11 +66,3 @@ def test_a_helper_that_another_norm_uses_rightly_stays_what_it_is() -> None:
     )
     text = norm("return (h * self.root(h)).type_as(x) * self.weight", more=more)
     assert fixed(text).text == norm("return (h / self.root(h)).type_as(x) * self.weight", more=more)
-
-
-def test_an_l1_norm_becomes_an_l2_norm_and_its_count_a_root() -> None:
-    before = norm("return (h / (h.norm(p=1, dim=-1, keepdim=True) / h.shape[-1] + self.eps)).type_as(x) * self.weight")
-    done = fix_text(before)
-    assert done.text == before.replace("p=1", "p=2").replace("h.shape[-1]", "h.shape[-1] ** 0.5")
-    assert [made.code for made in done.made] == ["NRM403", "NRM104"]
-    assert done.left == ()

@@ -230,16 +230,12 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
 
 
 def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
-    """An eps that isn't 0 in fp16, also for what its function normalises beside it."""
-    document = tree.document
-    call = document.at(statistic, cst.Call)
-    if call is None:
+    """An eps that isn't 0 in fp16."""
+    call = Reduction.of(tree.document, tree.document.at(statistic))
+    if call is None or call.value("eps") is not None:
         return None
-    text = known(tree, call) or "1e-6"
-    alike = (n for n in document.below(document.scope(call), cst.Call) if n.func.deep_equals(call.func))
-    several = (one for n in alike if (one := Reduction.of(document, n)) and one.value("eps") is None)
-    changes = {node: new for one in several for node, new in with_argument(one.node, "eps", text).items()}
-    return document.fix(f"Pass an eps: `eps={text}`", changes, UNSAFE)
+    text = known(tree, call.node) or "1e-6"
+    return tree.document.fix(f"Pass an eps: `eps={text}`", with_argument(call.node, "eps", text), UNSAFE)
 
 
 # --- from where it is known to where it acts -------------------------------------------------------------------------

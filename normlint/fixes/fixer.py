@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from normlint.fixes.along import with_twins
 from normlint.fixes.aside import beside_norm
@@ -21,8 +21,6 @@ from normlint.text.finding import Applicability, Finding, Fix, Span
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
-
-_SAME: Final = ("NRM305", "NRM502")  # their fixes leave values what they are: an eps below fp32's, a new tensor
 
 
 class Fixer:
@@ -58,7 +56,7 @@ class Fixer:
         if fix is None or not fix.edits or not self._helps(tree, finding, fix):
             return None
         other = self._disagrees(finding) or beside(tree, fix.edits, tree.owners, self._whole)
-        if not other and finding.code not in _SAME:
+        if not other:
             other = beside_norm(tree, fix.edits, [self._norms[number] for number in finding.norms])
         return (
             replace(fix, message=f"{fix.message} (`{other}` would change, too)", applicability=Applicability.DISPLAY)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Change, Changes, Document
+from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import loads, stored
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import LOOKS, Tree
@@ -120,6 +121,12 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
         yield message, {n.func: new.func for n in same}
     if isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name):
         yield message, renamed
+    elif isinstance(stmt, cst.Assign) and stmt.value is call:
+        targets = [*stmt.targets, target]
+        yield message, {stmt: stmt.with_changes(targets=targets, value=new)}
+    elif line is not None and not isinstance(stmt, cst.AugAssign | cst.AnnAssign) and len(line.body) == 1:
+        first = cst.SimpleStatementLine([cst.Assign([target], new)])
+        yield message, {line: partial(in_front, [first]), call: name}
     yield message, {call: back}
 
 

@@ -64,6 +64,17 @@ MENDED = {
         function("h = x.float()", f"y = h.mul_({SCALED})", "return y.type_as(x) * weight"),
         (("h.mul_(", "h.mul("),),
     ),
+    "and whose old name is read again": (
+        ("NRM502", SAFE),
+        function(
+            "h = x.float()",
+            "c = h.sub_(h.mean(-1, keepdim=True))",
+            "v = h.pow(2).mean(-1, keepdim=True)",
+            "return (c * torch.rsqrt(v + eps)).type_as(x) * weight",
+            name="layer_norm",
+        ),
+        (("c = h.sub_(", "c = h = h.sub("),),
+    ),
     "in a return": (
         ("NRM502", SAFE),
         function(f"return x.float().mul_({SCALED.replace('x.pow', 'x.float().pow')}).type_as(x) * weight"),

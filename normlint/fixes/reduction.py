@@ -144,7 +144,8 @@ def _candidates(norm: Norm, code: str, stats: list[Stat], document: Document, ax
     if any(stat.axes == ALL for stat in stats) and any(called(v).startswith(("view", "reshape")) for v in views):
         return  # one number, made to fit on purpose
     counts: Changes = {node: new for made in lengths for node, new in (made or {}).items()}
-    message = f"Reduce over axis {axis}, and keep it" if code != "NRM102" else "Keep the reduced axis: `keepdim=True`"
+    which = "the last axis" if axis == _LAST else f"axis {axis}"
+    message = "Keep the reduced axis: `keepdim=True`" if code == "NRM102" else f"Reduce over {which}, and keep it"
     for plain, over in ((False, axis if code != "NRM102" else None), (True, axis)):
         changes = {node: new for call in known for node, new in _reduced(call, over, plain=plain).items()}
         yield message, {**changes, **counts, **dict.fromkeys(views, partial(_viewed, document))}

@@ -71,7 +71,7 @@ def holds(said: dict[str, Any], place: Path) -> None:
     """What both editors show."""
     assert said["problems"] == ["NRM101 `mean` without a dim: all tokens of the batch share one scale"]
     assert "What comes out for a token depends on its neighbours" in said["hover"]
-    assert "NRM101: Reduce over the last axis: `mean(-1, keepdim=True)`" in said["actions"]
+    assert "NRM101: Reduce over the last axis, and keep it" in said["actions"]
     assert said["left"] == 0
     assert (place / "rmsnorm.py").read_text() == FIXED
 

@@ -213,10 +213,11 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     `pass`.
     """
     usual = [c for c in norm.computations if c.returned and not c.after_exception]
-    paths = [(_done(c), [n.span for n in c.notes if n.kind == "print"]) for c in usual]
+    paths = [(c, [n.span for n in c.notes if n.kind == "print"]) for c in usual]
     for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
-        most = max(done for done, spans in paths if span in spans)
-        if all(span in spans for done, spans in paths if done >= most):
+        printing = [c for c, spans in paths if span in spans]
+        most, products = max(map(_done, printing)), {c.span for c in printing}
+        if all(span in spans for c, spans in paths if _done(c) >= most and c.span in products):
             yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
 
 

@@ -19,14 +19,14 @@ statements = Fixes("statements")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:
-    """Each learned factor once."""
-    return tuple({g.param.name: g for c in norm.computations for g in c.gains}.values())
+    """Each learned factor once; what another constructor's path has in its place is another one."""
+    return tuple({(g.param.name, g.param.span): g for c in norm.computations for g in c.gains}.values())
 
 
 def shifts(norm: Norm) -> tuple[Param, ...]:
     """Each bias that is added once."""
     factors = (f.atom for c in norm.computations if c.shift is not None for f in c.shift.factors)
-    return tuple({p.name: p for p in factors if isinstance(p, Param)}.values())
+    return tuple({(p.name, p.span): p for p in factors if isinstance(p, Param)}.values())
 
 
 @rule("NRM501", name="gain-not-parameter", fix=Applicability.UNSAFE)
@@ -329,7 +329,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             param.shape == (Mono(1.0),)
             and param.role == "parameter"
             and param.init in ("ones", init)
-            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm))
+            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm, param))
         ):
             yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
@@ -345,10 +345,14 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
 
 
-def _is_for_features(norm: Norm) -> bool:
-    """Whether a gain of the norm has a value for each feature; a gain of one number beside it may be meant."""
-    gains = (gain for c in norm.computations for gain in c.gains)
-    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in gains)
+def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
+    """Whether a gain of the norm has a value for each feature, but for a buffer that is there instead of this gain."""
+    for params in ([g.param for g in c.gains] for c in norm.computations):
+        instead = gain is not None and all(p.span != gain.span for p in params)
+        for p in params:
+            if p.shape not in (None, (), (Mono(1.0),)) and not (instead and p.role == "buffer"):
+                return True  # a gain of one number beside it may be meant, or as the other choice
+    return False
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:

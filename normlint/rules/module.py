@@ -213,11 +213,12 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     `pass`.
     """
     usual = [c for c in norm.computations if c.returned and not c.after_exception]
-    paths = [(c, [n.span for n in c.notes if n.kind == "print"]) for c in usual]
+    paths = [(c, {n.span: n.detail for n in c.notes if n.kind == "print"}) for c in usual]
     for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
-        printing = [c for c, spans in paths if span in spans]
-        most, products = max(map(_done, printing)), {c.span for c in printing}
-        if all(span in spans for c, spans in paths if _done(c) >= most and c.span in products):
+        printing = [(c, spans[span] == "words") for c, spans in paths if span in spans]
+        most, products = max(_done(c) for c, _ in printing), {c.span for c, words in printing if not words}
+        alike = (spans for c, spans in paths if _done(c) >= most and (not products or c.span in products))
+        if all(span in spans for spans in alike):  # words may say which way was taken, values that way's products
             yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
 
 
@@ -496,6 +497,6 @@ def _path_without(norm: Norm) -> Computation | None:
 
 
 def _is_choice(norm: Norm, words: str) -> bool:
-    """A test of an attribute or of an argument, but for which tensors there are."""
-    first, optional = words.partition(".")[0], words.endswith(" is None")
-    return not optional and (first == "self" or first in norm.owner.settings)
+    """A test of an attribute or of an argument, but for training and which tensors there are."""
+    first, plain = words.partition(".")[0], not words.endswith(" is None")
+    return plain and set(words.split()) != {"self.training"} and (first == "self" or first in norm.owner.settings)

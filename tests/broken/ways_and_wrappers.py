@@ -53,6 +53,19 @@ class SafeLayerNorm(nn.Module):
         return self.norm(x.clamp(-100.0, 100.0))
 """,
     ),
+    "an fp32 output of a wrapper that isn't called a norm": (
+        ("NRM203",),
+        """
+class Dropped(nn.Module):
+    def __init__(self, dim, p=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(p)
+        self.inner = nn.LayerNorm(dim)
+
+    def forward(self, x):
+        return self.inner(self.dropout(x)).float()
+""",
+    ),
     "a lost axis of a norm that only its cast back speaks for": (
         ("NRM102",),
         """

@@ -39,6 +39,25 @@ class AddNorm(nn.Module):
     def forward(self, x, residual):
         return self.norm(x + residual)
 """,
+    "a head whose logits are fp32": """
+class Head(nn.Module):
+    def __init__(self, dim, classes):
+        super().__init__()
+        self.inner = nn.LayerNorm(dim)
+        self.out = nn.Linear(dim, classes)
+
+    def forward(self, x):
+        return self.out(self.inner(x)).float()
+
+
+class Pooled(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.inner = nn.LayerNorm(dim)
+
+    def forward(self, x):
+        return self.inner(x.mean(1)).float()
+""",
     "a recording that is brought to a level in fp32, and cast back": """
 def to_level(wave):
     h = wave.float()

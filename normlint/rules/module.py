@@ -347,13 +347,10 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
-    """Whether a gain of the norm has a value for each feature, but for a buffer that is there instead of this gain."""
-    for params in ([g.param for g in c.gains] for c in norm.computations):
-        instead = gain is not None and all(p.span != gain.span for p in params)
-        for p in params:
-            if p.shape not in (None, (), (Mono(1.0),)) and not (instead and p.role == "buffer"):
-                return True  # a gain of one number beside it may be meant, or as the other choice
-    return False
+    """Whether a gain has a value for each feature, be it the caller's other choice or a buffer beside this one."""
+    paths = [[g.param for g in c.gains] for c in norm.computations]
+    others = (p for path in paths for p in path if gain is None or gain in path or p.role != "buffer")
+    return any(p.shape not in (None, (), (Mono(1.0),)) for p in others)
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:

@@ -30,6 +30,18 @@ class Residual(nn.Module):
         print(x.shape)
         return self.norm(x + self.layer(x))
 """,
+    "a block with weights of its own that prints, drops some of what it makes, and ends in a norm": """
+class Mixer(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.mix = nn.Parameter(torch.eye(dim))
+        self.drop = nn.Dropout(0.1)
+        self.norm = nn.LayerNorm(dim)
+
+    def forward(self, x):
+        print(x.shape)
+        return self.norm(x + self.drop(torch.sigmoid(x @ self.mix)))
+""",
     "a wrapper of torch's norm that takes a sum": """
 class AddNorm(nn.Module):
     def __init__(self, dim, eps=1e-5):

@@ -64,7 +64,7 @@ def _args(m: Machine, env: Env, node: s.Call) -> list[Value]:
 
 
 def _print(m: Machine, args: list[Value], node: s.Call) -> Value:
-    m.ctx.note("print", node.span)
+    m.ctx.note("print", node.span, "words" if all(isinstance(value, Constant) for value in args) else "")
     return Constant(None)
 
 

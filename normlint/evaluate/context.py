@@ -42,7 +42,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that happened on the way: `kind` is print or mutation."""
+    """Something that happened on the way: `kind` is print (its detail "words": of no value) or mutation."""
 
     kind: str
     span: Span

@@ -13,6 +13,7 @@ from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Mono, Param, Size
 from normlint.evaluate.objects import Env
 from normlint.evaluate.ops import measured, shapes, shaping
+from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     AxesOf,
@@ -63,12 +64,13 @@ def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], sp
     first = index[0]
     if isinstance(first, s.Slice):
         return _slice(m, env, base, first) or Opaque(m.module.source(span)[:80])
+    if isinstance(base, Shape):
+        axes = axes_of(m.eval(env, first), None)  # as a reduction along it has it
+        return size(m, base, axes[0]) if isinstance(axes, tuple) and axes else scalar(m.module.source(span)[:80])
     at = _bound(m, env, first)
     if at is None:
         return scalar(m.module.source(span)[:80])
-    if isinstance(base, Tup):
-        return base.items[at] if -len(base.items) <= at < len(base.items) else Opaque("item")
-    return size(m, base, at)
+    return base.items[at] if -len(base.items) <= at < len(base.items) else Opaque("item")
 
 
 def _slice(m: Machine, env: Env, base: Shape | Tup, index: s.Slice) -> Value | None:

@@ -249,9 +249,13 @@ class Computation:
     @property
     def casts(self) -> bool:
         """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
-        is_norm = self.protected or self.fused
+        return (self.protected or self.fused) and self.casts_back
+
+    @property
+    def casts_back(self) -> bool:
+        """To whatever dtype came in, or to a half: who does that means to run in halves."""
         back = (DType.INPUT, DType.FP16, DType.BF16)
-        return is_norm and any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
+        return any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
         """What happened to the statistic alone, not to the whole product."""
@@ -303,7 +307,7 @@ class Owner:
         """Nothing but a norm: a module whose forward gives back the whole formula, or a function with an RMS norm's."""
         if self.intent == "other" or not c.complete:
             return False
-        kept = c.protected or (bool(c.eps) and not c.explicit_square)  # and no level that a recording is brought to
+        kept = c.protected or (bool(c.eps) and (not c.explicit_square or c.casts_back))  # no recording's level
         return self.module or c.fused or self.unused_eps is not None or (c.kind == "rms" and kept)
 
 

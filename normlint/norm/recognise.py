@@ -75,9 +75,17 @@ def computation(flow: Flow, context: Context) -> Computation | None:
 _MOST_STATISTICS = 8  # in one product; a norm has one or two
 
 
-def _comes_in(atom: Atom) -> bool:
-    """A tensor from outside, be it after a dropout."""
-    return isinstance(atom, Input) or (isinstance(atom, Apply) and atom.name in WEIGHTLESS)
+def _comes_in(atom: Atom, *, whole: bool = True) -> bool:
+    """A tensor from outside, be it after a dropout or a clamp, or a sum of such tensors, none of them dropped out."""
+    match atom:
+        case Plus(inner=inner):
+            terms: tuple[object, ...] = (inner,)
+        case Apply(name="+", args=args):
+            terms = args
+        case _:  # what a dropout was given isn't known any more: in a sum it may be what other layers make
+            return isinstance(atom, Input) or (whole and isinstance(atom, Apply) and atom.name in WEIGHTLESS)
+    tensors = [[f.atom for f in t.factors if bears_data(f.atom)] if isinstance(t, Mono) else [] for t in terms]
+    return all(atoms and all(_comes_in(a, whole=False) for a in atoms) for atoms in tensors)
 
 
 def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:

@@ -19,14 +19,14 @@ statements = Fixes("statements")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:
-    """Each learned factor once."""
-    return tuple({g.param.name: g for c in norm.computations for g in c.gains}.values())
+    """Each learned factor once; what another constructor's path has in its place is another one."""
+    return tuple({(g.param.name, g.param.span): g for c in norm.computations for g in c.gains}.values())
 
 
 def shifts(norm: Norm) -> tuple[Param, ...]:
     """Each bias that is added once."""
     factors = (f.atom for c in norm.computations if c.shift is not None for f in c.shift.factors)
-    return tuple({p.name: p for p in factors if isinstance(p, Param)}.values())
+    return tuple({(p.name, p.span): p for p in factors if isinstance(p, Param)}.values())
 
 
 @rule("NRM501", name="gain-not-parameter", fix=Applicability.UNSAFE)
@@ -213,10 +213,12 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
     `pass`.
     """
     usual = [c for c in norm.computations if c.returned and not c.after_exception]
-    paths = [(_done(c), [n.span for n in c.notes if n.kind == "print"]) for c in usual]
+    paths = [(c, {n.span: n.detail for n in c.notes if n.kind == "print"}) for c in usual]
     for span in dict.fromkeys(span for _, spans in paths for span in spans) if norm.meant else ():
-        most = max(done for done, spans in paths if span in spans)
-        if all(span in spans for done, spans in paths if done >= most):
+        printing = [(c, spans[span] == "words") for c, spans in paths if span in spans]
+        most, products = max(_done(c) for c, _ in printing), {c.span for c, words in printing if not words}
+        alike = (spans for c, spans in paths if _done(c) >= most and (not products or c.span in products))
+        if all(span in spans for spans in alike):  # words may say which way was taken, values that way's products
             yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
 
 
@@ -328,7 +330,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             param.shape == (Mono(1.0),)
             and param.role == "parameter"
             and param.init in ("ones", init)
-            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm))
+            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm, param))
         ):
             yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
@@ -344,10 +346,11 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
 
 
-def _is_for_features(norm: Norm) -> bool:
-    """Whether a gain of the norm has a value for each feature; a gain of one number beside it may be meant."""
-    gains = (gain for c in norm.computations for gain in c.gains)
-    return any(gain.param.shape not in (None, (), (Mono(1.0),)) for gain in gains)
+def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
+    """Whether a gain has a value for each feature, be it the caller's other choice or a buffer beside this one."""
+    paths = [[g.param for g in c.gains] for c in norm.computations]
+    others = (p for path in paths for p in path if gain is None or gain in path or p.role != "buffer")
+    return any(p.shape not in (None, (), (Mono(1.0),)) for p in others)
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:
@@ -491,6 +494,6 @@ def _path_without(norm: Norm) -> Computation | None:
 
 
 def _is_choice(norm: Norm, words: str) -> bool:
-    """A test of an attribute or of an argument, but for which tensors there are."""
-    first, optional = words.partition(".")[0], words.endswith(" is None")
-    return not optional and (first == "self" or first in norm.owner.settings)
+    """A test of an attribute or of an argument, but for training and which tensors there are."""
+    first, plain = words.partition(".")[0], not words.endswith(" is None")
+    return plain and set(words.split()) != {"self.training"} and (first == "self" or first in norm.owner.settings)

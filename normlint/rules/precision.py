@@ -303,7 +303,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     a caller that speaks of fp32 and may count on it.
     """
     owner = norm.owner
-    whole = owner.intent != "" or not owner.module or owner.alone  # else a norm amid others, whose callers may cast
+    wraps = any("." in g.param.name for c in norm.judged for g in c.gains)  # one of torch's norms, and no other layer
+    whole = owner.intent != "" or not owner.module or owner.alone or wraps  # else amid others, whose callers may cast
     meant = norm.meant and whole and not stays_wide(owner.name)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
     back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]

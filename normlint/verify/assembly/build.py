@@ -53,7 +53,7 @@ class Built:
         parameters, so the text must say the layout that the input has, the role of every argument and the state of
         every parameter; or the norm agrees with its definition on an input whose axes all differ in length, which no
         other layout and no other role would bring about. An exception or a shape is our doing as long as some input
-        is taken, and for lines without what stands around them. (How a gain starts is the business of `filled_later`.)
+        is taken. (How a gain starts is the business of `filled_later`.)
         """
         if not self.agrees and (self.job.more or self.job.folded):
             return ROLES if self.job.more else "the axes that it reduces, or the groups"
@@ -62,8 +62,6 @@ class Built:
             return AXIS if unsure and not self.meaning.axes_read else ""
         if self.agrees or (self._runs_somewhere() and not self.meaning.gain_elsewhere):
             return SHAPE
-        if self.job.cut:
-            return "what stands around its lines"
         return AXIS if self.elsewhere() else ""
 
     def _runs_somewhere(self) -> bool:
@@ -106,7 +104,7 @@ class Built:
 
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        trained = live.module is not None or self.job.cut
+        trained = live.module is not None
         return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.initial_dtype, trained)
 
 

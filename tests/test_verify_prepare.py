@@ -328,6 +328,11 @@ REMARKED = {
     "a comment behind a line": ('    TEXT = "one"\n', '    TEXT = "one"  # one\n', True),
     "what stands in a string behind a hash": ('    TEXT = "one  # 1"\n', '    TEXT = "one  # 2"\n', False),
     "a line in a long string": ('    TEXT = """\n    # 1\n    """\n', '    TEXT = """\n    # 2\n    """\n', False),
+    "a line in a long string of single quotes": (
+        "    TEXT = '''\n    # 1\n    '''\n",
+        "    TEXT = '''\n    # 2\n    '''\n",
+        False,
+    ),
     "code between long strings": (
         '    A = """\n    """\n    TEXT = 1\n    B = """\n    """\n',
         '    A = """\n    """\n    TEXT = 2\n    B = """\n    """\n',

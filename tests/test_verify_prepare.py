@@ -328,6 +328,11 @@ REMARKED = {
     "a comment behind a line": ('    TEXT = "one"\n', '    TEXT = "one"  # one\n', True),
     "what stands in a string behind a hash": ('    TEXT = "one  # 1"\n', '    TEXT = "one  # 2"\n', False),
     "a line in a long string": ('    TEXT = """\n    # 1\n    """\n', '    TEXT = """\n    # 2\n    """\n', False),
+    "a line in a long string of single quotes": (
+        "    TEXT = '''\n    # 1\n    '''\n",
+        "    TEXT = '''\n    # 2\n    '''\n",
+        False,
+    ),
     "code between long strings": (
         '    A = """\n    """\n    TEXT = 1\n    B = """\n    """\n',
         '    A = """\n    """\n    TEXT = 2\n    B = """\n    """\n',
@@ -381,7 +386,7 @@ def test_a_circle_of_imports_ends(tmp_path: Path) -> None:
         output(one, x_of(3, 8))
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
+# --- among other code ------------------------------------------------------------------------------------------------
 
 MODEL = """
 class Model(nn.Module):
@@ -396,121 +401,11 @@ class Model(nn.Module):
     def forward(self, ids, mask=None):
         {}
 """
-UNIT = "unit"
-
-LINES = {
-    "what is normalised may be a call": (UNIT, "y = F.normalize(self.proj(ids), dim=-1)", "y"),
-    "a division by the norm": (UNIT, "v = self.proj(ids); v = v / v.norm(dim=-1, keepdim=True)", "v"),
-    "a helper's norm": (UNIT, "v = self.proj(ids); v = v / length(v)", "v"),
-    "in place": (UNIT, "v = self.proj(ids); v /= v.norm(dim=-1, keepdim=True)", "v"),
-    "in several lines with the module's eps": (
-        "rms",
-        "q = self.proj(ids).float(); ms = q.pow(2).mean(-1, keepdim=True); q = q * torch.rsqrt(ms + self.q_eps)",
-        "q, mask",
-    ),
-    "with a size that the constructor computes": ("rms", "q = F.normalize(self.proj(ids), dim=-1) * self.scale", "q"),
-    "in a block": (UNIT, "v = self.proj(ids)\n        if mask: v = v / v.norm(dim=-1, keepdim=True)", "v"),
-}
-LENGTH = "def length(v):\n    return v.pow(2).sum(-1, keepdim=True).sqrt()\n"
-
-
-@pytest.mark.parametrize(("what", "lines", "given"), LINES.values(), ids=LINES.keys())
-def test_lines_of_a_model_are_cut_out(what: str, lines: str, given: str) -> None:
-    one = job(HEAD + LENGTH + MODEL.format(f"{lines}\n        return self.head({given})"))
-    x = x_of(3, 8)
-    expected = rms(x) if what == "rms" else x / x.norm(dim=-1, keepdim=True)
-    assert (one.entry, one.method) == ("norm", "")
-    torch.testing.assert_close(output(one, x), expected)
-
-
-def test_lines_keep_the_dtype_that_comes_in() -> None:
-    lines = "v = self.proj(ids)\n        v = F.normalize(v.float(), dim=-1)\n        return self.head(v)"
-    one = job(HEAD + MODEL.format(lines))
-    assert output(one, x_of(3, 8).half()).dtype == torch.float16
 
 
 def test_a_norm_that_gives_back_another_dtype_keeps_doing_so() -> None:
     body = "    x = x.float()\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)\n"
     assert output(job(HEAD + "def rms_norm(x):\n" + body), x_of(3, 8).half()).dtype == torch.float32
-
-
-def test_lines_whose_cast_stands_among_several_outputs_keep_the_dtype() -> None:
-    text = """class AdaNorm(nn.Module):
-    def __init__(self, dim, eps=1e-6):
-        super().__init__()
-        self.eps = eps
-        self.dense = nn.Linear(dim, dim * 2)
-    def forward(self, x, cond):
-        ms = torch.mean(torch.square(x.float()), dim=-1, keepdim=True)
-        normed = x * torch.rsqrt(ms + self.eps)
-        scale, gate = self.dense(cond).chunk(2, dim=-1)
-        return (normed * (1 + scale)).type_as(x), gate.type_as(x)
-"""
-    one = job(HEAD + text)
-    assert one.input == "x"
-    assert output(one, x_of(3, 8).half()).dtype == torch.float16
-
-
-def test_lines_whose_input_was_widened_before_them_are_tried_in_fp32_alone() -> None:
-    text = """class Norm(nn.Module):
-    def __init__(self, dim, eps=1e-6):
-        super().__init__()
-        self.weight, self.eps = nn.Parameter(torch.ones(dim)), eps
-    def forward(self, x):
-        h = x.float().view(*x.shape[:-1], -1, 4)
-        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-        return self.weight * h.view(x.shape).to(x.dtype)
-"""
-    one = job(HEAD + text)
-    assert one.fallback is not None
-    assert not one.fallback.meaning.halves
-
-
-def test_a_class_that_is_a_norm_has_its_lines_in_reserve() -> None:
-    one = job(HEAD + RMS.replace("dim, eps=1e-6", "spec: Spec, eps=1e-6").replace("ones(dim)", "ones(spec.shape.d)"))
-    assert one.method == "forward"
-    assert one.fallback is not None
-    assert one.fallback.meaning.gain == "weight"
-    x, w = x_of(3, 8), x_of(8)
-    torch.testing.assert_close(run(one.fallback)["norm"](x, w), rms(x) * w)
-
-
-ELSEWHERE = {
-    "a function in a function": """
-        def make(dim, eps=1e-6):
-            def rms_norm(x):
-                return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-            return rms_norm
-        """,
-    "a sum of inputs": """
-        class RMSNorm(nn.Module):
-            def __init__(self, dim):
-                super().__init__()
-                self.mix = nn.Linear(dim, dim)
-
-            def forward(self, x):
-                h = (x + self.mix(x)).float()
-                return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
-        """,
-}
-
-
-@pytest.mark.parametrize("text", ELSEWHERE.values(), ids=ELSEWHERE.keys())
-def test_its_own_lines_stand_for(text: str) -> None:
-    one = job(HEAD + textwrap.dedent(text))
-    assert not one.method or one.more
-    one = one.fallback or one
-    x = x_of(3, 8)
-    assert (one.entry, one.method) == ("norm", "")
-    torch.testing.assert_close(output(one, x), rms(x))
-    assert output(one, x.half()).dtype == torch.float16
-
-
-def test_a_lambda_has_lines() -> None:
-    scale = "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)"
-    one = job(HEAD + f"rms_norm = lambda x, w, eps=1e-6: (x * {scale}) * w\n")
-    x, w = x_of(3, 8), x_of(8)
-    torch.testing.assert_close(run(one)["norm"](x, w), rms(x) * w)
 
 
 def test_a_method_that_is_compiled_is_run_as_it_is() -> None:
@@ -522,17 +417,32 @@ def test_a_method_that_is_compiled_is_run_as_it_is() -> None:
     torch.testing.assert_close(output(one, x_of(3, 8)).detach(), rms(x_of(3, 8)))
 
 
-def test_a_script_has_norms_too() -> None:
-    text = "import torch\nx = torch.randn(2, 3, 8)\nx_norm = x / x.norm(dim=-1, keepdim=True)\nprint(x_norm)\n"
-    x = x_of(3, 8)
-    torch.testing.assert_close(output(job(text), x), x / x.norm(dim=-1, keepdim=True))
+METHOD = "def forward(self, x):\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight\n"
 
 
-def test_a_bare_method_of_a_page_takes_what_self_would_hold() -> None:
-    scale = "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
-    one = job(f"def forward(self, x):\n    return x * {scale} * self.weight\n", "page.md", snippet=True)
-    x, w = x_of(3, 8), x_of(8)
-    torch.testing.assert_close(run(one)["norm"](x, w), rms(x) * w)
+def test_a_bare_method_of_a_page_gets_a_class_that_holds_what_it_reads() -> None:
+    one = job(METHOD, "page.md", snippet=True)
+    torch.testing.assert_close(output(one, x_of(3, 8)).detach(), rms(x_of(3, 8)))
+    assert job(METHOD.replace("self.weight", "self.lake(x)"), "page.md", snippet=True).needs
+
+
+ROOT = "torch.rsqrt(v.pow(2).mean(-1, keepdim=True) + 1e-6)"
+AMONG = {
+    "in a forward": MODEL.format(f"v = self.proj(ids)\n        return self.head(v * {ROOT}, mask)"),
+    "in a forward, by a helper": "def root(v):\n    return "
+    + ROOT
+    + "\n"
+    + MODEL.format("v = self.proj(ids)\n        return self.head(v * root(v), mask)"),
+    "in a script": f"v = torch.randn(3, 8)\nrms_norm = v * {ROOT}\nprint(rms_norm)\n",
+    "in a lambda": f"rms_norm = lambda v, w: (v * {ROOT}) * w\n",
+}
+
+
+@pytest.mark.parametrize("text", AMONG.values(), ids=AMONG.keys())
+def test_a_norm_that_stands_among_other_code_needs_a_definition_of_its_own(text: str) -> None:
+    found = jobs(HEAD + text)
+    assert found
+    assert {one.needs.partition(":")[0] for one in found} == {"a class or a def of its own"}
 
 
 # --- what can't be had -----------------------------------------------------------------------------------------------

@@ -82,36 +82,6 @@ def test_what_needs_more_is_skipped_without_a_worker(verifier: Verifier, monkeyp
     assert list(verifier.verdicts([job])) == [(0, Verdict(SKIPPED, "needs triton"))]
 
 
-SPARES = {
-    "a class that needs what isn't there": (
-        norm("import apex", "apex.norm(x)"),
-        "its own lines: the whole is skipped: needs import of apex",
-    ),
-    "a class that can't be prepared": (
-        dataclasses.replace(norm(), program="", needs="its config"),
-        "its own lines: the whole is skipped: needs its config",
-    ),
-    "a class that opens a file": (norm("", "open('a')"), "its own lines: the whole is skipped: needs open()"),
-}
-
-
-@pytest.mark.parametrize(("job", "reason"), SPARES.values(), ids=SPARES)
-def test_the_spare_is_run_instead_of(job: Job, reason: str, verifier: Verifier) -> None:
-    ((_, verdict),) = verifier.verdicts([dataclasses.replace(job, fallback=norm())])
-    assert (verdict.status, verdict.reason) == (MATCH, reason)
-
-
-def test_a_wrong_spare_says_why_and_that_it_is_one(verifier: Verifier) -> None:
-    ((_, verdict),) = verifier.verdicts([dataclasses.replace(norm(body="apex(x)"), fallback=norm(body="x = x + 1"))])
-    assert verdict.status == WRONG
-    assert verdict.reason.startswith("its own lines: ")
-
-
-def test_the_first_reason_counts_where_the_spare_is_skipped_too(verifier: Verifier) -> None:
-    job = dataclasses.replace(norm(body="apex(x)"), fallback=norm(body="megatron(x)"))
-    assert list(verifier.verdicts([job])) == [(0, Verdict(SKIPPED, "needs apex"))]
-
-
 def test_a_program_beyond_measure_is_skipped(verifier: Verifier) -> None:
     job = norm(f"TEXT = {'a' * frames.LIMIT!r}")
     assert list(verifier.verdicts([job])) == [(0, Verdict(SKIPPED, "needs a shorter program"))]

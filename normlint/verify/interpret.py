@@ -13,7 +13,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import torch
@@ -21,7 +20,7 @@ import torch
 import normlint
 from normlint.evaluate import concrete
 from normlint.evaluate.concrete import trust
-from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
+from normlint.text.verdict import INTERNAL, SKIPPED, WRONG, Verdict
 from normlint.verify.assembly import build
 from normlint.verify.assembly.construct import Config
 from normlint.verify.assembly.instance import first_line, missing
@@ -47,15 +46,12 @@ def interpreted(job: Job) -> dict[str, Any]:
 
 
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
-    """The job's verdict; that of its fallback where it has none itself. `names`: what makes the job's entry."""
-    first = _as_claimed(job, _judged(job, device, seed, names))
-    if first.status != SKIPPED or job.fallback is None or first.reason.startswith(INTERNAL):
-        return first
-    second = judged(job.fallback, device=device, seed=seed, names=names)
-    if second.status == SKIPPED or (second.status == MATCH and build.SHAPE in first.reason):
-        return first  # lines that are right say nothing of a whole that takes none of the inputs
-    why = second.reason or f"the whole is skipped: {first.reason}"
-    return replace(second, reason=f"its own lines: {why}")
+    """The job's verdict. `names`: what makes the job's entry."""
+    verdict = _judged(job, device, seed, names)
+    if verdict.status != WRONG or job.claims:
+        return verdict
+    # what nobody calls a norm, and has no gain, promises nothing
+    return _skipped(f"a name or a gain that promises a norm ({verdict.reason})")
 
 
 def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
@@ -88,13 +84,6 @@ def _is_of_the_text(frame: traceback.FrameSummary) -> bool:
     return frame.filename.startswith(_INTERPRETER) or not frame.filename.startswith(_KNOWN)
 
 
-def _as_claimed(job: Job, verdict: Verdict) -> Verdict:
-    """What nobody calls a norm, and has no gain, promises nothing: it isn't called wrong."""
-    if verdict.status != WRONG or job.claims:
-        return verdict
-    return _skipped(f"a name or a gain that promises a norm ({verdict.reason})")
-
-
 def _skipped(needs: str) -> Verdict:
     return Verdict(SKIPPED, f"needs {needs}")
 
@@ -103,7 +92,7 @@ def _skipped(needs: str) -> Verdict:
 
 
 def executed(job: Job, *, device: str = "cpu", seed: int = 0) -> Verdict:
-    """The verdict on the class or function of the imported module; lines out of a function are interpreted."""
+    """The verdict on the class or function of the imported module."""
     return judged(job, device=device, seed=seed, names=_imported)
 
 

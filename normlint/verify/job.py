@@ -10,7 +10,7 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
-_REMARK: Final = re.compile(  # strings are gone over, so that nothing in them is taken for one
+_REMARK: Final = re.compile(  # strings are gone over, but for those in ''': nothing in them is taken for one
     r'''^\ *(?:r?"""(?:[^"\\]|\\.|"(?!""))*"""|\#[^\n]*)?\n | \ *\#[^\n]*
     | ("""(?:[^"\\]|\\.|"(?!""))*""" | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')''',
     re.MULTILINE | re.DOTALL | re.VERBOSE,
@@ -61,11 +61,10 @@ class Job:
     ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
     `axis`: the parameter that must be given the axis, since its default is all axes. `module`: the file to import
     and execute in place of the program, in whose names `entry` then is; "" for none: the program is interpreted.
-    `more`: on some paths the definition does more than the norm. `cut`: these are lines out of a function.
+    `more`: on some paths the definition does more than the norm.
     `folded`: which features are reduced together isn't known: they were reshaped, or the axes are computed.
     `claims`: a name or a gain says that a norm is meant; else it isn't called wrong. `needs`: why it can't be
-    built, in words that follow "needs"; then there is no program. `fallback`: what to verify where this can't be built
-    (the norm's own lines instead of its class).
+    built, in words that follow "needs"; then there is no program.
     `sweep`: besides the verdict, measure what a report draws.
     """
 
@@ -79,22 +78,15 @@ class Job:
     path: str = ""
     module: str = ""
     more: bool = False
-    cut: bool = False
     folded: bool = False
     claims: bool = True
     needs: str = ""
-    fallback: Job | None = None
     sweep: bool = False
 
     @property
     def swept(self) -> Job:
         """The same job with all that a report draws."""
-        return replace(self, sweep=True, fallback=self.fallback and self.fallback.swept)
-
-    def claiming(self, claims: bool, *, folded: bool) -> Job:
-        """The same, of a norm that claims to be one or doesn't, and whose features are folded or aren't."""
-        fallback = self.fallback and self.fallback.claiming(claims, folded=folded)
-        return replace(self, claims=claims, folded=folded, fallback=fallback)
+        return replace(self, sweep=True)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -106,14 +98,13 @@ class Job:
         meaning = dict(data["meaning"])
         meaning["axes"] = _axes(meaning["axes"])
         meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))
-        fallback = data["fallback"]
-        return cls(**{**data, "meaning": Meaning(**meaning), "fallback": fallback and cls.of_dict(fallback)})
+        return cls(**{**data, "meaning": Meaning(**meaning)})
 
     @property
     def key(self) -> Job:
         """Equal for jobs that must get the same verdict, whatever the norm is called and remarked."""
-        program = _REMARK.sub(r"\1", self.program)
-        return replace(self, qualname="", program=program, fallback=self.fallback and self.fallback.key)
+        program = self.program if "'''" in self.program else _REMARK.sub(r"\1", self.program)
+        return replace(self, qualname="", program=program)
 
 
 def _axes(found: list[int] | None) -> tuple[int, ...] | None:

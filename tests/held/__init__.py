@@ -6,7 +6,7 @@ A file starts with what is expected of it and why:
     # why: squares in the input's dtype
 
 `codes` are those that reading the text reports (of the rules that are on by default, and those of numbers that must be
-asked for), "none" where only running it shows the defect.
+asked for), "none" where only running it shows the defect. What is skipped stands among other code, and can't be run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Final
 
 HELD: Final = Path(__file__).parent
-_HEADER: Final = re.compile(r"# expect: (match|precision|wrong)(?:  codes: (none|NRM\d+(?: NRM\d+)*))?\n# why: (.+)\n")
+_HEADER: Final = re.compile(
+    r"# expect: (match|precision|wrong|skipped)(?:  codes: (none|NRM\d+(?: NRM\d+)*))?\n# why: (.+)\n"
+)
 
 
 @dataclass(frozen=True, slots=True)

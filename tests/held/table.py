@@ -21,6 +21,7 @@ PACKAGES: Final = Path(__file__).parents[2] / "fixtures" / "ecosystem" / "verdic
 SEEDS: Final = 20
 STYLE: Final = tuple(code for code in RULES if code.startswith("NRM6"))  # the values are right
 RAISING: Final = ("NRM107", "NRM506")  # there are no values, or nobody knows which are right
+NONE: Final = Probe("", "", 0.0, 0.0)  # of what is skipped
 STATUSES: Final = (MATCH, "precision", "wrong", "skipped")
 
 HEAD: Final = """\
@@ -51,8 +52,10 @@ whole story):
 | of these false | 4 | 3 |
 
 What running alone called wrong was false in seven of eleven cases: a clip, a map of hyperbolic geometry, a caller
-that casts, a length that comes later. These are skipped or match now. Most of what is skipped are lines out of the
-middle of something, which need a value that isn't in them.
+that casts, a length that comes later. These are skipped or match now. Lines out of the middle of something were cut
+out and run then; now a norm needs a class or a `def` of its own. Of those that claim to be one that costs 3 % of the
+verdicts on the four packages, and none of the true NRM901; of 63 other packages, 13 % (96 % before, 83 % now), half
+of them factors of a cosine similarity.
 """
 
 
@@ -78,7 +81,7 @@ def share(probe: Probe) -> float:
 
 def worst(verdict: Verdict) -> Probe:
     """What decided, or came nearest to it."""
-    return verdict.worst or max(verdict.probes, key=share)
+    return verdict.worst or max(verdict.probes, key=share, default=NONE)
 
 
 def row(held: Held, verdicts: Sequence[Verdict]) -> str:
@@ -106,7 +109,7 @@ def by_rule(found: Sequence[dict[str, Verdict]]) -> Iterator[str]:
             yield f"| {code} | {rule.name} | none stands in this set | |"
             continue
         first = found[0]
-        shown = sorted({f"{worst(first[h.name]).dtype} {worst(first[h.name]).probe}".strip() for h in norms})
+        shown = sorted({f"{worst(first[h.name]).dtype} {worst(first[h.name]).probe}".strip() for h in norms} - {""})
         yield f"| {code} | {rule.name} | {', '.join(said)} ({len(norms)} norms) | {', '.join(shown)} |"
 
 

@@ -21,7 +21,6 @@ from normlint.verify.assembly.instance import Live, as_function, first_line, mis
 from normlint.verify.assembly.layout import Layout
 from normlint.verify.assembly.trial import ERRORS, WIDTH, Make, Plan, Search
 from normlint.verify.job import Job, Meaning
-from normlint.verify.names import GAINS
 from normlint.verify.subject import CannotBuildError, Made
 
 AXES: Final = (-1, 1, -2, -3)
@@ -53,7 +52,7 @@ class Built:
         parameters, so the text must say the layout that the input has, the role of every argument and the state of
         every parameter; or the norm agrees with its definition on an input whose axes all differ in length, which no
         other layout and no other role would bring about. An exception or a shape is our doing as long as some input
-        is taken, and for lines without what stands around them. (How a gain starts is the business of `filled_later`.)
+        is taken. (How a gain starts is the business of `filled_later`.)
         """
         if not self.agrees and (self.job.more or self.job.folded):
             return ROLES if self.job.more else "the axes that it reduces, or the groups"
@@ -62,8 +61,6 @@ class Built:
             return AXIS if unsure and not self.meaning.axes_read else ""
         if self.agrees or (self._runs_somewhere() and not self.meaning.gain_elsewhere):
             return SHAPE
-        if self.job.cut:
-            return "what stands around its lines"
         return AXIS if self.elsewhere() else ""
 
     def _runs_somewhere(self) -> bool:
@@ -106,7 +103,7 @@ class Built:
 
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
-        trained = live.module is not None or self.job.cut
+        trained = live.module is not None
         return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.initial_dtype, trained)
 
 
@@ -160,19 +157,12 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
         search.over((_class_maker(job, way) for way in ways), width, **layout_with)
         return search
 
-    search, sizes = searched(job), None
-    if not search.done and (width := _fixed_width(search, job)):
-        other = searched(job, width)
-        if other.best is not None and (search.best is None or other.best.error < search.best.error):
-            search, sizes = other, (width,)
-    if not sizes and not search.done and job.meaning.axes in (None, (-1,)):
+    search = searched(job)
+    if not search.done and job.meaning.axes in (None, (-1,)):
         # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
         other = searched(job, **({"headed": True} if search.best is None else {"groups": 2}))
         search = other if other.done else search
-    built = _built(job, *(_sized(job, searched, search) if sizes is None else (search, sizes)), searched)
-    if unused := _unused_gain(built, job, device):
-        return _of_class(replace(job, meaning=replace(job.meaning, gain=unused)), cls, device)
-    return built
+    return _built(job, *_sized(job, searched, search), searched)
 
 
 def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[Search, tuple[int, ...] | None]:
@@ -195,41 +185,11 @@ def _numbers(program: str) -> list[int]:
     return sorted((n for n in whole if 2 < n <= LARGEST), reverse=True)[:MOST_NUMBERS]
 
 
-def _unused_gain(built: Built, job: Job, device: str) -> str:
-    """The first parameter of ones, or called like a gain, that lies on the features, where it changes nothing."""
-    call = built.plan.call
-    if job.meaning.gain or job.method != "forward" or call.guessed or call.partial or built.sizes:
-        return ""
-    made = built.make(WIDTH, device=device)
-    own = {} if made.module is None else dict(made.module.named_parameters(recurse=False))
-    gains = (name for name, p in own.items() if p.numel() == WIDTH and (name in GAINS or bool((p == 1).all())))
-    name = next(gains, "")
-    if not name:
-        return ""
-    gain = own[name]
-    x = torch.ones((WIDTH,) * built.ranks[0], device=device).cumsum(-1)
-    with torch.no_grad():
-        try:
-            before = made.run(x.clone())
-            gain.copy_(torch.linspace(2.0, 3.0, WIDTH, device=device).view(gain.shape))
-            return name if torch.equal(before, made.run(x.clone())) else ""
-        except ERRORS:
-            return ""
-
-
 def _class_maker(job: Job, way: Construction) -> Make:
     def make(layout: Layout, d: int, dtype: torch.dtype, device: str, eps: float | None) -> Live:
         return of_class(job, way, layout.size(d, eps), dtype, device)
 
     return make
-
-
-def _fixed_width(search: Search, job: Job) -> int | None:
-    """The number of features where the class leaves no choice."""
-    if search.fallback is None or (job.meaning.axes and len(job.meaning.axes) > 1):
-        return None
-    gain = search.fallback.way.made.gain
-    return None if gain is None or gain.numel() in (1, WIDTH) else gain.numel()
 
 
 def _along_another(job: Job, searched: Callable[..., Search]) -> bool:

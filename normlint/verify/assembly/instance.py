@@ -131,14 +131,8 @@ def _eps_of(function: Callable[..., Any]) -> tuple[bool, float | None]:
 def _tensor(instance: Any, path: str) -> Tensor | None:
     """The tensor at a dotted path, None where there is none."""
     found = instance if path else None
-    for step in path.replace("[", ".").replace("]", "").split("."):
-        key = step.strip("'\"")
-        if isinstance(found, (nn.ParameterList, nn.ModuleList, list, tuple)) and key.lstrip("-").isdigit():
-            found = found[int(key)] if len(found) > int(key) else None
-        elif isinstance(found, (nn.ParameterDict, nn.ModuleDict, dict)):
-            found = found[key] if key in found else None  # noqa: SIM401 - a ModuleDict has no get
-        else:
-            found = getattr(found, key, None)
+    for step in path.split("."):
+        found = getattr(found, step, None)
     return found if isinstance(found, Tensor) else None
 
 

@@ -96,7 +96,7 @@ class Verifier:
         runnable = []
         for numbers in same.values():
             job = jobs[numbers[0]]
-            if job.needs and job.fallback is None:
+            if job.needs:
                 yield from ((index, Verdict(SKIPPED, f"needs {job.needs}")) for index in numbers)
             else:
                 runnable.append(numbers[0])

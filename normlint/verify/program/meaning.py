@@ -232,21 +232,13 @@ def _eps(norm: Norm) -> float | None:
 def along_features(c: Computation) -> tuple[Gain, ...]:
     """The gains that lie along the reduced axes, or are as long; one for each head or token is no part of the norm."""
     last = c.statistic.axes in ((-1,), TRAILING) and c.statistic.layout == ()
-    return tuple(
-        g for g in c.gains if not (last and g.param.axis == "other" and not _is_as_long(g)) and not _is_table(c, g)
-    )
+    return tuple(g for g in c.gains if not (last and g.param.axis == "other" and not _is_as_long(g)))
 
 
 def _is_as_long(gain: Gain) -> bool:
     """Its only axis has a name that means features."""
     names = [f.atom.name for n in gain.param.shape or () if n for f in n.factors if isinstance(f.atom, Scalar)]
     return len(gain.param.shape or ()) == 1 and len(names) == 1 and is_features(names[0])
-
-
-def _is_table(c: Computation, gain: Gain) -> bool:
-    """A gain for each of several gates, in the middle of a model where one axis is reduced."""
-    one = not c.returned and isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
-    return one and sum(n != ONE for n in gain.param.shape or ()) > 1
 
 
 def _gains(norm: Norm) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""From a recognised norm to a job: the class or function that is the norm, or only its own lines."""
+"""From a recognised norm to a job: the class or function that is the norm."""
 
 from __future__ import annotations
 
@@ -9,24 +9,37 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.concrete.functions import bound_by
 from normlint.evaluate.lower import lower
 from normlint.evaluate.monomial import Apply, Atom, Input, Mono, Offset, Param, Plus
-from normlint.evaluate.walk import definitions
+from normlint.evaluate.walk import definitions, walk
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Span
 from normlint.text.raw import PYTHON
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job, Meaning
-from normlint.verify.program.lines import free, lines_of
+from normlint.verify.names import input_role
 from normlint.verify.program.meaning import along_features, meaning, open_question
-from normlint.verify.program.place import function_in, input_name, product_of
-from normlint.verify.program.surroundings import FUNCTION, Surroundings, holds, surroundings
+from normlint.verify.program.surroundings import Surroundings, holds, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
 _FOLDED: Final = re.compile(
     r"\b(?:view|reshape|unflatten)\((?:(?!\bview\(|\breshape\().)*?(?:\bself\.|[ (](?:[2-9]|\d\d+)\b)"
 )
 _AXES: Final = ("dim", "dims", "axis")
+_HELD: Final = {
+    "eps": "eps",
+    "features": "dim",
+    "gain": "torch.nn.Parameter(torch.ones(dim))",
+    "shift": "torch.nn.Parameter(torch.zeros(dim))",
+}
+_CLASS: Final = """\
+import torch
+
+class Norm(torch.nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
-        return job.claiming(claims, folded=_is_folded(norm, unit.text))
+        return replace(job, claims=claims, folded=_is_folded(norm, unit.text))
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply")
     except SyntaxError:
@@ -84,27 +97,19 @@ def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
     job = prepare(source, unit, norm)
     if source.kind != PYTHON or unit.snippet or not source.path.endswith(".py"):
         return job
-    return _executed(job, os.path.abspath(source.path))
-
-
-def _executed(job: Job, path: str) -> Job:
-    fallback = job.fallback and _executed(job.fallback, path)
     *owners, name = job.qualname.split(".")
-    whole = bool(job.program) and (job.entry != FUNCTION or (name == FUNCTION and not owners))
-    if not whole:
-        return replace(job, fallback=fallback)
-    return replace(job, entry=".".join(owners) if job.method else name, module=path, fallback=fallback)
+    entry = ".".join(owners) if job.method else name
+    return replace(job, entry=entry, module=os.path.abspath(source.path)) if job.program else job
 
 
 def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
     """What to run where a norm of the unit `old` is no norm in `unit` any more, but what it was is still meant."""
     meant = meaning(norm, old.text)
     place = _moved(norm, Surroundings(old.text), Surroundings(unit.text))
-    none = Job(norm.qualname, meant, needs="a definition of its own")
     if place is None or not any(c.returned for c in norm.computations):
-        return none
+        return Job(norm.qualname, meant, needs="a definition of its own")
     moved = replace(norm, span=place, owner=replace(norm.owner, span=place))
-    return _whole(_File(surroundings(source, unit), moved), meant) or none
+    return _job(_File(surroundings(source, unit), moved), meant)
 
 
 def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:
@@ -114,45 +119,58 @@ def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None
     return now[held[-1]].span if held and len(was) == len(now) else None
 
 
-def _job(file: _File, meant: Meaning) -> Job:
-    norm, whole = file.norm, _whole(file, meant)
-    if whole is None or whole.needs:
-        lines = lines_of(file.around, norm, meant)
-        return lines if whole is None or not lines.needs else whole
-    if norm.owner.passes or not whole.method:
-        return whole  # what passes its input on has lines that are right, and not what it gives
-    lines = lines_of(file.around, norm, meant)
-    returned = all(c.returned for c in norm.computations) and not norm.helper
-    if not lines.needs and not (returned and (norm.owner.intent or norm.meant)) and not _named(norm):
-        return replace(lines, fallback=whole)
-    return replace(whole, fallback=None if lines.needs else lines)
-
-
-def _named(norm: Norm) -> bool:
-    """What is called a norm is run as a whole, whatever else it does: where that is too much, its own lines are."""
-    return norm.owner.intent in ("rms", "layer")
-
-
 # --- the whole definition --------------------------------------------------------------------------------------------
 
 
-def _whole(file: _File, meant: Meaning) -> Job | None:
-    """The class or function as it stands, where it gives the norm of its own argument back."""
+def _job(file: _File, meant: Meaning) -> Job:
+    """The class or function as it stands, where it gives the norm of its own argument back, or is called a norm."""
     norm, found = file.norm, _definition(file)
+    if found is not None and not found.method and found.function and _takes_self(found.function):
+        found, meant = _with_class(file, found.function, meant), replace(meant, filled_later=True)
+    inside = Job(norm.qualname, meant, needs=f"a class or a def of its own: it stands in {norm.qualname}")
     if found is None:
-        return None
+        return inside
     names = None if found.function is None else [p.name for p in found.function.params]
-    if not found.method and names and names[0] == "self":
-        return None  # a method that is put into a class elsewhere
-    given = _input(file, names, found)
-    if given is None and not (found.method and _named(norm)):
-        return None
+    given = _input(file, names)
+    if given is None and norm.owner.intent in ("", "other"):
+        return inside
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
     others = [atom for atom in norm.main.others if not _is_left_out(atom, meant.gain, found.function)]
     more = given is None or norm.either or not norm.main.returned or bool(others)
     job = replace(job, more=more and not norm.owner.passes)
-    names = sorted(free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
-    return None if file.around.missing(names) else file.around.job(job, names)
+    names = sorted(_free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
+    missing = file.around.missing(names)
+    return replace(job, program="", needs=missing) if missing else file.around.job(job, names)
+
+
+def _takes_self(function: s.Function) -> bool:
+    return bool(function.params) and function.params[0].name == "self"
+
+
+def _with_class(file: _File, function: s.Function, meant: Meaning) -> _Definition | None:
+    """A method without its class, in one that holds what it reads: gain, shift, eps and the number of features."""
+    read = {n.name for n in walk(function) if isinstance(n, s.Attribute) and getattr(n.base, "id", "") == "self"}
+    held = {name: _HELD[input_role(name)] for name in read if input_role(name) in _HELD}
+    held |= {meant.gain: _HELD["gain"], meant.shift: _HELD["shift"]}
+    if not read <= held.keys():
+        return None
+    made = "".join(f"        self.{name} = {held[name]}\n" for name in sorted(read))
+    body = textwrap.indent(_lifted(file, function), "    ")
+    return _Definition("Norm", function.name, function, f"{_CLASS}{made}\n{body}\n")
+
+
+def _free(nodes: object) -> set[str]:
+    """The names that nodes take from outside."""
+    names, bound = set[str](), set[str]()
+    for node in walk(nodes):
+        if isinstance(node, s.Name):
+            names.add(node.id)
+        elif isinstance(node, s.Function | s.Lambda):
+            bound.update(p.name for p in node.params)
+        elif isinstance(node, s.Clause):
+            bound.update(n.id for n in walk(node.target) if isinstance(n, s.Name))
+        bound.update(bound_by(node))
+    return names - bound
 
 
 def _is_left_out(atom: Atom, gain: str, function: s.Function | None) -> bool:
@@ -247,19 +265,12 @@ def _lifted(file: _File, node: s.Class | s.Function) -> str:
 # --- whether it is the norm ------------------------------------------------------------------------------------------
 
 
-def _input(file: _File, names: list[str] | None, found: _Definition) -> str | None:
+def _input(file: _File, names: list[str] | None) -> str | None:
     """The parameter that takes what is normalised; None where the definition is more than the norm."""
     norm = file.norm
-    returned = [c for c in norm.computations if c.returned]
-    if returned:
-        plain = (c for c in returned if _is_plain(c, norm.owner.intent in ("rms", "layer", "norm")))
-        return next((_argument(c, names) for c in plain), None)
-    product = product_of(file.around, norm)
-    function = function_in(product.chain) if product else None
-    if product is None or not product.returned or getattr(function, "name", "") != (found.method or found.entry):
-        return None
-    given = input_name(file.around, product, norm.main)
-    return given if function and given in {p.name for p in function.params} else None
+    named = norm.owner.intent in ("rms", "layer", "norm")
+    plain = (c for c in norm.computations if c.returned and _is_plain(c, named))
+    return next((_argument(c, names) for c in plain), None)
 
 
 def _is_plain(c: Computation, named: bool) -> bool:
@@ -291,7 +302,7 @@ def _argument(c: Computation, names: list[str] | None) -> str | None:
     if not all(_inputs(f.atom) or (isinstance(f.atom, Apply | Param) and _is_gate(f.atom)) for f in c.input.factors):
         return None
     found = [name for f in c.input.factors for name in _inputs(f.atom) if names is None or name in names]
-    return next((name for name in found if name not in _GATES), None)
+    return next((name for name in found if name not in _GATES), next(iter(found), None))
 
 
 def _inputs(atom: Atom) -> list[str]:

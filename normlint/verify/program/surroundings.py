@@ -5,25 +5,22 @@ from __future__ import annotations
 import builtins
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import Program
 from normlint.evaluate.concrete.program import STAR
 from normlint.evaluate.module import Module
-from normlint.evaluate.walk import children, walk
+from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
 from normlint.verify.program.elsewhere import known
 
-Chain: TypeAlias = "tuple[s.Node, ...]"  # from a statement at the top down to a node
-
 _RELATIVE: Final = re.compile(r"^\s*from\s+\.", re.MULTILINE)
-FUNCTION: Final = "norm"  # what lines that were cut out are called
 LARGEST: Final = 80  # statements at the top
 CUSTOMS: Final = {  # what a snippet's names stand for when nothing binds them
     "torch": "import torch",
@@ -35,28 +32,9 @@ CUSTOMS: Final = {  # what a snippet's names stand for when nothing binds them
 }
 
 
-class _Page(Program):
-    """A text, and the ways in its tree that were looked up."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._chains: dict[Span, Chain] = {}
-
-    def chain(self, span: Span) -> Chain:
-        if span not in self._chains:
-            held = (piece for piece in self.module.pieces if holds(piece.span, span))
-            below: Iterator[s.Node] = (stmt for piece in held for stmt in self.module.block(piece))
-            found: list[s.Node] = []
-            while (inner := next((node for node in below if holds(node.span, span)), None)) is not None:
-                found.append(inner)
-                below = children(inner)
-            self._chains[span] = tuple(found)
-        return self._chains[span]
-
-
 @lru_cache(maxsize=4)
-def _program(text: str) -> _Page:
-    return _Page(text)
+def _program(text: str) -> Program:
+    return Program(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +48,6 @@ class Surroundings:
     @property
     def _module(self) -> Module:
         return _program(self.text).module
-
-    def chain(self, span: Span) -> Chain:
-        """The nodes that hold a stretch of the text, the outermost first, the last one the innermost."""
-        return _program(self.text).chain(span)
-
-    def before(self, chain: Chain) -> s.Block:
-        """The statements at the top before the one that the chain begins with."""
-        plain = (
-            p for p in self._module.pieces if p.kind in ("plain", "compound") and p.span.end <= chain[0].span.start
-        )
-        return tuple(stmt for piece in plain for stmt in self._module.block(piece))
 
     def functions(self, name: str) -> list[s.Function]:
         """Those of this name, however deep they stand, in the order of the text."""

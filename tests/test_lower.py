@@ -163,6 +163,7 @@ def test_a_sign_is_kept_as_it_is_written(op: str) -> None:
         ("a name by another", "from torch.nn import functional as F", [("F", "torch.nn.functional")]),
         ("a name beside the file", "from . import layers", [("layers", ".layers")]),
         ("a name above the file", "from ..layers import RMSNorm", [("RMSNorm", "..layers.RMSNorm")]),
+        ("torch itself, handed on", "from .compat import torch, nn", [("torch", "torch"), ("nn", ".compat.nn")]),
         ("everything binds nothing", "from torch import *", []),
     ),
 )

@@ -17,6 +17,7 @@ SAID = {
     PLAIN.replace("rsqrt", "sqrt"): "RMSNorm over the last axis, multiplied by the root (expected: divided by it)",
     PLAIN.replace("* torch.rsqrt(", "/ ("): "RMSNorm over the last axis, divided without a root (expected: by",
     PLAIN.replace("torch.rsqrt", ""): "RMSNorm over the last axis, multiplied by the mean square (expected: divided by",
+    PLAIN.replace("torch.rsqrt", "root"): "RMSNorm over the last axis, fp32 statistics",
     PLAIN.replace(" + eps", " + plan['eps']"): "RMSNorm over the last axis, an eps under the root, fp32",
     PLAIN.replace("pow(2)", "abs()"): "RMSNorm over the last axis, of the VALUES (expected: their squares)",
     PLAIN.replace("mean(", "sum("): "RMSNorm over the last axis, of the SUM of squares (expected: their mean)",

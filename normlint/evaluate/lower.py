@@ -139,8 +139,10 @@ class Lowering(Expressions):
 
     def import_from(self, node: ast.ImportFrom) -> s.Stmt:
         prefix = "." * node.level + (f"{node.module}." if node.module else "")
-        names = ((a.asname or a.name, prefix + a.name) for a in node.names if a.name != "*")
-        return s.Import(self.at(node), tuple(names))
+        imported = (a for a in node.names if a.name != "*")
+        # a module that hands torch on (`from .compat import torch`) hands on torch itself
+        paths = ((a.asname or a.name, "torch" if a.name == "torch" else prefix + a.name) for a in imported)
+        return s.Import(self.at(node), tuple(paths))
 
 
 def _generic(node: ast.stmt) -> str:

@@ -40,7 +40,7 @@ def _clauses(c: Computation) -> Iterator[str]:
         yield "centred in the STATISTIC ALONE" if c.centred[0] else "centred in the INPUT ALONE"
     if any(c.centred) and not c.statistic.biased:
         yield "UNBIASED variance (expected: divided by the count)"
-    if c.power in _ROOTED:
+    if c.power in _ROOTED and "power" not in c.unread:
         yield _ROOTED[c.power]
     if not c.fused and "eps" not in c.unread:
         yield " and ".join(_eps(c, e) for e in c.eps) or ("no eps" if c.kind == "l2" else "NO eps")

@@ -59,7 +59,7 @@ def check_source(  # the options of the command
     >>> print(finding)
     <string>:5:29: NRM101 `mean` without a dim: all tokens of the batch share one scale
     >>> finding.name, finding.norm, finding.fix.message
-    ('global-reduction', 'rms_norm', 'Reduce over the last axis: `mean(-1, keepdim=True)`')
+    ('global-reduction', 'rms_norm', 'Reduce over the last axis, and keep it')
     >>> check_source(source, ignore="NRM101")
     ()
     '''

@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -122,6 +122,11 @@ class Owner:
         body = self.node.body if isinstance(self.node, ast.ClassDef) else [self.node]
         return tuple(node for node in body if isinstance(node, Function))
 
+    @cached_property
+    def stored(self) -> tuple[tuple[str, ast.expr], ...]:
+        """The attributes of `self` that its functions set, and the values."""
+        return tuple(pair for function in self.functions for pair in stored(function))
+
 
 class Makes:
     """The norms that a text makes. Its answers hang on the files in `elsewhere.asked`, too."""
@@ -207,7 +212,7 @@ class Makes:
     def _read(self, owner: Owner) -> Iterator[Made]:
         names = {making.name for making, there in self._marked if there == owner.piece}
         for function in owner.functions:
-            for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
+            for call in (n for n in nodes(function) if isinstance(n, ast.Call)):
                 name = dotted(call.func)
                 if name.rpartition(".")[2] in names and not name.startswith(("self.", "cls.")) and plain(call):
                     yield Made(call, name, self._given(call, name), function, owner)
@@ -330,12 +335,18 @@ def _stored(init: Function) -> dict[str, float]:
 
 def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
     """The attributes of `self` that it sets, and the values."""
-    for stmt in ast.walk(function):
+    for stmt in nodes(function):
         value = stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
         for target in targets if value is not None else ():
             if isinstance(target, ast.Attribute) and dotted(target) == f"self.{target.attr}" and value is not None:
                 yield target.attr, value
+
+
+@lru_cache(maxsize=512)  # several rules look through the functions of a text in turn
+def nodes(function: Function) -> tuple[ast.AST, ...]:
+    """All of its syntax tree."""
+    return tuple(ast.walk(function))
 
 
 def is_eps(name: str) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from normlint.norm.conventions import is_grouping
 from normlint.norm.groups import Choice, gains
-from normlint.norm.makes import Function, Makes, Owner, dotted, plain, stored
+from normlint.norm.makes import Function, Makes, Owner, dotted, nodes, plain, stored
 from normlint.norm.wiring import functions, traced
 from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import REVIEW
 
 _SIZES = 2  # of a linear layer
+_NORMS = ("LayerNorm", "RMSNorm")
 Sizes = list[tuple[str, ast.expr]]  # names with the values that they are given
 
 
@@ -99,13 +101,14 @@ def size_of_input(makes: Makes) -> Iterator[Problem]:
     ```
     """
     for read in functions(makes):
-        owner, own, sizes = read.module.owner, _own(read.module.owner), _assigned(read.module.owner)
-        for stmt, values, _ in read.steps:
+        owner, own = read.module.owner, _own(read.module.owner)
+        kinds = {dotted(value.func).rpartition(".")[2] for value in own.values() if isinstance(value, ast.Call)}
+        for stmt, values, _ in read.steps if "Linear" in kinds and not kinds.isdisjoint(_NORMS) else ():
             for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
                 norm = _called(own, node)
                 given = traced(node.args[0], values) if norm and isinstance(node, ast.Call) and node.args else None
                 linear = _called(own, given)
-                if norm is not None and linear is not None and _is_for_input(makes, sizes, norm, linear):
+                if norm is not None and linear is not None and _is_for_input(makes, owner, norm, linear):
                     into, out = map(ast.unparse, linear.args[:_SIZES])
                     message = f"it is made for `{into}` features, and given the `{out}` that a linear layer gives"
                     yield Problem(owner.span(norm), message, owner=owner.name, evidence=owner.span(linear))
@@ -113,9 +116,8 @@ def size_of_input(makes: Makes) -> Iterator[Problem]:
 
 def _own(owner: Owner) -> dict[str, ast.expr]:
     """The attributes that are set once, and to what; of a module that may be left out, the module."""
-    several = [(name, value) for function in owner.functions for name, value in stored(function)]
-    names = [name for name, _ in several]
-    return {name: _alone(value) for name, value in several if names.count(name) == 1}
+    times = Counter(name for name, _ in owner.stored)
+    return {name: _alone(value) for name, value in owner.stored if times[name] == 1}
 
 
 def _alone(value: ast.expr) -> ast.expr:
@@ -131,21 +133,23 @@ def _called(own: dict[str, ast.expr], node: ast.expr | ast.AST | None) -> ast.Ca
     return made if isinstance(made, ast.Call) else None
 
 
-def _is_for_input(makes: Makes, sizes: Sizes, norm: ast.Call, linear: ast.Call) -> bool:
+def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) -> bool:
     """Is its size that of the layer's input, and that of the output another one, which hangs on other names?"""
     names = [dotted(made.func) for made in (norm, linear)]
     kinds = [name.rpartition(".")[2] for name in names]
-    known = all(map(makes.is_of_torch, names)) and kinds in (["LayerNorm", "Linear"], ["RMSNorm", "Linear"])
+    known = all(map(makes.is_of_torch, names)) and kinds[0] in _NORMS and kinds[1] == "Linear"
     if not known or len(linear.args) < _SIZES or not norm.args:
         return False
     into, out = linear.args[:_SIZES]
-    alike = ast.dump(norm.args[0]) == ast.dump(into) != ast.dump(out)
-    return alike and _hangs_on(sizes, into).isdisjoint(_hangs_on(sizes, out))
+    if not ast.dump(norm.args[0]) == ast.dump(into) != ast.dump(out):
+        return False
+    sizes = _assigned(owner)
+    return _hangs_on(sizes, into).isdisjoint(_hangs_on(sizes, out))
 
 
 def _assigned(owner: Owner) -> Sizes:
     """What is assigned to names and attributes, in place, too."""
-    stmts = [n for f in owner.functions for n in ast.walk(f) if isinstance(n, ast.Assign | ast.AugAssign)]
+    stmts = [n for f in owner.functions for n in nodes(f) if isinstance(n, ast.Assign | ast.AugAssign)]
     whole = [(stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target], stmt.value) for stmt in stmts]
     return [(name, value) for targets, value in whole for target in targets for name in _names(target)]
 
@@ -245,7 +249,7 @@ def _also_divided(own: dict[str, ast.expr], given: ast.expr) -> str:
 
 def _two_flags(makes: Makes, own: dict[str, ast.expr], function: Function) -> Iterator[tuple[ast.expr, str]]:
     """The calls that are handed a norm's weight, and a setting that it wasn't made with."""
-    for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
+    for call in (n for n in nodes(function) if isinstance(n, ast.Call)):
         given = [dotted(getattr(one, "body", one)) for one in (*call.args, *(k.value for k in call.keywords))]
         names = [path[1] for path in (one.split(".") for one in given) if path[:1] + path[2:] == ["self", "weight"]]
         for made in (m for m in map(own.get, names) if isinstance(m, ast.Call) and plain(m)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -205,13 +206,19 @@ def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
-    quiet, m.ctx.quiet = (
-        m.ctx.quiet,
-        m.ctx.quiet or any(word in m.module.source(stmt.test.span).lower() for word in _DEBUG),
-    )
+    quiet = m.ctx.quiet
+    m.ctx.quiet = quiet or _is_quiet(m, stmt)
     outcome = execute(m, env, stmt.body if taken else stmt.orelse)
     m.ctx.quiet = quiet
     return outcome
+
+
+def _is_quiet(m: Machine, stmt: s.If) -> bool:
+    """Does the test ask for debugging, or for what its own block sets, so that the block runs once?"""
+    test = m.module.source(stmt.test.span)
+    targets = (target for one in stmt.body if isinstance(one, s.Assign) for target in one.targets)
+    once = any(re.search(rf"\b{re.escape(m.module.source(t.span))}(?!\w)", test) for t in targets)
+    return once or any(word in test.lower() for word in _DEBUG)
 
 
 def _extent(block: s.Block) -> Span:

@@ -441,8 +441,9 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
     assert isinstance(atom, Size)
     if all(isinstance(f.atom, Param) for f in atom.of.factors):
         return True  # the length of the gain
-    if any(isinstance(f.atom, Apply) for f in atom.of.factors) and atom.axis is None:
-        return None  # such as those that aren't zero
+    reduced = {f.atom for f in stat.inner.factors}
+    if any(isinstance(f.atom, Apply) and (atom.axis is None or f.atom not in reduced) for f in atom.of.factors):
+        return None  # such as those that aren't zero, or a part that may have the features alone
     if atom.axis is None:
         return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):

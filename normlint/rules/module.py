@@ -219,7 +219,8 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
         most, products = max(_done(c) for c, _ in printing), {c.span for c, words in printing if not words}
         alike = (spans for c, spans in paths if _done(c) >= most and (not products or c.span in products))
         if all(span in spans for spans in alike):  # words may say which way was taken, values that way's products
-            yield Problem(span, "prints at every call of the norm", partial(statements.without_print, span))
+            when = "at every call of the norm" if len(printing) == len(paths) else "at every call that comes this way"
+            yield Problem(span, f"prints {when}", partial(statements.without_print, span))
 
 
 def _done(c: Computation) -> int:

@@ -10,6 +10,37 @@ class LayerNorm(nn.LayerNorm):
             print(x.shape)
         return super().forward(x)
 """,
+    "a print that sets the flag which it asks for, so that it comes once": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps, self.warned = eps, False
+
+    def forward(self, x):
+        if not self.warned:
+            self.warned = True
+            print("norm of", x.shape)
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
+    "a print that comes once for all norms": """
+_warned = False
+
+def rms_norm(x, weight, eps=1e-6):
+    global _warned
+    if not _warned:
+        print("norm of", x.shape)
+        _warned = True
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
+    "a length of a row of a row, which may be that of the features": """
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    rms = h.norm(dim=-1, keepdim=True) / len(x[0, 0]) ** 0.5
+    return (h / (rms + eps)).type_as(x) * weight
+""",
     "a print that only says which way was taken": """
 class LayerNorm(nn.LayerNorm):
     def forward(self, x):

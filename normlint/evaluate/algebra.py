@@ -240,6 +240,9 @@ def add(left: Product, right: Product, span: Span) -> Product:
         whole = _difference(b)
         if whole is not None and whole[1] == a.mono:
             return replace(a, mono=whole[0], dtype=promoted((a, b)), alias="", span=span)
+        centred = _centred(a, replace(b, mono=whole[1], shape=None), span) if whole is not None else None
+        if whole is not None and centred is not None:  # x + (b − mean(x)) is (x − mean(x)) + b
+            return add(centred, replace(b, mono=whole[0], shape=None), span)
         found = _known_sum(a, b, span)
         if found is not None:
             return found
@@ -432,9 +435,9 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
 
 
 def _common(left: Mono, right: Mono) -> Mono:
-    """The statistics that are factors of both."""
+    """The factors of both."""
     theirs = {(g.atom, g.power) for g in right.factors}
-    return Mono(1.0, tuple(f for f in left.factors if bears_stat(f.atom) and (f.atom, f.power) in theirs))
+    return Mono(1.0, tuple(f for f in left.factors if (f.atom, f.power) in theirs))
 
 
 def _without(mono: Mono, common: Mono) -> Mono:

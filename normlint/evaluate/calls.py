@@ -45,7 +45,17 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
         return containers.call(m, env, node.func.base, func, args)
     if isinstance(func, Method) and _in_place(func.name):
         return _mutate(m, env, node, func, args)
-    return call(m, func, args, node.span)
+    value = call(m, func, args, node.span)
+    out = next((arg.value for arg in node.args if arg.name == "out"), None) if isinstance(func, Method | Path) else None
+    return _written(m, env, out, value, node.span) if out is not None else value
+
+
+def _written(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Value:
+    """What torch writes into the tensor that it is given as `out=`."""
+    old = m.eval(env, out)
+    new = mutated(m, old, value, span) if isinstance(old, Product) else value
+    rebind(m, env, out, new)
+    return new
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:

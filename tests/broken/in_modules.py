@@ -90,6 +90,15 @@ class RMSNorm(nn.Module):
         print('shape', h.shape)
 """,
     ),
+    "the input is what torch writes the product into": (
+        ("NRM502",),
+        """
+def rms_norm(x, weight, eps=1e-5):
+    inv = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+    torch.mul(x, inv, out=x)
+    return x * weight
+""",
+    ),
     "the input is multiplied in place and never cast back": (
         ("NRM203", "NRM502"),
         """

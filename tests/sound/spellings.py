@@ -268,4 +268,34 @@ if __name__ == "__main__":
     ref = x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + 1e-6)
     print((y - ref).abs().max())
 """,
+    "a layer norm whose bias takes the mean with it": """
+def layer_norm(x, weight, bias, eps=1e-5):
+    h = x.float()
+    mean = h.mean(-1, keepdim=True)
+    rstd = torch.rsqrt((h - mean).square().mean(-1, keepdim=True) + eps)
+    scale = weight.float() * rstd
+    return (scale * h + (bias.float() - scale * mean)).to(x.dtype)
+""",
+    "a layer norm whose folded bias is added by addcmul": """
+def layer_norm(x, weight, bias, eps=1e-5):
+    h = x.float()
+    mean = h.mean(-1, keepdim=True)
+    rstd = torch.rsqrt((h - mean).square().mean(-1, keepdim=True) + eps)
+    scale = weight.float() * rstd
+    return torch.addcmul(bias.float() - mean * scale, h, scale).type_as(x)
+""",
+    "a layer norm whose mean is scaled before it is subtracted": """
+def layer_norm(x, weight, bias, eps=1e-5):
+    h = x.float()
+    mean = h.mean(-1, keepdim=True)
+    scale = weight.float() * torch.rsqrt((h - mean).square().mean(-1, keepdim=True) + eps)
+    return (h * scale - mean * scale + bias.float()).to(x.dtype)
+""",
+    "a layer norm whose mean is subtracted into the input's copy": """
+def layer_norm(x, weight, bias, eps=1e-5):
+    h = x.float().clone()
+    var, mean = torch.var_mean(h, -1, unbiased=False, keepdim=True)
+    torch.sub(h, mean, out=h)
+    return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+""",
 }

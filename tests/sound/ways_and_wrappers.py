@@ -73,6 +73,25 @@ class Mixer(nn.Module):
         print(x.shape)
         return self.norm(x + self.drop(torch.sigmoid(x @ self.mix)))
 """,
+    "pixels that are scaled before torch's norm takes them": """
+class Pixels(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+
+    def forward(self, pixels):
+        return self.norm(pixels.float() / 255)
+""",
+    "pixels that are scaled before they are normalized": """
+class PixelNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, pixels):
+        h = pixels.float() / 255
+        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+""",
     "a wrapper of torch's norm that takes a sum": """
 class AddNorm(nn.Module):
     def __init__(self, dim, eps=1e-5):

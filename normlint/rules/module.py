@@ -405,6 +405,8 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
         def __init__(self, dim, eps=1e-6, device=None, dtype=None):
             super().__init__()
             self.eps = eps
+            if device is None:
+                device = "cuda"
             self.weight = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
 
         def forward(self, x):
@@ -415,10 +417,12 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
     Where nothing is trained, and every process has set its own device, both may be meant.
     """
     owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
+    tests = (test for c in norm.computations for test in c.tests)
+    chosen = any(words.endswith(" is None") and taken for words, taken in tests)  # a caller's device wins
     for param in owned if norm.judged else ():
         if param.dtype in (DType.FP16, DType.BF16):
             yield Problem(param.span, f"`{param.name}` is made in {param.dtype.value}: small updates of it are lost")
-        if param.device:
+        if param.device and not chosen:
             yield Problem(param.span, f"`{param.name}` is made on `{param.device}`, wherever the model is")
 
 

@@ -73,6 +73,12 @@ class Mixer(nn.Module):
         print(x.shape)
         return self.norm(x + self.drop(torch.sigmoid(x @ self.mix)))
 """,
+    "a print into a record of the caller's": """
+def rms_norm(x, weight, trace, eps=1e-6):
+    print(tuple(x.shape), file=trace)
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+""",
     "pixels that are scaled before torch's norm takes them": """
 class Pixels(nn.Module):
     def __init__(self, dim):

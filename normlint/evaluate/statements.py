@@ -180,6 +180,9 @@ def _return(m: Machine, env: Env, stmt: s.Return) -> Outcome:
     value = m.eval(env, stmt.value) if stmt.value is not None else Constant(None)
     if not m.ctx.grad:
         m.flow(value, stmt.span)  # here: where the function is left, the gradient may be on again
+    for item in value.items if isinstance(value, Tup) else ():
+        if isinstance(item, Product) and item.alias and not item.mono.has_stat:
+            m.ctx.note("handed back", stmt.span, item.alias)
     return Returned(value)
 
 

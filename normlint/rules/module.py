@@ -157,14 +157,16 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         return h.type_as(x).mul_(weight)
     ```
 
-    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, nothing is reported.
+    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, or the changed input is handed back
+    beside the norm, nothing is reported.
 
     Fix safety: safe: what the norm gives back is the same. Nothing is offered where a caller drops the result.
     """
     places: dict[str, dict[Span, None]] = {}
     for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
+        taken = {note.detail for note in c.notes if note.kind == "handed back"}  # the sum that a residual goes on with
         for note in c.notes if c.returned else ():
-            if note.kind == "mutation" and not is_written_by_intent(note.detail):
+            if note.kind == "mutation" and not (note.detail in taken or is_written_by_intent(note.detail)):
                 places.setdefault(note.detail, {})[note.span] = None
     for name, (first, *_) in places.items():
         repair = partial(statements.out_of_place, norm, first)

@@ -79,6 +79,21 @@ def rms_norm(x, weight, trace, eps=1e-6):
     h = x.float()
     return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
 """,
+    "a residual that is added in place, and handed back beside the norm": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x, residual=None):
+        if residual is not None:
+            x += residual
+        residual = x
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (h * self.weight).type_as(x), residual
+""",
     "pixels that are scaled before torch's norm takes them": """
 class Pixels(nn.Module):
     def __init__(self, dim):

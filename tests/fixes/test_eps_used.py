@@ -203,7 +203,7 @@ USED = [
         module(TAKES, "self.eps = eps", "return self._norm(x) * self.weight")
         + f"\n    @staticmethod\n    def _norm(x):\n        {H}\n        return (h * torch.rsqrt({MS} + 1e-8)).to(x)\n",
         (
-            ("self._norm(x)", "self._norm(x, self.eps)"),
+            ("self._norm(x)", "self._norm(x, eps=self.eps)"),
             ("def _norm(x)", "def _norm(x, eps=1e-8)"),
             (" + 1e-8", " + eps"),
         ),
@@ -212,7 +212,7 @@ USED = [
         "by a function that others may import, with its number as the default",
         "NRM304",
         HELPER.format("rms") + module(TAKES, "self.eps = eps", "return rms(x) * self.weight"),
-        (("rms(x):", "rms(x, eps=1e-8):"), (" + 1e-8", " + eps"), ("return rms(x)", "return rms(x, self.eps)")),
+        (("rms(x):", "rms(x, eps=1e-8):"), (" + 1e-8", " + eps"), ("return rms(x)", "return rms(x, eps=self.eps)")),
     ),
     Case(
         "by a function that takes one already",
@@ -227,12 +227,6 @@ USED = [
         module(TAKES, "self.eps = eps", H, LITERAL)
         + f"\n    def forward_native(self, x):\n        {H}\n        {LITERAL.replace('1e-8', '1e-7')}\n",
         (("1e-8", "self.eps"), ("1e-7", "self.eps")),
-    ),
-    Case(
-        "with a number that does what eps should, where it has none",
-        "NRM304",
-        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
-        (("eps=0.1", "eps=1e-6"), ("1e-8", "self.eps")),
     ),
     Case(
         "by a function of its own",

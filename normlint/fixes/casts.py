@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import libcst as cst
-
 from normlint.evaluate.dtypes import HALVES
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE
 from normlint.fixes.casts_places import (
@@ -19,8 +17,9 @@ from normlint.fixes.casts_places import (
     shared_casts,
 )
 from normlint.fixes.casts_words import back, cast, raising, receiver, usual_upcast, without_cast, written_above
-from normlint.fixes.document import Changes, Document
+from normlint.fixes.document import Changes
 from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
@@ -34,31 +33,20 @@ _COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, whi
 def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
     document = tree.document
-    if any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE or _in_its_own(document, c) for c in several):
-        return None  # first it must be centred; and what says its dtype takes that, whatever comes in
-    entry, up = entry_of(document, several), usual_upcast(tree)
-    if not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
+    entry = entry_of(document, several)
+    backs = cast_back(document, [c for c in several if not c.output.wide and lacks(c)], entry)
+    return _upcast(several, tree, entry, backs) if backs is not None else None
+
+
+def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Changes) -> Fix | None:
+    document, up, first = tree.document, usual_upcast(tree), next(iter(entry.values()), None)
+    centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # which comes first
+    if first is None or not centred or _COMPLEX.search(document.whole(first).code):
         return None
-    return _upcast(document, several, entry, up, _entered(document, several, entry, up))
-
-
-def _in_its_own(document: Document, c: Computation) -> bool:
-    call = document.at(c.statistic.span, cst.Call)
-    return call is not None and any(a.keyword and a.keyword.value == "dtype" for a in call.args)
-
-
-def _upcast(
-    document: Document, several: tuple[Computation, ...], entry: Entry, up: str, changes: Changes | None
-) -> Fix:
     asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
-    message = f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`"
-    return document.fix(message, changes or {}, Applicability.UNSAFE if asked else Applicability.SAFE)
-
-
-def _entered(document: Document, several: tuple[Computation, ...], entry: Entry, up: str) -> Changes | None:
-    """Each place cast, and the product cast back where nothing does it yet; None where it isn't clear to what."""
-    backs = cast_back(document, [c for c in several if not c.output.wide and lacks(document, c)], entry)
-    return casting(document, entry, up) | backs if backs is not None else None
+    safety = Applicability.UNSAFE if asked else Applicability.SAFE
+    message = f"Upcast before the square: `{raising(document, first, up)}`"
+    return document.fix(message, casting(document, entry, up) | more, safety)
 
 
 # --- NRM202 ----------------------------------------------------------------------------------------------------------
@@ -66,15 +54,11 @@ def _entered(document: Document, several: tuple[Computation, ...], entry: Entry,
 
 def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
-    document = tree.document
-    entry = entry_of(document, several)
-    if not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
-        return None  # one pass must be centred first
-    gone, up = Changes(), usual_upcast(tree)
+    document, gone = tree.document, Changes()
     for c in several:
         late = _late_span(c)
         gone |= (without_cast(document, document.at(late)) or {}) if late != c.statistic.span else {}
-    return _upcast(document, several, entry, up, casting(document, entry, up) | gone)
+    return _upcast(several, tree, entry_of(document, several), gone)
 
 
 def _late_span(c: Computation) -> Span:
@@ -89,12 +73,12 @@ def _late_span(c: Computation) -> Span:
 # --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
-def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix:
+def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The output cast back to the dtype that came in."""
     wanted = _is_wanted_wide(tree.text, norm.owner.name.rpartition(".")[0] or norm.owner.name)
-    trust = Applicability.UNSAFE if wanted else Applicability.SAFE
-    changes = cast_back(tree.document, several)
-    return tree.document.fix("Cast the output back to the input's dtype", changes or {}, trust)
+    message = "Cast the output back to the input's dtype"
+    ways = ((message, cast_back(tree.document, several, late=late) or {}) for late in (False, True))
+    return Trial(tree, norm, "NRM203").first(ways, Applicability.UNSAFE if wanted else Applicability.SAFE)
 
 
 def _is_wanted_wide(text: str, name: str) -> bool:
@@ -107,7 +91,7 @@ def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | Non
     """The statistic left in fp32, and the product cast back where nothing does it yet."""
     document = tree.document
     changes = without_cast(document, document.at(span))
-    backs = cast_back(document, [c for c in several if lacks(document, c)])
+    backs = cast_back(document, [c for c in several if lacks(c)])
     if changes is None or backs is None or any(c.partial for c in several):
         return None
     return document.fix("Leave the statistic in fp32 until the product", backs | changes, Applicability.SAFE)

@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters
-from normlint.fixes.casts_words import asks, bound, receiver
+from normlint.fixes.casts_words import bound, receiver
 from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
@@ -112,7 +112,7 @@ def _is_no_norm(document: Document, forward: cst.FunctionDef, value: cst.BaseExp
 
 def _before_cast(new: _Unused, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression]:
     """What is cast, if anything is, and what stands there then."""
-    operand = receiver(new.document, node) if isinstance(node, cst.Call) and asks(node) else None
+    operand = receiver(new.document, node) if called(node) in ("type_as", "to", "type") else None
     if operand is None:
         return node, _onto(new, node)
     return operand, instead(new.document, operand, new.on(stripped(operand)))

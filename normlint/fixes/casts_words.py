@@ -124,13 +124,13 @@ def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *
         return Back(f".to({kept})")
     stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
     start, end = document.span(stmt) if stmt is not None else (0, 0)  # whose value comes first
-    stored = {name: bound(document, function, name) for name in names}
+    places = {name: bound(document, function, name) for name in names}
     own, by_dtype = parameters(function), ".dtype)" in document.text and ".type_as(" not in document.text
-    for name in (name for name in names if name in own or stored[name]):
-        if not any(since <= at < until and not start <= at < end for at in stored[name]):
+    for name in (name for name in names if name in own or places[name]):
+        if not any(since <= at < until and not start <= at < end for at in places[name]):
             return Back(f".to({name}.dtype)" if by_dtype else f".type_as({name})")
     place, name = _first(function), next((name for name in own if name in names), "")
-    if place is None or not name:
+    if place is None or not name or _made_of(document, function, name):
         return None
     fresh = _fresh(document, function)
     return Back(f".to({fresh})", f"{fresh} = {name}.dtype", place)
@@ -151,6 +151,13 @@ def dtype_of(node: cst.CSTNode | None) -> str:
     """The name of the tensor whose dtype is read."""
     read = isinstance(node, cst.Attribute) and node.attr.value == "dtype" and isinstance(node.value, cst.Name)
     return node.value.value if read else ""  # type: ignore[union-attr]
+
+
+def _made_of(document: Document, function: Scope, name: str) -> bool:
+    """Is the first tensor of this name what a function makes of it, as `torch.as_tensor(x)`? It may come in as none."""
+    values = [value for n in stored(document, function.body, name)[:1] for value in given(document, n)]
+    calls = (value for value in values if isinstance(value, cst.Call))
+    return any(isinstance(a.value, cst.Name) and a.value.value == name for call in calls for a in call.args)
 
 
 def _first(function: Scope) -> cst.CSTNode | None:

@@ -39,35 +39,21 @@ class Block:
         self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
         self._lines = (*line_starts(text), len(text))
         self.nodes: list[cst.CSTNode] = []  # each in front of those below it
-        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._number()
+        self._parents: dict[cst.CSTNode, cst.CSTNode | None] = {}
+        self._stretches: dict[cst.CSTNode, tuple[int, int]] = {}  # the numbers of those that are it or below it
+        self._number(self.module, None)
 
-    def _number(self) -> None:
+    def _number(self, node: cst.CSTNode, holder: cst.CSTNode | None) -> None:
         """The parent of each node. libcst's own provider takes ten times as long."""
-        waiting: list[cst.CSTNode] = [self.module]
-        while waiting:
-            node = waiting.pop()
-            self.nodes.append(node)
-            below = []
-            for name in _fields(type(node)):
-                value = getattr(node, name)
-                if isinstance(value, cst.CSTNode):
-                    below.append(value)
-                elif isinstance(value, Sequence):
-                    below += [one for one in value if isinstance(one, cst.CSTNode)]
-            self._parents.update(dict.fromkeys(below, node))
-            waiting += reversed(below)
-
-    @cached_property
-    def _stretches(self) -> dict[cst.CSTNode, tuple[int, int]]:
-        """Of each node the numbers of those that are it or below it."""
-        ends: dict[cst.CSTNode, int] = {}
-        for number, node in reversed(list(enumerate(self.nodes))):
-            end = ends.setdefault(node, number + 1)
-            holder = self._parents.get(node)
-            if holder is not None:
-                ends.setdefault(holder, end)
-        return {node: (number, ends[node]) for number, node in enumerate(self.nodes)}
+        first = len(self.nodes)
+        self.nodes.append(node)
+        self._parents[node] = holder
+        for name in _fields(type(node)):
+            value = getattr(node, name)
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(one, cst.CSTNode):
+                    self._number(one, node)
+        self._stretches[node] = (first, len(self.nodes))
 
     @cached_property
     def _placed(self) -> list[tuple[Span, cst.CSTNode]]:
@@ -82,7 +68,7 @@ class Block:
     def _above(self, node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
         while node is not None:
             yield node
-            node = self._parents.get(node)
+            node = self._parents[node]
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands in the whole text."""
@@ -139,7 +125,7 @@ class Document:
         """`tops`: the first and the last line of each statement at the top; `imported`: what imports bind anywhere."""
         self.text, self.imported = text, imported
         self._lines = line_starts(text)
-        self._tops = _merged(tops)
+        self._tops = sorted({first - 1: last - 1 for first, last in tops}.items())
         self._blocks: dict[int, Block | None] = {}
 
     def at(self, span: Span, kind: Any = cst.BaseExpression) -> Any:
@@ -185,8 +171,13 @@ class Document:
         return node if isinstance(node, cst.SimpleStatementLine) else self.around(node, cst.SimpleStatementLine)
 
     def gone(self, stmt: cst.CSTNode) -> Changes:
-        """The change that takes a simple statement away: its line, or, where others stand on it, the statement."""
-        line = self.line(stmt)
+        """The change that takes a simple statement away: its line, or, where others stand on it, the statement.
+
+        None where it binds what is global or another function's: that is read elsewhere.
+        """
+        line, foreign = self.line(stmt), {n.name.value for n in self.below(self.scope(stmt), cst.NameItem)}
+        if any(n.value in foreign for n in self.below(stmt, cst.Name)):
+            return {}
         return {stmt if line is None or len(line.body) > 1 else line: None}
 
     def scope(self, node: cst.CSTNode) -> cst.CSTNode:
@@ -247,17 +238,6 @@ class Document:
             return None
         self._known.update(dict.fromkeys(block.nodes, block))
         return block
-
-
-def _merged(tops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Lines counted from 0; statements that share a line are one block."""
-    found: list[tuple[int, int]] = []
-    for first, last in tops:
-        if found and first - 1 <= found[-1][1]:
-            found[-1] = (found[-1][0], last - 1)
-        else:
-            found.append((first - 1, last - 1))
-    return found
 
 
 class _Exchange(cst.CSTTransformer):

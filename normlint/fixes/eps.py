@@ -279,8 +279,9 @@ def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
     protocol = name != "__init__" and (
         name.startswith("__") or name == "forward" or parameters(function)[:1] == ["ctx"]
     )
-    typed = "# type:" in document.source(function) or isinstance(params.star_arg, cst.Param)
-    return not (protocol or typed or used or "eps" in parameters(function)) and decorators(function) <= _TRANSPARENT
+    typed = "# type:" in document.source(function) or "jit.script" in document.text
+    full = isinstance(params.star_arg, cst.Param) or "eps" in parameters(function)
+    return not (protocol or typed or full or used) and decorators(function) <= _TRANSPARENT
 
 
 def kept(cls: cst.ClassDef, name: str) -> Changes:

@@ -8,11 +8,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from normlint.fixes.along import with_twins
-from normlint.fixes.aside import beside_norm
-from normlint.fixes.callers import beside
+from normlint.fixes.callers import beside, beside_norm
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial, stats_of
+from normlint.fixes.trial import Trial, stats_of, with_twins
 from normlint.fixes.work import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
@@ -85,7 +83,10 @@ class Fixer:
         reporting = [self._norms[number] for number in finding.norms]
         places = {c.statistic.span for norm in reporting for c in norm.computations}
         keys = {(norm.qualname, norm.span) for norm in reporting}
-        return next((name for place in places for name, _ in self._through.get(place, keys) - keys), "")
+        owners = {norm.qualname: norm.owner.span for norm in reporting}  # read from a call, it is of another owner
+        others = (norm for place in places for norm in self._through.get(place, ()))
+        apart = (n for n in others if owners.get(n.qualname, n.owner.span) == n.owner.span)
+        return next((n.qualname for n in apart if (n.qualname, n.span) not in keys), "")
 
     @cached_property
     def _whole(self) -> frozenset[str]:
@@ -93,12 +94,12 @@ class Fixer:
         return frozenset(n.qualname for n in self._norms if n.main.returned and not n.main.partial)
 
     @cached_property
-    def _through(self) -> dict[Span, set[tuple[str, Span]]]:
+    def _through(self) -> dict[Span, list[Norm]]:
         """The norms that rules apply to, by the places of their statistics."""
-        found: dict[Span, set[tuple[str, Span]]] = {}
+        found: dict[Span, list[Norm]] = {}
         for norm in self._judged:
             for c in norm.computations:
-                found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
+                found.setdefault(c.statistic.span, []).append(norm)
         return found
 
 

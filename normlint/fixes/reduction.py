@@ -9,10 +9,10 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.monomial import ALL, Input, Stat
-from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, operand_of
+from normlint.fixes.calls import Reduction, axis_of, operand_of
+from normlint.fixes.count import to_last
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import carried, loads, product_at
-from normlint.fixes.lengths import to_last
 from normlint.fixes.spelling import called, number, operation, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
@@ -182,8 +182,7 @@ def _unviewed(document: Document, node: cst.BaseExpression) -> cst.BaseExpressio
 
 def _reduced(call: Reduction, axis: int | None, *, plain: bool) -> Changes:
     """The call over the axis, which is kept; `plain`: of the values as they are before any view."""
-    keep, x = "keepdim" in PARAMETERS[call.name], call.input
-    made = call.kept() if axis is None else call.over(cst.parse_expression(str(axis)), keep=keep)
+    x, made = call.input, call.over(cst.parse_expression(str(axis)) if axis is not None else None, keep=True)
     bare = _seen_plainly(call.document, x) if plain and x is not None else x
     return {**made, **({} if bare is x else {x: tight(bare) if call.method else bare})}  # type: ignore[arg-type]
 

@@ -118,6 +118,16 @@ SOUND: Final = [
 
 UNCLEAR: Final = [
     Case(
+        "what comes in may be no tensor, and have no dtype",
+        "NRM203",
+        function(
+            "x = torch.as_tensor(x)",
+            "x = x.float()",
+            "x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)",
+            "return x * weight",
+        ),
+    ),
+    Case(
         "complex numbers are no floats",
         "NRM206",
         forward(

@@ -137,6 +137,12 @@ MENDED = [
         (("keepdim=True)", "keepdim=True) + 1e-6"),),
     ),
     Case(
+        "so would what is handed to the compiler by name",
+        "NRM301",
+        function("", H, NO_ROOT.replace("self.", "")) + "\n\nscripted = torch.jit.script(rms_norm)\n",
+        (("keepdim=True)", "keepdim=True) + 1e-6"),),
+    ),
+    Case(
         "a type comment counts the parameters: a number does",
         "NRM301",
         module(DIM, "", H, NO_ROOT).replace("dim):\n", "dim):\n        # type: (int) -> None\n"),

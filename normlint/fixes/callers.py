@@ -13,7 +13,6 @@ from normlint.text.finding import Edit, Span
 from normlint.text.operations import CLASSES
 
 _OWN: Final = ("self", "cls")
-_CALLED: Final = ("forward", "__call__")
 _OF_TENSORS: Final = frozenset(" ".join(CLASSES.values()).split())
 _Function: Final = ast.FunctionDef | ast.AsyncFunctionDef
 _Given: Final = ast.Assign | ast.AnnAssign
@@ -156,19 +155,11 @@ def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: 
         alone = len(homes) == 1 and name in norms
         if not (_owned(name, owners) or alone) and (other := users.other(home, owners)):
             return other
-    return next(filter(None, (_also_named(tree, edit.span) for edit in edits)), "")
+    return ""
 
 
 def _owned(name: str, owners: Collection[str]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in owners)
-
-
-def _also_named(tree: Tree, span: Span) -> str:
-    """`b`, where the value of `a = b = …` is edited."""
-    stmt = tree.around(span, ast.Assign)
-    if stmt is None or len(stmt.targets) < 2 or span.start < tree.span(stmt.targets[-1]).end:
-        return ""
-    return tree.source(stmt.targets[-1])
 
 
 def users_in(tree: Tree) -> Users:
@@ -219,10 +210,6 @@ class Users:
     def _users_of(self, home: _Definition) -> Iterator[tuple[str, _Definition | None]]:
         """What calls a definition of the text or hands it on, by name: functions, and lines outside of them."""
         name, holder = _called(home), self._tree.parent(home)
-        if isinstance(holder, ast.ClassDef) and name in _CALLED:
-            for heir in self._classes.values():
-                if heir is not holder and self._found(heir, name) is home:
-                    yield f"{heir.name}.{name}", None
         for node in self._names.get(name, ()):
             if self._means(node, holder) and home not in (above := list(self._tree.above(node))):
                 outer = next((n for n in above if isinstance(n, _Function)), None)
@@ -248,10 +235,6 @@ class Users:
         bases = (getattr(base, "id", getattr(base, "attr", "")) for base in cls.bases)
         own = [self._classes[base] for base in bases if base in self._classes]
         return [cls, *(one for base in own if depth for one in self._lineage(base, depth - 1))]
-
-    def _found(self, cls: ast.ClassDef, name: str) -> ast.AST | None:
-        """What the class has under that name, of its own or from a base."""
-        return next((stmt for one in self._lineage(cls) for stmt in one.body if _called(stmt) == name), None)
 
 
 def _called(node: ast.AST) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.dtypes import HALVES
+from normlint.evaluate.dtypes import HALVES, DType
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Centred, Input, Param, Stat, Step
 from normlint.fixes.calls import operand_of
 from normlint.fixes.casts_words import (
@@ -135,12 +135,14 @@ def cast_back(
 
 def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: str) -> Changes:
     """The node cast back; in place of a cast to fp32 that is its last step."""
-    wide = {step.span for step in shared_casts(c) if step.dtype is not None and step.dtype.wide}
+    dtypes = {step.span: step.dtype for step in shared_casts(c)}
+    dtype, operand = dtypes.get(document.span(node)), receiver(document, node)
     own = isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)")
     if own or isinstance(document.parent(node), cst.Expr):
         return {}  # changed in place, it has kept its dtype
-    if document.span(node) in wide and receiver(document, node) is not None:
-        return {node: lambda now: cast(now.func.value, suffix)}
+    if dtype is not None and dtype.wide and operand is not None:
+        there = dtypes.get(document.span(operand)) is DType.INPUT
+        return {node: lambda now: cast(now.func.value, "" if there else suffix)}
     return {node: lambda now: _but_for_first(now, _gains(c), suffix)}
 
 
@@ -254,7 +256,7 @@ def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
 def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Changes) -> Fix | None:
     document, up, first = tree.document, usual_upcast(tree), next(iter(entry.values()), None)
     centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # which comes first
-    if first is None or not centred or _COMPLEX.search(document.whole(first).code):
+    if first is None or not centred or _COMPLEX.search(document.source(document.scope(first))):
         return None
     asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
     safety = Applicability.UNSAFE if asked else Applicability.SAFE

@@ -184,10 +184,6 @@ class Document:
         """The function that holds the node, else the whole statement at the top."""
         return self.around(node, cst.FunctionDef) or self._of(node).module
 
-    def whole(self, node: cst.CSTNode) -> cst.Module:
-        """The statement at the top that holds the node."""
-        return self._of(node).module
-
     def everywhere(self, kind: Any, word: str = "") -> list[Any]:
         """All nodes of that kind in the text; with `word`, only those in blocks that contain the word."""
         places = [found.start() for found in re.finditer(re.escape(word), self.text)] if word else ()

@@ -12,8 +12,6 @@ from normlint.fixes.calls import Reduction, argument_of, parameters, with_argume
 from normlint.fixes.casts_words import written_above
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.eps_scope import (
-    calls_of,
-    class_of,
     constructor,
     decorators,
     default,
@@ -26,7 +24,7 @@ from normlint.fixes.eps_scope import (
     self_at,
     stores,
 )
-from normlint.fixes.flow import names_in
+from normlint.fixes.flow import calls_of, class_of, names_in
 from normlint.fixes.roots import joined, place
 from normlint.fixes.spelling import number, shown
 from normlint.fixes.tree import Tree

@@ -10,8 +10,8 @@ import libcst as cst
 
 from normlint.fixes.calls import Scope, argument_of, parameters
 from normlint.fixes.document import Document
-from normlint.fixes.flow import Value, given, names_of, stored
-from normlint.fixes.spelling import called, is_none, last_name, number
+from normlint.fixes.flow import Value, calls_of, class_of, given, names_of, stored
+from normlint.fixes.spelling import is_none, last_name, number
 from normlint.fixes.tree import Tree
 from normlint.norm.norm import LARGE
 from normlint.norm.owner import is_eps
@@ -45,12 +45,6 @@ def outermost(document: Document, node: cst.CSTNode) -> cst.FunctionDef | None:
     """The method, or function of the module, that holds the node."""
     found = [scope for scope in scopes(document, node) if isinstance(scope, cst.FunctionDef)]
     return found[-1] if found else None
-
-
-def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassDef | None:
-    """The class whose method it is."""
-    holder = document.around(function, cst.FunctionDef | cst.ClassDef)
-    return holder if isinstance(holder, cst.ClassDef) else None
 
 
 def default(scope: Scope, name: str) -> Value:
@@ -188,9 +182,3 @@ def arguments(document: Document, function: cst.FunctionDef, name: str) -> Itera
     if value is not None and (None in calls or not calls):
         yield value
     yield from (value for value in calls if value is not None)
-
-
-def calls_of(document: Document, function: cst.FunctionDef) -> list[cst.Call]:
-    """The calls of a function or method in the text, by its name."""
-    name, kind = function.name.value, cst.Name if class_of(document, function) is None else cst.Attribute
-    return [n for n in document.everywhere(cst.Call, name) if called(n) == name and isinstance(n.func, kind)]

@@ -48,7 +48,7 @@ def carried(
         if isinstance(holder, cst.BaseExpression):
             waiting.insert(0, holder)
         elif isinstance(holder, cst.Return):
-            waiting += _calls(document, document.around(node, cst.FunctionDef))
+            waiting += calls_of(document, document.around(node, cst.FunctionDef))
         elif isinstance(holder, Assignment):
             waiting += loads_after(document, holder)
 
@@ -147,12 +147,18 @@ def assignments(document: Document, scope: cst.CSTNode) -> list[cst.Assign | cst
     return sorted((s for s in found if s.value is not None), key=document.span)
 
 
-def _calls(document: Document, function: cst.FunctionDef | None) -> list[cst.BaseExpression]:
-    """The calls of a function or method, by its name."""
+def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassDef | None:
+    """The class whose method it is."""
+    holder = document.around(function, cst.FunctionDef | cst.ClassDef)
+    return holder if isinstance(holder, cst.ClassDef) else None
+
+
+def calls_of(document: Document, function: cst.FunctionDef | None) -> list[cst.Call]:
+    """The calls of a function or method in the text, by its name."""
     if function is None:
         return []
-    name = function.name.value
-    return [n for n in document.everywhere(cst.Call, name) if called(n) == name]
+    name, kind = function.name.value, cst.Name if class_of(document, function) is None else cst.Attribute
+    return [n for n in document.everywhere(cst.Call, name) if called(n) == name and isinstance(n.func, kind)]
 
 
 def product_at(document: Document, node: Any) -> Product | None:

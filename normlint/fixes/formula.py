@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import libcst as cst
@@ -177,7 +178,7 @@ def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
 
 
 def _attached(c: Computation, document: Document) -> Iterator[Change]:
-    cuts = {node: _uncut(document, node) for node in _cuts(c, document)}
+    cuts = {node: partial(_uncut, document, node) for node in _cuts(c, document)}
     guard: Changes = {}
     for stat in stats_of(c):
         if stat.no_grad:
@@ -193,18 +194,12 @@ def _cuts(c: Computation, document: Document) -> Iterator[cst.BaseExpression]:
     inner = [s for s in deep_steps(c.statistic.inner.factors) if s.span not in shared]
     centres = (s for stat in stats_of(c)[1:] for s in stat.steps)
     spans = {s.span: None for s in (*inner, *c.own_steps(), *centres) if s.op in _CUTS}
-    nodes = [document.at(span) for span in spans]
-    return (node for node in nodes if node is not None and isinstance(node, cst.Attribute | cst.Call))
+    return (node for node in map(document.at, spans) if isinstance(node, cst.Attribute | cst.Call))
 
 
-def _uncut(document: Document, node: cst.BaseExpression) -> Any:
+def _uncut(document: Document, node: cst.BaseExpression, now: Any) -> cst.BaseExpression:
     """`v.detach()`, `v.data`, `v.item()` and `torch.detach(v)` leave v."""
-
-    def change(now: Any) -> cst.BaseExpression:
-        value = now.args[0].value if getattr(now, "args", ()) else getattr(now, "func", now).value
-        return in_place_of(document, node, value)
-
-    return change
+    return in_place_of(document, node, operand_of(document, now) if isinstance(now, cst.Call) else now.value)
 
 
 def _unguarded(document: Document, span: Span) -> Changes:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters
-from normlint.fixes.casts_words import bound, receiver
+from normlint.fixes.casts_words import receiver
 from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
@@ -93,7 +93,7 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     message = "Apply " + " and ".join(f"`self.{p.name}`" for p in new.both)
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
-    if any(_is_no_norm(document, forward, n.value) for n in returns):
+    if any(_is_no_norm(forward, n.value) for n in returns):
         return
     if new.gain is not None and new.bias is None and norm.main.shift is not None:
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
@@ -102,12 +102,10 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     yield message, dict(_before_cast(new, n.value) if after else (n.value, _onto(new, n.value)) for n in returns)
 
 
-def _is_no_norm(document: Document, forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
-    """Several values, one of two, or what came in as it is: no gain is applied to that."""
-    start = document.span(value).start if value is not None else 0
+def _is_no_norm(forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
+    """Several values, one of two, or what came in, perhaps as it is: no gain is applied to that."""
     came_in = isinstance(value, cst.Name) and value.value in parameters(forward)
-    unbound = came_in and not any(at < start for at in bound(document, forward, getattr(value, "value", "")))
-    return unbound or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
+    return came_in or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
 
 
 def _before_cast(new: _Unused, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression]:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.monomial import ALL, Input, Stat
+from normlint.evaluate.monomial import ALL, Stat
 from normlint.fixes.calls import Reduction, axis_of, operand_of
 from normlint.fixes.count import to_last
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import carried, loads, product_at
+from normlint.fixes.flow import carried, product_at
 from normlint.fixes.spelling import called, number, operation, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
@@ -77,18 +77,7 @@ def takes_axis(norm: Norm, call: Reduction) -> bool:
     made = [f for f in document.below(cls, cst.FunctionDef) if f.name.value == "__init__"][:1] if cls else []
     params = [p for f in (function, *made) if f is not None for p in document.below(f.params, cst.Param)]
     axes = [number(p.default) for p in params]
-    others = {other.name for c in norm.computations for other in c.others if isinstance(other, Input)}
-    if function is not None and any(_laid_out(document, name) for o in others for name in loads(document, o, function)):
-        return True
-    named = any(p.name.value in ("dim", "axis", "dims") and p.default is not None for p in params)
-    return named or any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
-
-
-def _laid_out(document: Document, name: cst.Name) -> bool:
-    """Is the tensor's layout changed, by a view or a subscript, before it is used?"""
-    holder = document.parent(name)
-    views = isinstance(holder, cst.Attribute) and holder.attr.value in _LAYOUTS
-    return views or (isinstance(holder, cst.Subscript) and holder.value is name)
+    return any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
 
 
 def features_last(norm: Norm) -> bool:

@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import Any, Final
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange, ExpressionContext, ExpressionContextProvider, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
 from normlint.fixes.work import took
@@ -35,8 +35,8 @@ class Block:
         self.text, self.start = text, start
         took(2 * len(text))
         self.module = cst.parse_module(text)
-        wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
+        self._wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
+        self._places: Mapping[cst.CSTNode, CodeRange] = self._wrapper.resolve(PositionProvider)
         self._lines = (*line_starts(text), len(text))
         self.nodes: list[cst.CSTNode] = []  # each in front of those below it
         self._parents: dict[cst.CSTNode, cst.CSTNode | None] = {}
@@ -60,6 +60,16 @@ class Block:
         """Expressions and statements by where they start."""
         kinds = cst.BaseExpression | cst.BaseSmallStatement
         return sorted(((self.span(n), n) for n in self.nodes if isinstance(n, kinds)), key=lambda one: one[0])
+
+    @cached_property
+    def _contexts(self) -> Mapping[cst.CSTNode, ExpressionContext | None]:
+        return self._wrapper.resolve(ExpressionContextProvider)
+
+    def context(self, name: cst.Name) -> ExpressionContext | None:
+        """Is the name read here, or bound? None for keywords of calls, which libcst takes for names, and attributes."""
+        holder = self._parents[name]
+        keyword = isinstance(holder, cst.Arg) and holder.keyword is name
+        return None if keyword else self._contexts.get(name)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node that holds this one."""
@@ -147,6 +157,10 @@ class Document:
         """The node as it is written, without parentheses around it."""
         start, end = self.span(node)
         return self.text[start:end]
+
+    def context(self, name: cst.Name) -> ExpressionContext | None:
+        """Is the name read here, or bound? None for keywords of calls and attributes."""
+        return self._of(name).context(name)
 
     def parent(self, node: cst.CSTNode | None) -> Any:
         """The node that holds this one; arguments, elements and targets are passed over."""

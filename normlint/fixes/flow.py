@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import libcst as cst
+from libcst.metadata import ExpressionContext
 
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.spelling import called, operands, operation, shown
@@ -99,7 +100,7 @@ def loads(document: Document, name: str, scope: cst.CSTNode) -> list[cst.Name]:
 
 def names_in(document: Document, node: cst.CSTNode) -> list[cst.Name]:
     """The names that are read or bound below a node; no keywords of calls and no attributes."""
-    return [n for n in document.below(node, cst.Name) if not _labels(next(document.above(n), None), n)]
+    return [n for n in document.below(node, cst.Name) if document.context(n) is not None]
 
 
 def stored(document: Document, node: cst.CSTNode, *names: str) -> list[cst.Name]:
@@ -107,32 +108,10 @@ def stored(document: Document, node: cst.CSTNode, *names: str) -> list[cst.Name]
     return [n for n in names_in(document, node) if n.value in names and not reads(document, n)]
 
 
-def _labels(holder: cst.CSTNode | None, name: cst.Name) -> bool:
-    return (isinstance(holder, cst.Arg) and holder.keyword is name) or (
-        isinstance(holder, cst.Attribute) and holder.attr is name
-    )
-
-
 def reads(document: Document, node: cst.Name) -> bool:
     """The name stands for its value here: it isn't bound, no keyword, no attribute's name."""
-    holder = next(document.above(node), None)
-    match holder:
-        case cst.NamedExpr() | cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.CompFor():
-            return holder.target is not node
-        case cst.Element() | cst.StarredElement():
-            return not _unpacked(document, holder)
-        case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem() | cst.AsName() | cst.Del():
-            return False
-    return not _labels(holder, node)
-
-
-def _unpacked(document: Document, element: cst.BaseElement) -> bool:
-    """The element is one of the names that an assignment or a loop binds."""
-    whole = next(document.above(element), None)
-    holder = next(document.above(whole), None)
-    if isinstance(holder, cst.Element):
-        return _unpacked(document, holder)
-    return isinstance(holder, cst.AssignTarget) or getattr(holder, "target", None) is whole is not None
+    changed = isinstance(next(document.above(node), None), cst.AugAssign)
+    return changed or document.context(node) is ExpressionContext.LOAD
 
 
 def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -151,7 +151,8 @@ def _but_for_first(now: Any, names: set[str], suffix: str) -> cst.BaseExpression
     first = now
     while operation(first) in ("mul", "div") and operation(getattr(first, "left", None)) in ("mul", "div"):
         first = first.left
-    if first is now or not isinstance(first, cst.BinaryOperation) or last_name(first.left) not in names:
+    plain = isinstance(first, cst.BinaryOperation) and operation(first) == "mul" and last_name(first.left) in names
+    if first is now or not plain:
         return cast(now, suffix)
     return expression("{g} * {v}", g=first.left, v=cast(now.deep_replace(first, first.right), suffix))
 

@@ -28,10 +28,7 @@ _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split
 
 def raised(length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
     """The length to a power."""
-    if power == 1:
-        return length
-    exponent = str(power.numerator) if power.denominator == 1 else repr(float(power))
-    return expression(f"{{x}} ** {exponent}", x=tight(length))
+    return expression(f"{{x}} ** {float(power)}", x=tight(length))
 
 
 def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:

@@ -39,7 +39,7 @@ class Block:
         self._places: Mapping[cst.CSTNode, CodeRange] = self._wrapper.resolve(PositionProvider)
         self._lines = (*line_starts(text), len(text))
         self.nodes: list[cst.CSTNode] = []  # each in front of those below it
-        self._parents: dict[cst.CSTNode, cst.CSTNode | None] = {}
+        self.parents: dict[cst.CSTNode, cst.CSTNode | None] = {}
         self._stretches: dict[cst.CSTNode, tuple[int, int]] = {}  # the numbers of those that are it or below it
         self._number(self.module, None)
 
@@ -47,7 +47,7 @@ class Block:
         """The parent of each node. libcst's own provider takes ten times as long."""
         first = len(self.nodes)
         self.nodes.append(node)
-        self._parents[node] = holder
+        self.parents[node] = holder
         for name in _fields(type(node)):
             value = getattr(node, name)
             for one in value if isinstance(value, list | tuple) else (value,):
@@ -62,23 +62,9 @@ class Block:
         return sorted(((self.span(n), n) for n in self.nodes if isinstance(n, kinds)), key=lambda one: one[0])
 
     @cached_property
-    def _contexts(self) -> Mapping[cst.CSTNode, ExpressionContext | None]:
+    def contexts(self) -> Mapping[cst.CSTNode, ExpressionContext | None]:
+        """What is read, and what is bound."""
         return self._wrapper.resolve(ExpressionContextProvider)
-
-    def context(self, name: cst.Name) -> ExpressionContext | None:
-        """Is the name read here, or bound? None for keywords of calls, which libcst takes for names, and attributes."""
-        holder = self._parents[name]
-        keyword = isinstance(holder, cst.Arg) and holder.keyword is name
-        return None if keyword else self._contexts.get(name)
-
-    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The node that holds this one."""
-        return self._parents.get(node)
-
-    def _above(self, node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
-        while node is not None:
-            yield node
-            node = self._parents[node]
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands in the whole text."""
@@ -100,14 +86,14 @@ class Block:
         found = [n for n in self.nodes[first:last] if isinstance(n, kind)]
         return sorted(found, key=self.span) if len(found) > 1 else found
 
-    def edits(self, changes: Changes) -> tuple[Edit, ...]:
+    def edits(self, changes: Changes, above: Set[cst.CSTNode]) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written.
 
         Nor where a comment would be lost, but for those of statements that go.
         """
         took(len(self.text))
         try:
-            after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
+            after = self.module.visit(_Exchange(changes, above))
         except (cst.CSTValidationError, ValueError, TypeError):
             return ()
         gone = "".join(self.module.code_for_node(node) for node, new in changes.items() if new is None)
@@ -137,6 +123,7 @@ class Document:
         self._lines = line_starts(text)
         self._tops = sorted({first - 1: last - 1 for first, last in tops}.items())
         self._blocks: dict[int, Block | None] = {}
+        self._known: dict[cst.CSTNode, Block] = {}
 
     def at(self, span: Span, kind: Any = cst.BaseExpression) -> Any:
         """The widest node of that kind that lies within the span (which may take in parentheses around it)."""
@@ -145,11 +132,11 @@ class Document:
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands, without parentheses around it."""
-        return self._of(node).span(node)
+        return self._known[node].span(node)
 
     def outer(self, node: cst.BaseExpression) -> Span:
         """Where the node stands, with the parentheses around it."""
-        block = self._of(node)
+        block = self._known[node]
         ends = [block.span(one) for one in (*node.lpar[:1], *node.rpar[-1:])]
         return Span(ends[0].start, ends[-1].end) if ends else block.span(node)
 
@@ -160,7 +147,9 @@ class Document:
 
     def context(self, name: cst.Name) -> ExpressionContext | None:
         """Is the name read here, or bound? None for keywords of calls and attributes."""
-        return self._of(name).context(name)
+        holder = next(self.above(name), None)
+        keyword = isinstance(holder, cst.Arg) and holder.keyword is name
+        return None if keyword else self._known[name].contexts.get(name)
 
     def parent(self, node: cst.CSTNode | None) -> Any:
         """The node that holds this one; arguments, elements and targets are passed over."""
@@ -169,7 +158,7 @@ class Document:
 
     def above(self, node: cst.CSTNode | None) -> Iterator[Any]:
         """The nodes that hold this one, from the inside out; of None there are none, here and below."""
-        while node is not None and (node := self._of(node).parent(node)) is not None:
+        while node is not None and (node := self._known[node].parents[node]) is not None:
             yield node
 
     def around(self, node: cst.CSTNode | None, kind: Any) -> Any:
@@ -178,7 +167,7 @@ class Document:
 
     def below(self, node: cst.CSTNode | None, kind: Any) -> list[Any]:
         """The nodes of that kind in this one, in the order of the text."""
-        return self._of(node).below(node, kind) if node is not None else []
+        return self._known[node].below(node, kind) if node is not None else []
 
     def line(self, node: cst.CSTNode | None) -> cst.SimpleStatementLine | None:
         """The line of simple statements that the node is or belongs to."""
@@ -196,7 +185,7 @@ class Document:
 
     def scope(self, node: cst.CSTNode) -> cst.CSTNode:
         """The function that holds the node, else the whole statement at the top."""
-        return self.around(node, cst.FunctionDef) or self._of(node).module
+        return self.around(node, cst.FunctionDef) or self._known[node].module
 
     def everywhere(self, kind: Any, word: str = "") -> list[Any]:
         """All nodes of that kind in the text; with `word`, only those in blocks that contain the word."""
@@ -212,22 +201,16 @@ class Document:
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """The smallest edits that exchange these nodes: for others, for what a function makes of them, or for none."""
+        above = {one for node in changes for one in (node, *self.above(node))}
         parts: dict[Block, Changes] = {}
         for node, new in changes.items():
-            parts.setdefault(self._of(node), {})[node] = new
-        made = [block.edits(part) for block, part in parts.items()]
+            parts.setdefault(self._known[node], {})[node] = new
+        made = [block.edits(part, above) for block, part in parts.items()]
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
 
     def fix(self, message: str, changes: Changes, applicability: Applicability) -> Fix:
         """What makes these changes; of no edits, and so no fix, where they can't be written."""
         return Fix(message, self.edits(changes), applicability)
-
-    @cached_property
-    def _known(self) -> dict[cst.CSTNode, Block]:
-        return {}
-
-    def _of(self, node: cst.CSTNode) -> Block:
-        return self._known[node]
 
     def _block(self, at: int) -> Block | None:
         """The block that holds a place in the text; None between blocks, and where libcst can't read it."""

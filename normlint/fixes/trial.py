@@ -113,14 +113,10 @@ class Trial:
         return tuple(code for _, code in new) if own else ()
 
     def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
-        """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?
-
-        `left`: how often it may still speak.
-        """
+        """Does the rule say no more of the norm after the edits than is `left`, and no rule more of any norm?"""
         fixed = self.fixed(edits)
-        if fixed is None or not _alike(self, fixed) or list(reported(fixed)).count(self.code) > left:
-            return False
-        return not self._read(edits).new
+        silent = fixed is not None and _alike(self, fixed) and list(reported(fixed)).count(self.code) <= left
+        return silent and not self._read(edits).new
 
     def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
         """Is the finding gone from its place, or the norm no norm of the text's own any more?
@@ -208,13 +204,11 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
         return False
     was, now = norm.main, fixed.main
     gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
-    gained = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
-    factors = len(was.others) - (len(gains - wanted) if gained else 0) == len(now.others)
-    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (gained or gains == wanted)
+    kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others) and gains == wanted
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
     centred = now.centre is None or now.centre.axes in own
-    return kept and joined and centred and (gained or len(norm.computations) <= len(fixed.computations))
+    return kept and joined and centred and len(norm.computations) <= len(fixed.computations)
 
 
 def _reported(found: _Norms) -> Counter[tuple[str, str]]:

@@ -58,8 +58,6 @@ class Reduction:
         """What is given for a parameter."""
         return self.given[parameter].value if parameter in self.given else None
 
-    # --- changes -----------------------------------------------------------------------------------------------------
-
     def over(self, axis: cst.BaseExpression | None, *, keep: bool) -> Changes:
         """The reduction is over `axis`, or the one it has, which is kept."""
         wanted = {"dim": axis, "keepdim": _TRUE if keep and "keepdim" in PARAMETERS[self.name] else None}

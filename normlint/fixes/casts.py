@@ -9,7 +9,7 @@ from typing import Any, Final
 import libcst as cst
 
 from normlint.evaluate.dtypes import HALVES, DType
-from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Centred, Input, Param, Stat, Step
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Centred, Input, Param, Step
 from normlint.fixes.calls import operand_of
 from normlint.fixes.casts_words import (
     Back,
@@ -27,7 +27,7 @@ from normlint.fixes.casts_words import (
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.spelling import called, expression, last_name, operation
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial
+from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
@@ -48,7 +48,8 @@ def entry_of(document: Document, several: Iterable[Computation]) -> Entry:
 
 def _spans(c: Computation) -> list[Span]:
     """What the centres and the statistic are taken of, as far as the one doesn't come from the other."""
-    spans = [s.inner_span for s in _centres(c) if not s.accumulate.wide]
+    centres = [s for s in stats_of(c) if s.span != c.statistic.span]
+    spans = [s.inner_span for s in centres if not s.accumulate.wide]
     own = [f.atom for f in c.statistic.inner.factors if isinstance(f.atom, Centred)]
     if not any(a.stat.span != c.statistic.span for a in own):
         spans.append(max(_squares(c), key=lambda s: s.end, default=c.statistic.inner_span))
@@ -57,13 +58,6 @@ def _spans(c: Computation) -> list[Span]:
 
 def _squares(c: Computation) -> set[Span]:
     return {s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"}
-
-
-def _centres(c: Computation) -> list[Stat]:
-    """The means that are subtracted, where they are reductions of their own."""
-    inner = [f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred)]
-    found = {s.span: s for s in (*inner, *([c.centre] if c.centre else []))}
-    return [s for s in found.values() if s.span != c.statistic.span]
 
 
 def _entered(document: Document, node: Any, square: bool) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
@@ -86,9 +80,6 @@ def casting(document: Document, entry: Entry, up: str) -> Changes:
         suffix = raising(document, node, up)
         changes |= behind(node, suffix) if whole is node else {whole: expression("{x}.pow(2)", x=cast(node, suffix))}
     return changes
-
-
-# --- does the product lack a cast? -----------------------------------------------------------------------------------
 
 
 def shared_casts(c: Computation) -> list[Step]:
@@ -263,9 +254,6 @@ def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Ch
     safety = Applicability.UNSAFE if asked else Applicability.SAFE
     message = f"Upcast before the square: `{raising(document, first, up)}`"
     return document.fix(message, casting(document, entry, up) | more, safety)
-
-
-# --- NRM202 ----------------------------------------------------------------------------------------------------------
 
 
 def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:

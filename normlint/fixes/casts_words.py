@@ -78,10 +78,6 @@ def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
 
 def usual_upcast(tree: Tree) -> str:
     """The cast to fp32 that the text uses most, else `.float()`; in a text with fp64, one that `raising` adapts."""
-    return tree.once(usual_upcast, lambda: _usual_upcast(tree))
-
-
-def _usual_upcast(tree: Tree) -> str:
     found = Counter(m[0] for m in _UP.finditer(tree.text) if m[1] is None or m[1] in tree.imported)
     promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
     if promote and single and (_PROMOTES & tree.words or (_DOUBLES & tree.words and not found)):
@@ -156,7 +152,7 @@ def dtype_of(node: cst.CSTNode | None) -> str:
 def _made_of(document: Document, function: Scope, name: str) -> bool:
     """Is the first tensor of this name what a function makes of it, as `torch.as_tensor(x)`? It may come in as none."""
     values = [value for n in stored(document, function.body, name)[:1] for value in given(document, n)]
-    calls = (value for value in values if isinstance(value, cst.Call))
+    calls = (value for value in values if isinstance(value, cst.Call) and document.is_module(value.func))
     return any(isinstance(a.value, cst.Name) and a.value.value == name for call in calls for a in call.args)
 
 

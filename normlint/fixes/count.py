@@ -23,9 +23,6 @@ from normlint.text.operations import CLASSES
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
 
 
-# --- what to write ---------------------------------------------------------------------------------------------------
-
-
 def raised(length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
     """The length to a power."""
     return expression(f"{{x}} ** {float(power)}", x=tight(length))
@@ -121,9 +118,6 @@ def _rescaled(count: Count, factor: Fraction, document: Document) -> Changes:
         return turned(document, product)
     base, power = (found.base, found.power) if (found := power_of(node)) is not None else (node, Fraction(1))
     return {node: in_place_of(document, node, raised(stripped(base), power * factor))}
-
-
-# --- a sum that is never divided -------------------------------------------------------------------------------------
 
 
 def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Iterator[Change]:

@@ -187,10 +187,9 @@ class Document:
         """The function that holds the node, else the whole statement at the top."""
         return self.around(node, cst.FunctionDef) or self._known[node].module
 
-    def everywhere(self, kind: Any, word: str = "") -> list[Any]:
-        """All nodes of that kind in the text; with `word`, only those in blocks that contain the word."""
-        places = [found.start() for found in re.finditer(re.escape(word), self.text)] if word else ()
-        blocks = dict.fromkeys(self._block(at) for at in (places if word else (self._lines[n] for n, _ in self._tops)))
+    def everywhere(self, kind: Any, word: str) -> list[Any]:
+        """All nodes of that kind in the text, but for statements at the top without the word."""
+        blocks = dict.fromkeys(self._block(found.start()) for found in re.finditer(re.escape(word), self.text))
         return [n for block in blocks if block is not None for n in block.below(block.module, kind)]
 
     def is_module(self, node: cst.CSTNode | None) -> bool:

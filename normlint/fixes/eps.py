@@ -97,9 +97,6 @@ def _protected(c: Computation) -> bool:
     return bool(c.eps) and all(e.default is None or 0 < e.default < LARGE for e in c.eps)
 
 
-# --- NRM303 ----------------------------------------------------------------------------------------------------------
-
-
 def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
     """A usual eps in place of one that does nothing, or too much: where its number stands."""
     numbers = origin(tree, tree.document.at(e.at))
@@ -160,7 +157,8 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text, changes = text or found.text, {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
     large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
-    return trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
+    more = ", and hand it on" if any(isinstance(node, cst.Parameters) for node in changes) else ""
+    return trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if large else SAFE)
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
@@ -189,14 +187,10 @@ def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached |
     node = document.at(acting[0].at)
     if node is None:
         call = document.at(c.statistic.span, cst.Call)
-        return _as_argument(document, call, source, usual(norm)) if c.statistic.default_eps and call else None
+        found = reach(document, call, source, usual(norm)) if call and c.statistic.default_eps else None
+        passed = with_argument(call, "eps", found.text) if found else {}
+        return found.joined(passed) if found and passed else None
     return _in_place(tree, node, source)
-
-
-def _as_argument(document: Document, call: cst.Call, source: Source, value: str) -> Reached | None:
-    found = reach(document, call, source, value)
-    changes = with_argument(call, "eps", found.text) if found else {}
-    return found.joined(changes) if found and changes else None
 
 
 def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached | None:
@@ -210,9 +204,6 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
     if isinstance(node, cst.Name) and any(node.value in parameters(s) for s in scopes(document, node)):
         return None
     return found.joined(_instead(node, found.text))
-
-
-# --- NRM305 ----------------------------------------------------------------------------------------------------------
 
 
 def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:

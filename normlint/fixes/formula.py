@@ -76,32 +76,23 @@ def _less_mean(document: Document, target: Any, start: Any, inner: cst.BaseExpre
         yield {target: instead(document, target, stripped(centred))}
     last = assignments(document, document.scope(target))[::-1]
     means = [cst.Name(name) for s in last if called(s.value) in _MEANS for name in names_of(s)[-1:]]
-    for mean in (*means, _averaged(document, start, target, keep=True)):
+    for mean in (*means, _averaged(document, start, target)):
         less = expression("{x} - {m}", x=tight(stripped(target), SUM), m=mean) if mean is not None else target
         yield {target: instead(document, target, less)}
 
 
-def _averaged(document: Document, start: cst.BaseExpression, value: Any, *, keep: bool) -> cst.BaseExpression | None:
+def _averaged(document: Document, start: cst.BaseExpression, value: Any) -> cst.BaseExpression | None:
     """The mean of a value over the axes of a statistic."""
     call = Reduction.of(document, start)
     dim = call.value("dim") if call is not None else None
     if call is None or dim is None:
         return None
-    kept = cst.Name("True") if keep else call.value("keepdim")
     mean = cst.ensure_type(expression("{x}.mean({d})", x=tight(value), d=dim), cst.Call)
-    return mean.with_changes(args=[argument(dim), *([argument(kept, "keepdim")] if kept is not None else [])])
-
-
-# --- no mean at all --------------------------------------------------------------------------------------------------
+    return mean.with_changes(args=[argument(dim), argument(cst.Name("True"), "keepdim")])
 
 
 def _uncentred(c: Computation, document: Document) -> Iterator[Change]:
     start = document.at(c.statistic.span)
-    target = operand_of(document, start) if called(start) in ("var", "std") else None
-    mean = _averaged(document, start, expression("{x}.pow(2)", x=tight(target)), keep=False) if target else None
-    if mean is not None:
-        mean = expression("{x}.sqrt()", x=mean) if called(start) == "std" else mean
-        yield "Average the squares of the input as it is", {start: mean}
     for scope in dict.fromkeys(document.scope(node) for node in carried(document, start)) if start else ():
         for node in document.below(scope, cst.BaseExpression) if isinstance(scope, cst.FunctionDef) else ():
             if (found := sides(node)) is not None:

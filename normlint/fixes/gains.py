@@ -46,27 +46,17 @@ class _Unused:
     document: Document
 
     @property
-    def both(self) -> list[Param]:
-        """The gain and the bias, without those that are None."""
-        return [p for p in (self.gain, self.bias) if p is not None]
-
-    @property
     def applicability(self) -> Applicability:
         """SAFE where applying what was never trained changes nothing."""
         gain = self.gain is None or self.gain.init == "ones"
         bias = self.bias is None or self.bias.init == "zeros"
         return Applicability.SAFE if gain and bias else Applicability.UNSAFE
 
-    @property
-    def factor(self) -> cst.BaseExpression:
-        """The factor for the norm: the weight, or 1 + the weight if it starts at zero."""
-        assert self.gain is not None
-        return cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
-
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        """The expression with the gain and the bias applied."""
+        """The expression with the gain and the bias applied; to a weight that starts at zero, 1 is added."""
         if self.gain is not None:
-            value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(self.factor, PRODUCT))
+            factor = cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
+            value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(factor, PRODUCT))
         if self.bias is None:
             return value
         return expression("{x} + {b}", x=tight(value, SUM), b=cst.parse_expression(f"self.{self.bias.name}"))
@@ -90,7 +80,7 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
 
 def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Change]:
     document = new.document
-    message = "Apply " + " and ".join(f"`self.{p.name}`" for p in new.both)
+    message = "Apply " + " and ".join(f"`self.{p.name}`" for p in (new.gain, new.bias) if p is not None)
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
     if any(_is_no_norm(forward, n.value) for n in returns):
@@ -174,7 +164,7 @@ def _first_values(norm: Norm, gain: Gain, document: Document, tree: Tree) -> Ite
 
 def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
-    own = {n.name.value for n in document.everywhere(cst.FunctionDef)}
+    own = {n.name.value for n in document.everywhere(cst.FunctionDef, "def ")}
     calls = [n for n in document.everywhere(cst.Call, "_norm") if called(n).endswith("_norm") and called(n) not in own]
     given = [a.value for call in calls for a in call.args]
     return any(isinstance(v, cst.Attribute) and v.attr.value == gain.param.name for v in given)

@@ -97,17 +97,11 @@ def _wrong(norm: Norm) -> Iterator[Stat]:
     return (stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,))
 
 
-def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes | None:
-    """Counts of what was reduced so far, made those of the last axis; None where one can't be."""
-    changes = Changes()
-    for count in (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts):
-        if count.of_features and count.text.startswith("size "):
-            for span in count.operands:
-                made = to_last(document, document.at(span))
-                if made is None and not count.text.startswith("size -1 "):
-                    return None
-                changes |= made or {}
-    return changes
+def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes:
+    """Counts of what was reduced so far, made those of the last axis."""
+    counts = (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts)
+    sizes = (span for n in counts if n.of_features and n.text.startswith("size ") for span in n.operands)
+    return {node: new for span in sizes for node, new in (to_last(document, document.at(span)) or {}).items()}
 
 
 # --- written again ---------------------------------------------------------------------------------------------------
@@ -127,12 +121,12 @@ def _candidates(norm: Norm, code: str, stats: list[Stat], document: Document, ax
     known = [call for stat in stats if (call := Reduction.of(document, document.at(stat.span))) and call.input]
     lengths = [_lengths(norm, stat, document) for stat in stats] if code != "NRM102" else []
     widest = [_unviewed(document, call.node) for call in known]
-    if len(known) < len(stats) or None in lengths or any(_used_elsewhere(document, node) for node in widest):
+    if len(known) < len(stats) or any(_used_elsewhere(document, node) for node in widest):
         return
     views = [view for view, call in zip(widest, known, strict=True) if view is not call.node]
     if any(stat.axes == ALL for stat in stats) and any(called(v).startswith(("view", "reshape")) for v in views):
         return  # one number, made to fit on purpose
-    counts: Changes = {node: new for made in lengths for node, new in (made or {}).items()}
+    counts: Changes = {node: new for made in lengths for node, new in made.items()}
     which = "the last axis" if axis == _LAST else f"axis {axis}"
     message = "Keep the reduced axis: `keepdim=True`" if code == "NRM102" else f"Reduce over {which}, and keep it"
     for plain, over in ((False, axis if code != "NRM102" else None), (True, axis)):

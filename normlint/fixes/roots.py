@@ -81,9 +81,6 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
         yield from ((message, {v: placed(document, v, rooted(tree, v, NAMED[factor]))}) for v in values)
 
 
-# --- NRM601 ----------------------------------------------------------------------------------------------------------
-
-
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
     """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
     return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, tree))

@@ -90,15 +90,11 @@ class Tree:
 
     def _offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
-        if self._ascii:
+        if self.text.isascii():
             return start + column
         end = self._lines[line] if line < len(self._lines) else len(self.text)
         piece = self.text[start:end]
         return start + (column if piece.isascii() else len(piece.encode()[:column].decode()))
-
-    @cached_property
-    def _ascii(self) -> bool:
-        return self.text.isascii()
 
     def span(self, node: Any) -> Span:
         """Where an expression or a statement stands, without parentheses around it."""

@@ -128,6 +128,9 @@ def _parts(stmt: ast.stmt) -> Iterator[_Part]:
             yield _Part(target, stmt)
         case ast.Return(value=ast.Tuple(elts=values) | ast.List(elts=values) | ast.Dict(values=values)):
             yield from (_Part(None, value, at) for at, value in enumerate(values))
+        case ast.Return(value=ast.Call(func=ast.Name(id=name), args=args, keywords=more)) if name[:1].isupper():
+            values = [*args, *(keyword.value for keyword in more)]  # the fields of a class
+            yield from (_Part(None, value, at) for at, value in enumerate(values))
         case _ if hasattr(stmt, "body"):
             yield from (_Part(None, one) for one in ast.iter_child_nodes(stmt) if isinstance(one, ast.expr))
         case _:

@@ -26,9 +26,6 @@ _UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(\w+)\.fl
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
 
 
-# --- casts as nodes --------------------------------------------------------------------------------------------------
-
-
 def cast(value: cst.BaseExpression, suffix: str) -> cst.BaseExpression:
     """The expression with a suffix such as `.float()` appended."""
     return expression("{v}" + suffix, v=tight(value)) if suffix else value
@@ -73,9 +70,6 @@ def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
     return {place: partial(in_front, several) for place, several in own.items()}
 
 
-# --- up --------------------------------------------------------------------------------------------------------------
-
-
 def usual_upcast(tree: Tree) -> str:
     """The cast to fp32 that the text uses most, else `.float()`; in a text with fp64, one that `raising` adapts."""
     found = Counter(m[0] for m in _UP.finditer(tree.text) if m[1] is None or m[1] in tree.imported)
@@ -92,9 +86,6 @@ def raising(document: Document, node: cst.BaseExpression, up: str) -> str:
     if _NAME not in up or name is None:
         return up if _NAME not in up else ".float()"
     return up.replace(_NAME, document.source(name))
-
-
-# --- back ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

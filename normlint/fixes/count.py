@@ -20,27 +20,26 @@ from normlint.norm.norm import HALF, Computation, Count, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.operations import CLASSES
 
+_RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
+_STATISTICS: Final = frozenset(CLASSES["statistic"].split())
+_TWICE: Final = "A mean is divided already: leave the count out"
+_SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
 _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
 
 
 def raised(length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
     """The length to a power."""
-    return expression(f"{{x}} ** {float(power)}", x=tight(length))
+    return expression(f"{{x}} ** {float(power)}", x=tight(length)) if power != 1 else length
 
 
 def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
     """The length of a tensor's last axis, where the tensor, or what it is the square or a cast of, has a name."""
-    while (inner := _unwrapped(document, tensor)) is not None:
+    inner = tensor
+    while inner is not None:
         tensor = inner
-    if not isinstance(tensor, cst.Name | cst.Attribute):
-        return None
-    return expression("{x}.shape[-1]", x=tensor)
-
-
-def _unwrapped(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    if isinstance(tensor, cst.Call) and called(tensor) in _SAME:
-        return operand_of(document, tensor)  # type: ignore[no-any-return]
-    return squared_base(tensor)
+        same = isinstance(tensor, cst.Call) and called(tensor) in _SAME
+        inner = operand_of(document, cst.ensure_type(tensor, cst.Call)) if same else squared_base(tensor)
+    return expression("{x}.shape[-1]", x=tensor) if isinstance(tensor, cst.Name | cst.Attribute) else None
 
 
 def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
@@ -62,12 +61,6 @@ def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst
             yield index, last if number(index) not in (None, -1) else None
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
             yield node, last_of(document, tensor)
-
-
-_RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_from", re.IGNORECASE)
-_STATISTICS: Final = frozenset(CLASSES["statistic"].split())
-_TWICE: Final = "A mean is divided already: leave the count out"
-_SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
 
 
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import libcst as cst
 
@@ -32,23 +32,20 @@ from normlint.fixes.trial import Trial
 from normlint.norm.norm import LARGE, Computation, Eps, Norm
 from normlint.norm.owner import is_eps
 from normlint.text.finding import Applicability, Fix, Span
-from normlint.text.frozen import dataclass
 
 VALUE: Final = {"layer": "1e-5"}  # torch's own; RMS norms have 1e-6
 SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
 _TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "compile", "autocast"}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """An eps that is taken: an attribute of a class, or a parameter of a function."""
 
     holder: cst.ClassDef | cst.FunctionDef
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     """How eps is written at a place, and the changes that bring it there."""
 
     text: str
@@ -158,7 +155,18 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
     large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
     more = ", and hand it on" if any(isinstance(node, cst.Parameters) for node in changes) else ""
-    return trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if large else SAFE)
+    fix = trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if large else SAFE)
+    return fix or trial.first([(f"Use `{text}`{more}", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+
+
+def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
+    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
+    holder = source.holder
+    taking = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
+    kept_there = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
+    values = kept_there or [default(taking, source.name) if taking is not None else None]
+    wrong = (one for v in values for one in origin(tree, v) if not 0 < (number(one) or 0) < LARGE)
+    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:

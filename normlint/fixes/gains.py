@@ -186,10 +186,8 @@ def _changed(tree: Tree, call: cst.Call, old: str) -> Changes:
     """The call with the other first value."""
     name = called(call)
     if name.startswith(old) and name in _OTHER:
-        if isinstance(call.func, cst.Name):
-            function = spelled(tree, f"torch.{_OTHER[name]}")
-            return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
-        return {call.func: renamed(tree, call, _OTHER[name].rstrip("_")).func}
+        imported = isinstance(call.func, cst.Attribute) or spelled(tree, f"torch.{_OTHER[name]}")
+        return {call.func: renamed(tree, call, _OTHER[name].rstrip("_")).func} if imported else {}
     value = call.args[-1].value if call.args and name in _FILLED else None
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}

@@ -12,15 +12,12 @@ from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters, without_keyword
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import given, targets_of
-from normlint.fixes.spelling import call_of, called, is_none, number
+from normlint.fixes.spelling import call_of, called, is_none, number, stripped
 from normlint.fixes.tree import Tree, spelled
 from normlint.text.finding import Applicability, Fix, Span
 
 _EMPTY: Final = {"empty": "{}", "Tensor": "{}", "FloatTensor": "{}", "empty_like": "{}_like"}
 _MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
-
-
-# --- a plain tensor becomes a parameter ------------------------------------------------------------------------------
 
 
 def as_parameter(param: Param, tree: Tree) -> Fix | None:
@@ -60,11 +57,8 @@ def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> C
     said = {a.keyword.value: document.source(a.value) for a in document.below(value, cst.Arg) if a.keyword}
     if said.get("requires_grad") == "False" or (called(value) == "requires_grad_" and value.args):  # type: ignore[attr-defined]
         return {}
-    plain = partial(without_keyword, "requires_grad") if isinstance(value, cst.Call) else lambda now: now
+    plain = partial(without_keyword, "requires_grad") if isinstance(value, cst.Call) else stripped
     return {value: lambda now: call_of(parameter, plain(now))}
-
-
-# --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
 
 
 def filled(param: Param, init: str, tree: Tree) -> Fix:

@@ -25,6 +25,7 @@ from normlint.fixes.spelling import (
     operation,
     placed,
     rooted,
+    spread,
     tight,
 )
 from normlint.fixes.tree import Tree, spelled
@@ -83,7 +84,10 @@ def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
 
 def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
     """The part in place of the whole expression, without parentheses that aren't needed any more."""
-    return placed(document, whole, bare(part))
+    kept = placed(document, whole, bare(part))
+    if whole.lpar and not kept.lpar and spread(kept):
+        return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
+    return kept
 
 
 def renamed(tree: Tree, call: cst.Call, name: str) -> cst.Call:

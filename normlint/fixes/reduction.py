@@ -44,7 +44,8 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
 
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     """Reductions over other axes than the gain lies along: over the last one."""
-    wrong = list(_wrong(norm))
+    found = {stat.span: stat for stat in _stats(norm)}
+    wrong = [stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,)]
     calls = [Reduction.of(tree.document, tree.document.at(stat.span)) for stat in wrong]
     plain = all(call is not None and axis_of(call.value("dim")) for call in calls)
     return _written_again(norm, "NRM103", wrong, tree, _LAST) if plain else None
@@ -52,9 +53,7 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
 
 def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """F.normalize over its default axis: over the last one."""
-    call = Reduction.of(tree.document, tree.document.at(stat.span))
-    plain = call is not None and call.name == "normalize" and "dim" not in call.given
-    return _written_again(norm, "NRM106", [stat], tree, _LAST) if plain else None
+    return _written_again(norm, "NRM106", [stat], tree, _LAST)
 
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
@@ -89,12 +88,6 @@ def features_last(norm: Norm) -> bool:
 def _stats(norm: Norm) -> Iterator[Stat]:
     """The statistics and centres of a norm, with the centres inside the statistics."""
     return (stat for c in norm.computations for stat in stats_of(c))
-
-
-def _wrong(norm: Norm) -> Iterator[Stat]:
-    """The statistics and centres that miss the features, each place once."""
-    found = {s.span: s for s in _stats(norm)}
-    return (stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,))
 
 
 def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import libcst as cst
 
@@ -30,7 +30,6 @@ from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.text.finding import Applicability, Fix, Span
-from normlint.text.frozen import dataclass
 
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
@@ -145,8 +144,7 @@ def _root(node: Any, tree: Tree) -> Power | None:
     return found if found is not None and abs(found.power) == HALF else None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where eps belongs: beside `node`, which is the mean square (`squared`) or already its root."""
 
     node: cst.BaseExpression

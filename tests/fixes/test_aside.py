@@ -91,6 +91,10 @@ SHOWN = {
             "return y.type_as(x), last()",
         ),
     ),
+    "casts: the root is a field of what is given back": (
+        "NRM201",
+        forward(MS, "rstd = torch.rsqrt(ms + self.eps)", "return Out(x * rstd * self.weight, rstd)"),
+    ),
     "casts: a loop asks whether the mean square is large": (
         "NRM201",
         forward(MS, "for one in ms.flatten():", "    self.count(one)", PRODUCT),

@@ -229,6 +229,12 @@ USED = [
         (("1e-8", "self.eps"), ("1e-7", "self.eps")),
     ),
     Case(
+        "with a number that does what eps should, where it has none",
+        "NRM304",
+        module("dim, eps=0.1", "self.eps = eps", H, LITERAL),
+        (("eps=0.1", "eps=1e-6"), ("1e-8", "self.eps")),
+    ),
+    Case(
         "by a function of its own",
         "NRM304",
         function(EPS, H, LITERAL.replace("self.weight", "weight")),

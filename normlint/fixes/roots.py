@@ -114,9 +114,8 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
         return fix  # a variance in half may be the next round's finding
     fixed = trial.fixed(fix.edits)
     sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
-    if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
-        return trial.first([(message, changes)], Applicability.UNSAFE)
-    return None
+    mean = all(count.inside for one in sums for count in one.counts)  # not yet the sum
+    return trial.first([(message, changes)], Applicability.UNSAFE) if mean else None
 
 
 def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
@@ -127,6 +126,9 @@ def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
     root, elsewhere = _root(taken, tree), document.line(taken) is not document.line(whole)
     if root is None or called(whole).endswith("_"):
         return {}
+    over = power_of(document.parent(whole))
+    if over is not None and over.base is whole and over.power == -1:  # one over an inverse root is a root
+        whole, root = over.whole, root._replace(power=-root.power)
     value, gone = rooted(tree, summed(root.base, eps), NAMED[root.power]), only_for(document, left[0], root.base)
     if elsewhere and (not gone or bound_between(document, taken, whole)):
         return {}

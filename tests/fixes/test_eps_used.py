@@ -119,6 +119,12 @@ MOVED = [
         ((f"{MS}.rsqrt().add(eps)", f"torch.rsqrt({MS} + eps)"),),
     ),
     Case(
+        "one over an inverse root is a root",
+        "NRM302",
+        function(EPS, H, f"rms = 1 / (torch.rsqrt({MS}) + eps)", "return (h / rms).type_as(x) * weight"),
+        ((f"1 / (torch.rsqrt({MS}) + eps)", f"torch.sqrt({MS} + eps)"),),
+    ),
+    Case(
         "a line that only added it goes",
         "NRM302",
         function(EPS, H, f"rms = torch.sqrt({MS})", "rms += eps", "return (h / rms).type_as(x) * weight"),

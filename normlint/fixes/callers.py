@@ -158,6 +158,9 @@ def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: 
         alone = len(homes) == 1 and name in norms
         if not (_owned(name, owners) or alone) and (other := users.other(home, owners)):
             return other
+    for stmt in (tree.around(edit.span, ast.Assign) for edit in edits):
+        if stmt is not None and len(stmt.targets) > 1:  # a = b = …
+            return tree.source(stmt.targets[-1])
     return ""
 
 

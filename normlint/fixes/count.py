@@ -125,9 +125,6 @@ def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Itera
         yield f"Count the features: `* {shown(scale)}`", {start: instead(document, start, new)}
 
 
-# --- Bessel's correction ---------------------------------------------------------------------------------------------
-
-
 def biased(span: Span, tree: Tree) -> Fix | None:
     """`var` and `std` without Bessel's correction."""
     call = Reduction.of(tree.document, tree.document.at(span))

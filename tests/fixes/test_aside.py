@@ -91,6 +91,15 @@ SHOWN = {
             "return y.type_as(x), last()",
         ),
     ),
+    "casts: a chained assignment keeps the norm in an attribute": (
+        "NRM205",
+        forward(
+            "h = x.float()",
+            "y = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)",
+            "self.out = y = y.to(torch.bfloat16)",
+            "return self.weight * y",
+        ),
+    ),
     "casts: the root is a field of what is given back": (
         "NRM201",
         forward(MS, "rstd = torch.rsqrt(ms + self.eps)", "return Out(x * rstd * self.weight, rstd)"),

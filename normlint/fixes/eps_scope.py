@@ -114,12 +114,11 @@ def known(tree: Tree, node: cst.CSTNode) -> Iterator[str]:
         names = [name for name in parameters(scope) if is_eps(name) and not optional(document, scope, name)]
         yield from names if len(names) == 1 else ()
     me = self_at(document, node)
-    attributes = {f"{me.name}.{name}" for name in _attributes(document, me.cls)} if me else set()
-    given_once = {name: document.at(tree.span(values[0])) for name, values in _module(tree).items() if not values[1:]}
-    constants = {name for name, value in given_once.items() if 0 < (number(value) or 0) < LARGE}
-    for several in (attributes, constants):
-        named = [name for name in several if is_eps(name)]
-        yield from named if len(named) == 1 else ()
+    attributes = [f"{me.name}.{name}" for name in _attributes(tree, me.cls)] if me else []
+    given_once = {name: document.at(tree.span(one)) for name, (one, *more) in _module(tree).items() if not more}
+    constants = [n for n, value in given_once.items() if is_eps(n) and 0 < (number(value) or 0) < LARGE]
+    for names in (attributes, constants):
+        yield from names if len(names) == 1 else ()
 
 
 def optional(document: Document, scope: Scope, name: str) -> bool:
@@ -127,12 +126,14 @@ def optional(document: Document, scope: Scope, name: str) -> bool:
     return is_none(default(scope, name)) and not stored(document, scope.body, name)
 
 
-def _attributes(document: Document, cls: cst.ClassDef) -> set[str]:
-    family = lineage(document, cls)
+def _attributes(tree: Tree, cls: cst.ClassDef) -> set[str]:
+    document, family = tree.document, lineage(tree.document, cls)
     names = {n.attr.value for one in family for n in document.below(one, cst.Attribute) if given(document, n)}
-    bases = {last_name(b.value) for one in family for b in one.bases}
-    constants = {name for one in family for name, _ in _constants(one)}
-    return names | constants | ({"eps"} if bases & _KEEP_EPS else set())
+    names |= {name for one in family for name, _ in _constants(one)}
+    values = {name: stores(document, cls, name) for name in names if is_eps(name)}
+    numbers = {name: [number(one) for v in several for one in origin(tree, v)] for name, several in values.items()}
+    inherited = {"eps"} if any(last_name(b.value) in _KEEP_EPS for one in family for b in one.bases) else set()
+    return inherited | {name for name, several in numbers.items() if all(0 < (one or 0) < LARGE for one in several)}
 
 
 def _module(tree: Tree) -> dict[str, list[ast.expr]]:

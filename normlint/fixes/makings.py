@@ -17,8 +17,6 @@ from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.pieces import with_line_feeds
 
-_Counted = Counter[tuple[str, str]]
-
 
 def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     """What is called there gets one more argument, by name."""
@@ -50,7 +48,7 @@ def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -
         return tuple(one for one, _ in called.found)
 
 
-def _counted(text: str, path: str) -> _Counted:
+def _counted(text: str, path: str) -> Counter[tuple[str, str]]:
     """How often a norm has each finding."""
     took(len(text) // STEP)
     return Counter((one.code, one.norm) for one, _ in read(text, path).found)

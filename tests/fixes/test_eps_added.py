@@ -179,6 +179,17 @@ MENDED = [
         (("dim=-1)", "dim=-1, eps=self.eps)"),),
     ),
     Case(
+        "but not one of 0, which is for something else",
+        "NRM305",
+        module(
+            "dim, noise_eps=0.0",
+            "self.noise_eps = noise_eps",
+            "x = x + self.noise_eps * torch.randn_like(x)",
+            "return F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * self.weight",
+        ),
+        (("dim=-1)", "dim=-1, eps=1e-6)"),),
+    ),
+    Case(
         "what is reported gets one, spaced as the others; reps are no eps",
         "NRM305",
         function(

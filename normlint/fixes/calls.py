@@ -44,9 +44,8 @@ class Reduction:
         by_place = [a for a in node.args if a.keyword is None]
         given = dict(zip(names, by_place, strict=False))
         given |= {_ALIASES.get(a.keyword.value, a.keyword.value): a for a in node.args if a.keyword is not None}
-        if "unbiased" in names and "dim" in given and _flag(given["dim"].value) is not None:
-            given["unbiased"] = given.pop("dim")  # x.var(False): all axes
-        return Reduction(document, node, name, method, given)
+        by_flag = "unbiased" in names and "dim" in given and _flag(given["dim"].value) is not None
+        return None if by_flag else Reduction(document, node, name, method, given)  # x.var(False) has no place for axes
 
     @property
     def input(self) -> cst.BaseExpression | None:
@@ -59,39 +58,24 @@ class Reduction:
         """What is given for a parameter."""
         return self.given[parameter].value if parameter in self.given else None
 
+    def over(self, axis: cst.BaseExpression | None, *, keep: bool) -> Changes:
+        """The reduction is over `axis`, or the one it has, which is kept."""
+        wanted = {"dim": axis, "keepdim": _TRUE if keep and "keepdim" in PARAMETERS[self.name] else None}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        if _flag(self.value("keepdim")) is True:
+            given.pop("keepdim", None)
+        changes: Changes = {self.given[name].value: given.pop(name) for name in (*given,) if name in self.given}
+        new = [argument(value, "" if name == "dim" and self._by_place else name) for name, value in given.items()]
+        named = [a for name, a in self.given.items() if name in ("input", "ord")]
+        first = max((n + 1 for n, a in enumerate(self.node.args) if a.keyword is None or a in named), default=0)
+        at = first if "dim" in given else len(self.node.args)
+        return {**changes, **({self.node: partial(with_arguments, new=tuple(new), at=at)} if new else {})}
+
     @property
     def _by_place(self) -> bool:
         """A new axis may come without its name: all in front of it do, and the call is a method's."""
         before = PARAMETERS[self.name][self.method : PARAMETERS[self.name].index("dim")]
         return self.method and not any(n not in self.given or self.given[n].keyword for n in before)
-
-    # --- changes -----------------------------------------------------------------------------------------------------
-
-    def kept(self) -> Changes:
-        """Does the reduction keep its axis?"""
-        value = self.value("keepdim")
-        if "keepdim" not in PARAMETERS[self.name] or (value is not None and _flag(value) is True):
-            return {}
-        if value is not None:
-            return {value: _TRUE}
-        return {self.node: partial(with_arguments, new=(argument(_TRUE, "keepdim"),), at=len(self.node.args))}
-
-    def over(self, axis: cst.BaseExpression, *, keep: bool) -> Changes:
-        """The reduction is over `axis`, which is kept."""
-        keep = keep and "keepdim" in PARAMETERS[self.name]
-        dim = self.value("dim")
-        if dim is not None:
-            return {dim: axis, **(self.kept() if keep else {})}
-        new = [argument(axis, "" if self._by_place else "dim")]
-        if keep and "keepdim" not in self.given:
-            return self._first(*new, argument(_TRUE, "keepdim"))
-        return {**self._first(*new), **(self.kept() if keep else {})}
-
-    def _first(self, *arguments: cst.Arg) -> Changes:
-        """New arguments behind those that come by their place, or behind `input=` and `p=`."""
-        named = [a for name, a in self.given.items() if name in ("input", "ord")]
-        at = max((n + 1 for n, a in enumerate(self.node.args) if a.keyword is None or a in named), default=0)
-        return {self.node: partial(with_arguments, new=arguments, at=at)}
 
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:
@@ -191,7 +175,7 @@ def bound_first(function: cst.FunctionDef, call: cst.Call) -> int:
     return int(isinstance(call.func, cst.Attribute) and not static and names[:1] in (["self"], ["cls"]))
 
 
-def _flag(value: cst.BaseExpression) -> bool | None:
+def _flag(value: cst.BaseExpression | None) -> bool | None:
     return {"True": True, "False": False}.get(value.value) if isinstance(value, cst.Name) else None
 
 

@@ -1,29 +1,235 @@
-"""Repairs of NRM201 to NRM206: a cast put in, taken out or moved, in the spelling that the text already uses."""
+"""Repairs of NRM201 to NRM206: casts put in, taken out or moved: at what is squared, and around what comes out."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.dtypes import HALVES
-from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE
-from normlint.fixes.casts_places import (
-    Entry,
-    cast_back,
-    casting,
-    entry_of,
-    inputs_of,
-    lacks,
-    shared_casts,
+from normlint.evaluate.dtypes import HALVES, DType
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Centred, Input, Param, Step
+from normlint.fixes.calls import operand_of
+from normlint.fixes.casts_words import (
+    Back,
+    back,
+    behind,
+    bound,
+    cast,
+    raising,
+    receiver,
+    scope,
+    usual_upcast,
+    without_cast,
+    written_above,
 )
-from normlint.fixes.casts_words import back, cast, raising, receiver, usual_upcast, without_cast, written_above
 from normlint.fixes.document import Changes, Document
+from normlint.fixes.spelling import called, expression, last_name, operation
 from normlint.fixes.tree import Tree
+from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
+
+# --- what is cast ----------------------------------------------------------------------------------------------------
+
+
+# Where the input must be cast before it is reduced: what changes there, and what is cast in it. They are the same but
+# for a product of two equal names, which becomes a power.
+Entry = dict[cst.BaseExpression, cst.BaseExpression]
+
+
+def entry_of(document: Document, several: Iterable[Computation]) -> Entry:
+    """The places for these computations, as far as they are found."""
+    spans = dict.fromkeys((span, span in _squares(c)) for c in several for span in _spans(c))
+    return {whole: node for span, square in spans for whole, node in _entered(document, document.at(span), square)}
+
+
+def _spans(c: Computation) -> list[Span]:
+    """What the centres and the statistic are taken of, as far as the one doesn't come from the other."""
+    centres = [s for s in stats_of(c) if s.span != c.statistic.span]
+    spans = [s.inner_span for s in centres if not s.accumulate.wide]
+    own = [f.atom for f in c.statistic.inner.factors if isinstance(f.atom, Centred)]
+    if not any(a.stat.span != c.statistic.span for a in own):
+        spans.append(max(_squares(c), key=lambda s: s.end, default=c.statistic.inner_span))
+    return spans
+
+
+def _squares(c: Computation) -> set[Span]:
+    return {s.span for f in c.statistic.inner.factors for s in f.steps if s.op == "square"}
+
+
+def _entered(document: Document, node: Any, square: bool) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    if called(node) in ("einsum", "vecdot"):
+        several = [a.value for a in node.args if not a.star]  # all in one dtype, or torch refuses
+        yield from ((one, one) for one in several if not isinstance(one, cst.BaseString | cst.BaseNumber))
+        return
+    if square and isinstance(node, cst.BinaryOperation):
+        node, twice = node.left, node if isinstance(node.left, cst.Name) and node.left.deep_equals(node.right) else None
+        yield twice or node, node
+        return
+    operand = operand_of(document, node) if square and isinstance(node, cst.Call) else node
+    yield from [(operand, operand)] if operand is not None else ()
+
+
+def casting(document: Document, entry: Entry, up: str) -> Changes:
+    """The input cast at each of these places."""
+    changes = Changes()
+    for whole, node in entry.items():
+        suffix = raising(document, node, up)
+        changes |= behind(node, suffix) if whole is node else {whole: expression("{x}.pow(2)", x=cast(node, suffix))}
+    return changes
+
+
+def shared_casts(c: Computation) -> list[Step]:
+    """Casts of the whole product, not of the statistic or the input alone."""
+    inputs = {s.span for s in c.input_steps}
+    return [s for s in c.trail if s.op == "cast" and s.span in inputs]
+
+
+def inputs_of(c: Computation) -> tuple[str, ...]:
+    """What the input is called where it comes in."""
+    return tuple(f.atom.name for f in c.input.factors if isinstance(f.atom, Input))
+
+
+def lacks(c: Computation) -> bool:
+    """With its statistic in fp32 the product would be, too, in a module of halves: nothing casts it back."""
+    casts = shared_casts(c)
+    back_again = bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
+    return c.gain_may_be_half and not back_again
+
+
+# --- back ------------------------------------------------------------------------------------------------------------
+
+
+def cast_back(
+    document: Document, several: Iterable[Computation], entry: Entry | None = None, *, late: bool = False
+) -> Changes | None:
+    """Each of these products cast back where it is made, or (`late`) given back; None where it isn't clear to what.
+
+    The lines that this takes are among the changes.
+    """
+    changes, lines = Changes(), dict[tuple[cst.CSTNode, str], None]()
+    ways = [(c, _backwards(document, c, entry, late=late)) for c in several]
+    made = {c.joined: way for c, way in ways if way is not None and document.span(way[0]).end <= c.joined.end}
+    for c, its_own in ways:
+        way = made.get(c.joined, its_own)  # what is cast where it is made is cast on every path
+        if way is None:
+            return None
+        node, found = way
+        for one in _tensors(node):
+            changes |= _cast(document, c, one, found.suffix)
+        lines |= {(found.line_at, found.line): None} if found.line_at is not None else {}
+    return changes | written_above(lines)
+
+
+def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: str) -> Changes:
+    """The node cast back; in place of a cast to fp32 that is its last step."""
+    dtypes = {step.span: step.dtype for step in shared_casts(c)}
+    dtype, operand = dtypes.get(document.span(node)), receiver(document, node)
+    own = isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)")
+    if own or isinstance(document.parent(node), cst.Expr):
+        return {}  # changed in place, it has kept its dtype
+    if dtype is not None and dtype.wide and operand is not None:
+        there = dtypes.get(document.span(operand)) is DType.INPUT
+        return {node: lambda now: cast(now.func.value, "" if there else suffix)}
+    return {node: lambda now: _but_for_first(now, _gains(c), suffix)}
+
+
+def _but_for_first(now: Any, names: set[str], suffix: str) -> cst.BaseExpression:
+    """`weight * (x * y).to(…)` of `weight * x * y`: a parameter in fp32 promotes it, as it does behind a cast back."""
+    first = now
+    while operation(first) in ("mul", "div") and operation(getattr(first, "left", None)) in ("mul", "div"):
+        first = first.left
+    plain = isinstance(first, cst.BinaryOperation) and operation(first) == "mul" and last_name(first.left) in names
+    if first is now or not plain:
+        return cast(now, suffix)
+    return expression("{g} * {v}", g=first.left, v=cast(now.deep_replace(first, first.right), suffix))
+
+
+def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What is cast of `y`, and of `(y, None) if more else y`."""
+    branches = [node.body, node.orelse] if isinstance(node, cst.IfExp) else [node]
+    several = [e.value for one in branches if isinstance(one, cst.Tuple) for e in one.elements]
+    plain = [one for one in branches if not isinstance(one, cst.Tuple)]
+    return [*plain, *(e for e in several if any(e.deep_equals(one) for one in plain))] if several else [node]
+
+
+def _backwards(
+    document: Document, c: Computation, entry: Entry | None, *, late: bool
+) -> tuple[cst.BaseExpression, Back] | None:
+    """What is cast back and how: in the function that makes the product, and where it takes no line of its own."""
+    given, made = _exactly(document, c.span), _exactly(document, c.joined)
+    if made is not None and not _half_there(document, c, made, entry):
+        made = None
+    joined = [f.atom for f in c.shift.factors] if c.shift else []
+    mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
+    if mixed or any(not isinstance(a, Param) for a in joined):
+        given = None  # another tensor or a residual joined: whose dtype counts isn't clear
+    whole = given is not None and document.span(given).holds(c.joined)  # in one expression
+    ways = [
+        (_but_for_gain(document, c, node), found)
+        for node in ((given, made) if late or whole else (made, given))
+        if node is not None and (found := _cast_to_input(document, c, node, entry)) is not None
+    ]
+    return min(ways, key=lambda way: bool(way[1].line), default=None)
+
+
+def _half_there(document: Document, c: Computation, made: cst.BaseExpression, entry: Entry | None) -> bool:
+    """What comes in where the product is made has the dtype that the caller's input has, unlike the statistic."""
+    if entry is not None:
+        return any(scope(document, n) is scope(document, made) for n in entry.values())
+    wide = c.widened is not None or c.statistic.square.wide or c.statistic.accumulate.wide
+    return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
+
+
+def _gains(c: Computation) -> set[str]:
+    """What its gains are called, as far as they are multiplied as they are."""
+    return {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
+
+
+def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
+    """Of `weight * y + bias` only y: parameters in fp32 may promote it, as in LLaMA."""
+    gains = _gains(c) | {a.name for a in c.others if isinstance(a, Input)}
+    factors = c.shift.factors if c.shift else ()
+    shifts = {f.atom.name.rpartition(".")[2] for f in factors if isinstance(f.atom, Param)}
+    for operator, names in ((cst.Add, shifts), (cst.Multiply, gains)):
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operator):
+            node = _but_for(document, node, names)
+    return node
+
+
+def _but_for(document: Document, node: cst.BinaryOperation, names: set[str]) -> cst.BaseExpression:
+    """The side that stands beside one of these parameters; the node itself where neither does."""
+    function = scope(document, node)
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        local = isinstance(one, cst.Name) and function is not None and bound(document, function, one.value)
+        if last_name(one) in names and not local:
+            return other
+    return node
+
+
+def _exactly(document: Document, span: Span) -> cst.BaseExpression | None:
+    """The expression that is all of the span, with its parentheses or without."""
+    node = document.at(span)
+    return node if node is not None and span in (document.span(node), document.outer(node)) else None
+
+
+def _cast_to_input(document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None) -> Back | None:
+    """How to cast a result back: to the dtype of the nearest name that still holds an input; None if there is none."""
+    function = scope(document, node)
+    local = [n for n in (entry.values() if entry else ()) if isinstance(n, cst.Name) and scope(document, n) is function]
+    found = [back(document, node, (one.value,), since=_line_of(document, one)) for one in local]
+    found.append(back(document, node, inputs_of(c)))
+    return min((one for one in found if one is not None), key=lambda one: bool(one.line), default=None)
+
+
+def _line_of(document: Document, node: cst.BaseExpression) -> int:
+    """Where its statement starts, which may bind the name anew: `k = k * k.square()`."""
+    stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
+    return document.span(stmt if stmt is not None else node).start
+
 
 _FP32: Final = re.compile(r"\bfloat32\b|\.float\(\)")
 _COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, which no float holds
@@ -34,47 +240,29 @@ _COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, whi
 def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
     document = tree.document
-    if any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE or _in_its_own(document, c) for c in several):
-        return None  # first it must be centred; and what says its dtype takes that, whatever comes in
-    entry, up = entry_of(document, several), usual_upcast(tree)
-    if not entry.nodes or _COMPLEX.search(document.whole(entry.nodes[0]).code):
+    entry = entry_of(document, several)
+    backs = cast_back(document, [c for c in several if not c.output.wide and lacks(c)], entry)
+    return _upcast(several, tree, entry, backs) if backs is not None else None
+
+
+def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Changes) -> Fix | None:
+    document, up, first = tree.document, usual_upcast(tree), next(iter(entry.values()), None)
+    centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # which comes first
+    if first is None or not centred or _COMPLEX.search(document.source(document.scope(first))):
         return None
-    return _upcast(document, several, entry, up, _entered(document, several, entry, up))
-
-
-def _in_its_own(document: Document, c: Computation) -> bool:
-    call = document.at(c.statistic.span, cst.Call)
-    return call is not None and any(a.keyword and a.keyword.value == "dtype" for a in call.args)
-
-
-def _upcast(
-    document: Document, several: tuple[Computation, ...], entry: Entry, up: str, changes: Changes | None
-) -> Fix:
     asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
-    message = f"Upcast before the square: `{raising(document, entry.nodes[0], up)}`"
-    return document.fix(message, changes or {}, Applicability.UNSAFE if asked else Applicability.SAFE)
-
-
-def _entered(document: Document, several: tuple[Computation, ...], entry: Entry, up: str) -> Changes | None:
-    """Each place cast, and the product cast back where nothing does it yet; None where it isn't clear to what."""
-    backs = cast_back(document, [c for c in several if not c.output.wide and lacks(document, c)], entry)
-    return casting(document, entry, up) | backs if backs is not None else None
-
-
-# --- NRM202 ----------------------------------------------------------------------------------------------------------
+    safety = Applicability.UNSAFE if asked else Applicability.SAFE
+    message = f"Upcast before the square: `{raising(document, first, up)}`"
+    return document.fix(message, casting(document, entry, up) | more, safety)
 
 
 def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The upcast moved from behind the square to the input."""
-    document = tree.document
-    entry = entry_of(document, several)
-    if not entry.nodes or any(c.statistic.spelled == VARIANCE_AS_DIFFERENCE for c in several):
-        return None  # one pass must be centred first
-    gone, up = Changes(), usual_upcast(tree)
+    document, gone = tree.document, Changes()
     for c in several:
         late = _late_span(c)
         gone |= (without_cast(document, document.at(late)) or {}) if late != c.statistic.span else {}
-    return _upcast(document, several, entry, up, casting(document, entry, up) | gone)
+    return _upcast(several, tree, entry_of(document, several), gone)
 
 
 def _late_span(c: Computation) -> Span:
@@ -89,12 +277,12 @@ def _late_span(c: Computation) -> Span:
 # --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
-def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix:
+def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """The output cast back to the dtype that came in."""
     wanted = _is_wanted_wide(tree.text, norm.owner.name.rpartition(".")[0] or norm.owner.name)
-    trust = Applicability.UNSAFE if wanted else Applicability.SAFE
-    changes = cast_back(tree.document, several)
-    return tree.document.fix("Cast the output back to the input's dtype", changes or {}, trust)
+    message = "Cast the output back to the input's dtype"
+    ways = ((message, cast_back(tree.document, several, late=late) or {}) for late in (False, True))
+    return Trial(tree, norm, "NRM203").first(ways, Applicability.UNSAFE if wanted else Applicability.SAFE)
 
 
 def _is_wanted_wide(text: str, name: str) -> bool:
@@ -107,7 +295,7 @@ def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | Non
     """The statistic left in fp32, and the product cast back where nothing does it yet."""
     document = tree.document
     changes = without_cast(document, document.at(span))
-    backs = cast_back(document, [c for c in several if lacks(document, c)])
+    backs = cast_back(document, [c for c in several if lacks(c)])
     if changes is None or backs is None or any(c.partial for c in several):
         return None
     return document.fix("Leave the statistic in fp32 until the product", backs | changes, Applicability.SAFE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import partial
 from typing import Any, Final
 
@@ -22,11 +22,8 @@ from normlint.text.frozen import dataclass
 _NAME: Final = "\0"  # in a cast that asks for the dtype of what it casts
 _DOUBLES: Final = frozenset(("float64", "double"))
 _PROMOTES: Final = frozenset(("gradcheck", "gradgradcheck", "promote_types"))  # who says so keeps fp64
-_UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(?:(\w+)\.)?(float(?:32)?)\))")
+_UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(\w+)\.float(?:32)?\))")
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
-
-
-# --- casts as nodes --------------------------------------------------------------------------------------------------
 
 
 def cast(value: cst.BaseExpression, suffix: str) -> cst.BaseExpression:
@@ -39,11 +36,6 @@ def behind(node: cst.BaseExpression, suffix: str) -> Changes:
     return {node: lambda now: cast(now, suffix)}
 
 
-def asks(call: cst.Call) -> bool:
-    """A cast, for which an argument's dtype counts."""
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value in ("type_as", "to", "type")
-
-
 def receiver(document: Document, node: cst.CSTNode | None) -> Any:
     """The tensor a method is called on; None for a function."""
     func = node.func if isinstance(node, cst.Call) else None
@@ -52,14 +44,11 @@ def receiver(document: Document, node: cst.CSTNode | None) -> Any:
 
 def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes | None:
     """The changes that remove a cast, or its statement if that does nothing else; None if it isn't clear how."""
-    operand = receiver(document, call)
+    operand, stmt = receiver(document, call), document.parent(call)
     if call is None or operand is None:
         return None
-    stmt = document.parent(call)
     if isinstance(stmt, cst.Assign) and stmt.targets[-1].target.deep_equals(operand):
-        block = document.parent(document.line(stmt) or stmt)
-        alone = len(stmt.targets) == 1 and len(getattr(block, "body", ())) > 1
-        return document.gone(stmt) if alone else None
+        return document.gone(stmt)
     return {call: lambda now: in_place_of(document, call, now.func.value)}
 
 
@@ -81,43 +70,22 @@ def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
     return {place: partial(in_front, several) for place, several in own.items()}
 
 
-# --- up --------------------------------------------------------------------------------------------------------------
-
-
 def usual_upcast(tree: Tree) -> str:
     """The cast to fp32 that the text uses most, else `.float()`; in a text with fp64, one that `raising` adapts."""
-    return tree.once(usual_upcast, lambda: _usual_upcast(tree))
-
-
-def _usual_upcast(tree: Tree) -> str:
-    found = Counter(m[0] for m in _UP.finditer(tree.text) if _resolves(m, tree.imported))
+    found = Counter(m[0] for m in _UP.finditer(tree.text) if m[1] is None or m[1] in tree.imported)
     promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
     if promote and single and (_PROMOTES & tree.words or (_DOUBLES & tree.words and not found)):
         return f".to({promote}({_NAME}.dtype, {single}))"
     return max(found, key=lambda up: found[up], default=".float()")
 
 
-def _resolves(match: re.Match[str], imported: frozenset[str]) -> bool:
-    """The dtype's name means the same in the whole text."""
-    if match[0] == ".float()":
-        return True
-    if match[1]:
-        return match[1] in imported
-    return match[2] == "float32" and match[2] in imported
-
-
 def raising(document: Document, node: cst.BaseExpression, up: str) -> str:
     """The cast `up` as it is written behind this node."""
-    if _NAME not in up:
-        return up
-    if isinstance(node, cst.Name | cst.Attribute):
-        return up.replace(_NAME, document.source(node))
-    names = (n for n in names_in(document, node) if not document.is_module(n) and n.value != "self")
-    name = next(names, None)
-    return up.replace(_NAME, name.value) if name else ".float()"
-
-
-# --- back ------------------------------------------------------------------------------------------------------------
+    names = [node] if isinstance(node, cst.Attribute) else names_in(document, node)
+    name = next((n for n in names if not document.is_module(n) and document.source(n) != "self"), None)
+    if _NAME not in up or name is None:
+        return up if _NAME not in up else ".float()"
+    return up.replace(_NAME, document.source(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,35 +109,29 @@ def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *
     kept = _saved(document, function, until, names)
     if kept:
         return Back(f".to({kept})")
-    stored = {name: bound(document, function, name) for name in names}
+    stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
+    start, end = document.span(stmt) if stmt is not None else (0, 0)  # whose value comes first
+    places = {name: bound(document, function, name) for name in names}
     own, by_dtype = parameters(function), ".dtype)" in document.text and ".type_as(" not in document.text
-    for name in (name for name in names if name in own or stored[name]):
-        if not any(since <= at < until for at in _anew(document, stored[name], node)):
+    for name in (name for name in names if name in own or places[name]):
+        if not any(since <= at < until and not start <= at < end for at in places[name]):
             return Back(f".to({name}.dtype)" if by_dtype else f".type_as({name})")
-    place = _first(function)
-    start = document.span(place).start if place is not None else 0
-    for name in own if place is not None else ():
-        if name in names and not any(at < start for at in stored[name]):
-            fresh = _fresh(document, function)
-            return Back(f".to({fresh})", f"{fresh} = {name}.dtype", place)
-    return None
+    place, name = _first(function), next((name for name in own if name in names), "")
+    if place is None or not name or _made_of(document, function, name):
+        return None
+    fresh = _fresh(document, function)
+    return Back(f".to({fresh})", f"{fresh} = {name}.dtype", place)
 
 
 def _saved(document: Document, function: Scope, until: int, names: tuple[str, ...]) -> str:
     """The name under which the function keeps the input's dtype, where there is just one and it is under no test."""
-    apart = set(parameters(function)).difference(names)
-    found = {name: stmt for stmt in document.below(function, cst.Assign) for name in _dtypes(document, stmt, apart)}
-    (name, stmt), *others = found.items() or [("", None)]
-    tests = cst.If | cst.For | cst.While | cst.Try
-    if others or stmt is None or document.span(stmt).end > until or document.around(stmt, tests) is not None:
+    others = {"", *parameters(function)}.difference(names)
+    targets = [t for stmt in document.below(function, cst.Assign) for t in single_targets(stmt)]
+    kept = [t for t in targets if not others.issuperset(map(dtype_of, given(document, t)))]
+    sole = kept[0] if len(kept) == 1 and isinstance(kept[0], cst.Name) else None
+    if sole is None or document.span(sole).end > until or len(bound(document, function, sole.value)) > 1:
         return ""
-    return name if len(bound(document, function, name)) == 1 else ""
-
-
-def _dtypes(document: Document, stmt: cst.Assign, others: set[str]) -> Iterator[str]:
-    """The names that a statement gives to dtypes, of these tensors apart: `dtype, dim = x.dtype, -1`."""
-    names = (target for target in single_targets(stmt) if isinstance(target, cst.Name))
-    yield from (name.value for name in names if not {"", *others}.issuperset(map(dtype_of, given(document, name))))
+    return "" if document.around(sole, cst.If | cst.For | cst.While | cst.Try) else sole.value
 
 
 def dtype_of(node: cst.CSTNode | None) -> str:
@@ -178,11 +140,11 @@ def dtype_of(node: cst.CSTNode | None) -> str:
     return node.value.value if read else ""  # type: ignore[union-attr]
 
 
-def _anew(document: Document, stored: list[int], node: cst.BaseExpression) -> list[int]:
-    """Where the name is bound, but for the statement that `node` is part of: its value comes first."""
-    own = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
-    start, end = document.span(own) if own is not None else (0, 0)
-    return [at for at in stored if not start <= at < end]
+def _made_of(document: Document, function: Scope, name: str) -> bool:
+    """Is the first tensor of this name what a function makes of it, as `torch.as_tensor(x)`? It may come in as none."""
+    values = [value for n in stored(document, function.body, name)[:1] for value in given(document, n)]
+    calls = (value for value in values if isinstance(value, cst.Call) and document.is_module(value.func))
+    return any(isinstance(a.value, cst.Name) and a.value.value == name for call in calls for a in call.args)
 
 
 def _first(function: Scope) -> cst.CSTNode | None:
@@ -197,6 +159,5 @@ def _first(function: Scope) -> cst.CSTNode | None:
 def _fresh(document: Document, function: Scope) -> str:
     """A name for the dtype that came in: the one the text uses elsewhere, where it is free here."""
     taken = {n.value for n in document.below(function, cst.Name)}
-    used = Counter[str](_SAVED.findall(document.text))
-    names: list[str] = [*sorted(used, key=lambda name: -used[name]), "input_dtype", "in_dtype", "dtype_of_input"]
+    names: list[str] = [*_SAVED.findall(document.text), "input_dtype", "in_dtype", "dtype_of_input"]
     return next(name for name in names if name not in taken)

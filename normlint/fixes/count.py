@@ -1,19 +1,18 @@
-"""Mending by how much a sum is divided: by the number of its elements, once."""
+"""Mending by how much a sum is divided: by the number of its elements, once, as the text writes it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.calls import Reduction, with_argument
+from normlint.fixes.calls import Reduction, operand_of, with_argument
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import product_at
-from normlint.fixes.lengths import last_of, raised, to_last
-from normlint.fixes.powers import in_place_of, power_of, renamed, turned
+from normlint.fixes.powers import in_place_of, power_of, renamed, squared_base, turned
 from normlint.fixes.spelling import PRODUCT, called, expression, instead, number, shown, stripped, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
@@ -25,6 +24,43 @@ _RANKS: Final = re.compile(r"all_?reduce|reduce_scatter|all_?gather|psum|reduce_
 _STATISTICS: Final = frozenset(CLASSES["statistic"].split())
 _TWICE: Final = "A mean is divided already: leave the count out"
 _SAID: Final = {"normalize": "Multiply by √D", "norm": "Divide by √D", "vector_norm": "Divide by √D"}
+_SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split())
+
+
+def raised(length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
+    """The length to a power."""
+    return expression(f"{{x}} ** {float(power)}", x=tight(length)) if power != 1 else length
+
+
+def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """The length of a tensor's last axis, where the tensor, or what it is the square or a cast of, has a name."""
+    inner = tensor
+    while inner is not None:
+        tensor = inner
+        same = isinstance(tensor, cst.Call) and called(tensor) in _SAME
+        inner = operand_of(document, cst.ensure_type(tensor, cst.Call)) if same else squared_base(tensor)
+    return expression("{x}.shape[-1]", x=tensor) if isinstance(tensor, cst.Name | cst.Attribute) else None
+
+
+def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
+    """The changes that make a length in an operand that of the last axis; None where it isn't plain."""
+    nodes = document.below(operand, cst.Subscript | cst.Call)
+    changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
+    return changes if len(changes) == 1 else None
+
+
+def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst.BaseExpression | None]]:
+    last = cst.parse_expression("-1")
+    match node:
+        case cst.Subscript(
+            value=cst.Attribute(attr=cst.Name(value="shape")),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
+        ) if number(index) not in (None, -1):
+            yield index, last
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="size")), args=[cst.Arg(value=index)]):
+            yield index, last if number(index) not in (None, -1) else None
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="numel" | "nelement"), value=tensor), args=[]):
+            yield node, last_of(document, tensor)
 
 
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
@@ -77,9 +113,6 @@ def _rescaled(count: Count, factor: Fraction, document: Document) -> Changes:
     return {node: in_place_of(document, node, raised(stripped(base), power * factor))}
 
 
-# --- a sum that is never divided -------------------------------------------------------------------------------------
-
-
 def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Iterator[Change]:
     call, name = Reduction.of(document, start), called(start)
     length = last_of(document, call.input if call is not None else None)
@@ -90,9 +123,6 @@ def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Itera
         scale = raised(length, HALF if name == "normalize" else -HALF)
         new = expression("{x} * {s}", x=tight(stripped(start), PRODUCT), s=scale)
         yield f"Count the features: `* {shown(scale)}`", {start: instead(document, start, new)}
-
-
-# --- Bessel's correction ---------------------------------------------------------------------------------------------
 
 
 def biased(span: Span, tree: Tree) -> Fix | None:

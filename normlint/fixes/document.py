@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import Any, Final
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange, ExpressionContext, ExpressionContextProvider, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
 from normlint.fixes.work import took
@@ -35,39 +35,25 @@ class Block:
         self.text, self.start = text, start
         took(2 * len(text))
         self.module = cst.parse_module(text)
-        wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        self._places: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
+        self._wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
+        self._places: Mapping[cst.CSTNode, CodeRange] = self._wrapper.resolve(PositionProvider)
         self._lines = (*line_starts(text), len(text))
         self.nodes: list[cst.CSTNode] = []  # each in front of those below it
-        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._number()
+        self.parents: dict[cst.CSTNode, cst.CSTNode | None] = {}
+        self._stretches: dict[cst.CSTNode, tuple[int, int]] = {}  # the numbers of those that are it or below it
+        self._number(self.module, None)
 
-    def _number(self) -> None:
+    def _number(self, node: cst.CSTNode, holder: cst.CSTNode | None) -> None:
         """The parent of each node. libcst's own provider takes ten times as long."""
-        waiting: list[cst.CSTNode] = [self.module]
-        while waiting:
-            node = waiting.pop()
-            self.nodes.append(node)
-            below = []
-            for name in _fields(type(node)):
-                value = getattr(node, name)
-                if isinstance(value, cst.CSTNode):
-                    below.append(value)
-                elif isinstance(value, Sequence):
-                    below += [one for one in value if isinstance(one, cst.CSTNode)]
-            self._parents.update(dict.fromkeys(below, node))
-            waiting += reversed(below)
-
-    @cached_property
-    def _stretches(self) -> dict[cst.CSTNode, tuple[int, int]]:
-        """Of each node the numbers of those that are it or below it."""
-        ends: dict[cst.CSTNode, int] = {}
-        for number, node in reversed(list(enumerate(self.nodes))):
-            end = ends.setdefault(node, number + 1)
-            holder = self._parents.get(node)
-            if holder is not None:
-                ends.setdefault(holder, end)
-        return {node: (number, ends[node]) for number, node in enumerate(self.nodes)}
+        first = len(self.nodes)
+        self.nodes.append(node)
+        self.parents[node] = holder
+        for name in _fields(type(node)):
+            value = getattr(node, name)
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(one, cst.CSTNode):
+                    self._number(one, node)
+        self._stretches[node] = (first, len(self.nodes))
 
     @cached_property
     def _placed(self) -> list[tuple[Span, cst.CSTNode]]:
@@ -75,14 +61,10 @@ class Block:
         kinds = cst.BaseExpression | cst.BaseSmallStatement
         return sorted(((self.span(n), n) for n in self.nodes if isinstance(n, kinds)), key=lambda one: one[0])
 
-    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The node that holds this one."""
-        return self._parents.get(node)
-
-    def _above(self, node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
-        while node is not None:
-            yield node
-            node = self._parents.get(node)
+    @cached_property
+    def contexts(self) -> Mapping[cst.CSTNode, ExpressionContext | None]:
+        """What is read, and what is bound."""
+        return self._wrapper.resolve(ExpressionContextProvider)
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands in the whole text."""
@@ -104,14 +86,14 @@ class Block:
         found = [n for n in self.nodes[first:last] if isinstance(n, kind)]
         return sorted(found, key=self.span) if len(found) > 1 else found
 
-    def edits(self, changes: Changes) -> tuple[Edit, ...]:
+    def edits(self, changes: Changes, above: Set[cst.CSTNode]) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written.
 
         Nor where a comment would be lost, but for those of statements that go.
         """
         took(len(self.text))
         try:
-            after = self.module.visit(_Exchange(changes, {above for node in changes for above in self._above(node)}))
+            after = self.module.visit(_Exchange(changes, above))
         except (cst.CSTValidationError, ValueError, TypeError):
             return ()
         gone = "".join(self.module.code_for_node(node) for node, new in changes.items() if new is None)
@@ -139,8 +121,9 @@ class Document:
         """`tops`: the first and the last line of each statement at the top; `imported`: what imports bind anywhere."""
         self.text, self.imported = text, imported
         self._lines = line_starts(text)
-        self._tops = _merged(tops)
+        self._tops = sorted({first - 1: last - 1 for first, last in tops}.items())
         self._blocks: dict[int, Block | None] = {}
+        self._known: dict[cst.CSTNode, Block] = {}
 
     def at(self, span: Span, kind: Any = cst.BaseExpression) -> Any:
         """The widest node of that kind that lies within the span (which may take in parentheses around it)."""
@@ -149,11 +132,11 @@ class Document:
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands, without parentheses around it."""
-        return self._of(node).span(node)
+        return self._known[node].span(node)
 
     def outer(self, node: cst.BaseExpression) -> Span:
         """Where the node stands, with the parentheses around it."""
-        block = self._of(node)
+        block = self._known[node]
         ends = [block.span(one) for one in (*node.lpar[:1], *node.rpar[-1:])]
         return Span(ends[0].start, ends[-1].end) if ends else block.span(node)
 
@@ -162,6 +145,12 @@ class Document:
         start, end = self.span(node)
         return self.text[start:end]
 
+    def context(self, name: cst.Name) -> ExpressionContext | None:
+        """Is the name read here, or bound? None for keywords of calls and attributes."""
+        holder = next(self.above(name), None)
+        keyword = isinstance(holder, cst.Arg) and holder.keyword is name
+        return None if keyword else self._known[name].contexts.get(name)
+
     def parent(self, node: cst.CSTNode | None) -> Any:
         """The node that holds this one; arguments, elements and targets are passed over."""
         passed = cst.Arg | cst.Element | cst.AssignTarget | cst.Index | cst.SubscriptElement
@@ -169,7 +158,7 @@ class Document:
 
     def above(self, node: cst.CSTNode | None) -> Iterator[Any]:
         """The nodes that hold this one, from the inside out; of None there are none, here and below."""
-        while node is not None and (node := self._of(node).parent(node)) is not None:
+        while node is not None and (node := self._known[node].parents[node]) is not None:
             yield node
 
     def around(self, node: cst.CSTNode | None, kind: Any) -> Any:
@@ -178,29 +167,29 @@ class Document:
 
     def below(self, node: cst.CSTNode | None, kind: Any) -> list[Any]:
         """The nodes of that kind in this one, in the order of the text."""
-        return self._of(node).below(node, kind) if node is not None else []
+        return self._known[node].below(node, kind) if node is not None else []
 
     def line(self, node: cst.CSTNode | None) -> cst.SimpleStatementLine | None:
         """The line of simple statements that the node is or belongs to."""
         return node if isinstance(node, cst.SimpleStatementLine) else self.around(node, cst.SimpleStatementLine)
 
     def gone(self, stmt: cst.CSTNode) -> Changes:
-        """The change that takes a simple statement away: its line, or, where others stand on it, the statement."""
-        line = self.line(stmt)
+        """The change that takes a simple statement away: its line, or, where others stand on it, the statement.
+
+        None where it binds what is global or another function's: that is read elsewhere.
+        """
+        line, foreign = self.line(stmt), {n.name.value for n in self.below(self.scope(stmt), cst.NameItem)}
+        if any(n.value in foreign for n in self.below(stmt, cst.Name)):
+            return {}
         return {stmt if line is None or len(line.body) > 1 else line: None}
 
     def scope(self, node: cst.CSTNode) -> cst.CSTNode:
         """The function that holds the node, else the whole statement at the top."""
-        return self.around(node, cst.FunctionDef) or self._of(node).module
+        return self.around(node, cst.FunctionDef) or self._known[node].module
 
-    def whole(self, node: cst.CSTNode) -> cst.Module:
-        """The statement at the top that holds the node."""
-        return self._of(node).module
-
-    def everywhere(self, kind: Any, word: str = "") -> list[Any]:
-        """All nodes of that kind in the text; with `word`, only those in blocks that contain the word."""
-        places = [found.start() for found in re.finditer(re.escape(word), self.text)] if word else ()
-        blocks = dict.fromkeys(self._block(at) for at in (places if word else (self._lines[n] for n, _ in self._tops)))
+    def everywhere(self, kind: Any, word: str) -> list[Any]:
+        """All nodes of that kind in the text, but for statements at the top without the word."""
+        blocks = dict.fromkeys(self._block(found.start()) for found in re.finditer(re.escape(word), self.text))
         return [n for block in blocks if block is not None for n in block.below(block.module, kind)]
 
     def is_module(self, node: cst.CSTNode | None) -> bool:
@@ -211,22 +200,16 @@ class Document:
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """The smallest edits that exchange these nodes: for others, for what a function makes of them, or for none."""
+        above = {one for node in changes for one in (node, *self.above(node))}
         parts: dict[Block, Changes] = {}
         for node, new in changes.items():
-            parts.setdefault(self._of(node), {})[node] = new
-        made = [block.edits(part) for block, part in parts.items()]
+            parts.setdefault(self._known[node], {})[node] = new
+        made = [block.edits(part, above) for block, part in parts.items()]
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
 
     def fix(self, message: str, changes: Changes, applicability: Applicability) -> Fix:
         """What makes these changes; of no edits, and so no fix, where they can't be written."""
         return Fix(message, self.edits(changes), applicability)
-
-    @cached_property
-    def _known(self) -> dict[cst.CSTNode, Block]:
-        return {}
-
-    def _of(self, node: cst.CSTNode) -> Block:
-        return self._known[node]
 
     def _block(self, at: int) -> Block | None:
         """The block that holds a place in the text; None between blocks, and where libcst can't read it."""
@@ -247,17 +230,6 @@ class Document:
             return None
         self._known.update(dict.fromkeys(block.nodes, block))
         return block
-
-
-def _merged(tops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Lines counted from 0; statements that share a line are one block."""
-    found: list[tuple[int, int]] = []
-    for first, last in tops:
-        if found and first - 1 <= found[-1][1]:
-            found[-1] = (found[-1][0], last - 1)
-        else:
-            found.append((first - 1, last - 1))
-    return found
 
 
 class _Exchange(cst.CSTTransformer):

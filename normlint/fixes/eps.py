@@ -4,53 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import libcst as cst
 
-from normlint.fixes.calls import Reduction, argument_of, bound_first, parameters, places, with_argument, with_parameter
+from normlint.fixes.calls import Reduction, argument_of, parameters, with_argument, with_parameter
 from normlint.fixes.casts_words import written_above
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.eps_scope import (
-    calls_of,
-    class_of,
     constructor,
     decorators,
     default,
-    has_attribute,
     known,
     lineage,
+    optional,
     origin,
     outermost,
     scopes,
     self_at,
     stores,
 )
-from normlint.fixes.flow import names_in, stored
+from normlint.fixes.flow import calls_of, class_of, names_in
 from normlint.fixes.roots import joined, place
-from normlint.fixes.spelling import is_none, number, shown
+from normlint.fixes.spelling import number, shown
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import LARGE, Computation, Eps, Norm
 from normlint.norm.owner import is_eps
 from normlint.text.finding import Applicability, Fix, Span
-from normlint.text.frozen import dataclass
 
 VALUE: Final = {"layer": "1e-5"}  # torch's own; RMS norms have 1e-6
 SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
 _TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "compile", "autocast"}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """An eps that is taken: an attribute of a class, or a parameter of a function."""
 
     holder: cst.ClassDef | cst.FunctionDef
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     """How eps is written at a place, and the changes that bring it there."""
 
     text: str
@@ -75,30 +70,28 @@ def _instead(node: cst.BaseExpression, text: str) -> Changes:
 
 
 def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
-    """Add eps under the root of a statistic: the one that the code has, or a new parameter."""
-    document, changes = tree.document, Changes()
-    text = ""
-    for c in norm.judged:
-        if c.statistic.span != statistic:
-            continue
-        where = place(document, c)
-        if where is None:
-            return None
-        eps = _some(tree, where.node, usual(norm))
-        text = text or eps.text
-        changes |= {**eps.changes, **joined(document, where, eps.text)}
-    fix = document.fix(f"Add eps: `{text}`", changes, SAFE)
-    fixed = Trial(tree, norm, "NRM301").fixed(fix.edits)
-    protected = fixed is not None and fixed.judged and all(c.eps for c in fixed.judged)
-    return fix if protected else None  # what comes to light now is the next round's
+    """Add eps under the root of a statistic: the one that the code has, or a new parameter, or a number."""
+    document = tree.document
+    places = [place(document, c) for c in norm.judged if c.statistic.span == statistic]
+    several = [where for where in places if where is not None]
+    if not several or len(several) < len(places):
+        return None
+    for eps in _some(tree, several[0].node, usual(norm)):
+        changes = {node: new for where in several for node, new in joined(document, where, eps.text).items()}
+        fix = document.fix(f"Add eps: `{eps.text}`", {**eps.changes, **changes}, SAFE)
+        fixed = Trial(tree, norm, "NRM301").fixed(fix.edits)
+        if fixed is not None and fixed.judged and all(map(_protected, fixed.judged)):
+            return fix  # what comes to light now is the next round's
+    return None
 
 
-def _some(tree: Tree, node: cst.CSTNode, value: str) -> Reached:
-    text = known(tree, node)
-    return Reached(text, {}) if text else _new_parameter(tree.document, node, value) or Reached(value, {})
+def _some(tree: Tree, node: cst.CSTNode, value: str) -> Iterator[Reached]:
+    yield from (Reached(text, {}) for text in known(tree, node))
+    yield _new_parameter(tree.document, node, value) or Reached(value, {})
 
 
-# --- NRM303 ----------------------------------------------------------------------------------------------------------
+def _protected(c: Computation) -> bool:
+    return bool(c.eps) and all(e.default is None or 0 < e.default < LARGE for e in c.eps)
 
 
 def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
@@ -135,19 +128,18 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
 def _kept(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
     """A constructor's parameter is stored first: in place of a number that stands there, or anew."""
     fix = Trial(tree, norm, "NRM304").first(_stored(norm, tree, cls, name))
-    storing = kept(cls, name)
-    if fix is not None or has_attribute(tree.document, cls, name) or storing is None:
+    if fix is not None or stores(tree.document, cls, name):
         return fix
-    return _used(norm, tree, Source(cls, name), storing)
+    return _used(norm, tree, Source(cls, name), kept(cls, name))
 
 
 def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[Change]:
     """Changes that store the parameter in an attribute used as eps, where the constructor sets that to a number."""
-    document, init = tree.document, constructor(cls)
+    document = tree.document
     nodes = (document.at(e.at, cst.Attribute) for c in norm.computations for e in c.eps)
     for given in (stores(document, cls, node.attr.value) for node in nodes if node is not None):
         sole = given[0] if len(given) == 1 else None
-        if sole is not None and number(sole) is not None and document.around(sole, cst.FunctionDef) is init:
+        if sole is not None and number(sole) is not None:
             yield f"Store `{name}`", _instead(sole, name)
 
 
@@ -162,32 +154,32 @@ def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | Non
         text, changes = text or found.text, {**changes, **found.changes}
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
     large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
-    fix = trial.first([(f"Use `{text}`", changes)], UNSAFE if large else SAFE)
-    return fix or trial.first([(f"Use `{text}`", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+    more = ", and hand it on" if any(isinstance(node, cst.Parameters) for node in changes) else ""
+    fix = trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if large else SAFE)
+    return fix or trial.first([(f"Use `{text}`{more}", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+
+
+def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
+    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
+    holder = source.holder
+    taking = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
+    kept_there = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
+    values = kept_there or [default(taking, source.name) if taking is not None else None]
+    wrong = (one for v in values for one in origin(tree, v) if not 0 < (number(one) or 0) < LARGE)
+    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
     """The eps that other paths use, or that is kept, in place of a number."""
     node = tree.document.at(place)
-    text = known(tree, node) if number(node) is not None else None
-    return Trial(tree, norm, "NRM304").first([(f"Use `{text}`", _instead(node, text) if text else {})], UNSAFE)
+    several = known(tree, node) if number(node) is not None else ()
+    return Trial(tree, norm, "NRM304").first(((f"Use `{text}`", _instead(node, text)) for text in several), UNSAFE)
 
 
 def _may_be_none(document: Document, source: Source) -> bool:
     """Where nothing is given, there is nothing to add: a parameter of the same name has None as its default."""
     holder = constructor(source.holder) if isinstance(source.holder, cst.ClassDef) else source.holder
-    value = default(holder, source.name) if holder is not None else None
-    return holder is not None and is_none(value) and not stored(document, holder.body, source.name)
-
-
-def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
-    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
-    holder: Any = source.holder
-    given = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
-    init = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
-    numbers = origin(tree, given[0] if given else default(init, source.name) if init is not None else None)
-    wrong = (one for one in numbers if not 0 < (number(one) or 0) < LARGE)
-    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
+    return holder is not None and optional(document, holder, source.name)
 
 
 def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
@@ -203,14 +195,10 @@ def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached |
     node = document.at(acting[0].at)
     if node is None:
         call = document.at(c.statistic.span, cst.Call)
-        return _as_argument(document, call, source, usual(norm)) if c.statistic.default_eps and call else None
+        found = reach(document, call, source, usual(norm)) if call and c.statistic.default_eps else None
+        passed = with_argument(call, "eps", found.text) if found else {}
+        return found.joined(passed) if found and passed else None
     return _in_place(tree, node, source)
-
-
-def _as_argument(document: Document, call: cst.Call, source: Source, value: str) -> Reached | None:
-    found = reach(document, call, source, value)
-    changes = with_argument(call, "eps", found.text) if found else {}
-    return found.joined(changes) if found and changes else None
 
 
 def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached | None:
@@ -226,15 +214,12 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
     return found.joined(_instead(node, found.text))
 
 
-# --- NRM305 ----------------------------------------------------------------------------------------------------------
-
-
 def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
     """An eps that isn't 0 in fp16."""
     call = Reduction.of(tree.document, tree.document.at(statistic))
     if call is None or call.value("eps") is not None:
         return None
-    text = known(tree, call.node) or "1e-6"
+    text = next(known(tree, call.node), "1e-6")
     return tree.document.fix(f"Pass an eps: `eps={text}`", with_argument(call.node, "eps", text), UNSAFE)
 
 
@@ -243,41 +228,33 @@ def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
 
 def reach(document: Document, node: cst.CSTNode, source: Source, value: str) -> Reached | None:
     """Eps at the node: as it is seen there, or as a helper's callers hand it on. `value`: its default there."""
-    seen = _seen(document, node, source)
-    if seen is not None:
-        return Reached(seen, {})
-    function = outermost(document, node)
-    own = self_at(document, node) is not None and isinstance(source.holder, cst.ClassDef)
-    return _through(document, function, source, value) if function is not None and not own else None
+    seen, function = _seen(document, node, source), outermost(document, node)
+    if seen is not None or function is None:
+        return Reached(seen, {}) if seen is not None else None
+    return _through(document, function, source, value)
 
 
 def _seen(document: Document, node: cst.CSTNode, source: Source) -> str | None:
     if isinstance(source.holder, cst.ClassDef):
         me = self_at(document, node)
         return f"{me.name}.{source.name}" if me and source.holder in lineage(document, me.cls) else None
-    for scope in scopes(document, node):
-        if scope is source.holder:
-            return source.name
-    return None
+    return source.name if source.holder in scopes(document, node) else None
 
 
 def _through(document: Document, function: cst.FunctionDef, source: Source, value: str) -> Reached | None:
     """The function takes eps; every call that can see one hands it over."""
-    own = _own(function)
-    if not own and not _may_take_eps(document, function):
+    own = [name for name in parameters(function) if is_eps(name)]
+    if len(own) > 1 or not (own or _may_take_eps(document, function)):
         return None
-    name, calls = own or "eps", calls_of(document, function)
-    seen = [(call, text) for call in calls if (text := _seen(document, call, source)) is not None]
-    handed = [made for call, text in seen if (made := _handed(function, call, name, text))]
-    if not handed or (own and len(handed) < len(calls) and default(function, name) is None):
-        return None
+    name = own[0] if own else "eps"
     changes: Changes = {} if own else with_parameter(function, name, value)
-    return Reached(name, {**changes, **{node: new for made in handed for node, new in made.items()}})
-
-
-def _own(function: cst.FunctionDef) -> str:
-    names = [name for name in parameters(function) if is_eps(name)]
-    return names[0] if len(names) == 1 else ""
+    for call in calls_of(document, function):
+        text = _seen(document, call, source)
+        handed = _handed(function, call, name, text) if text is not None else {}
+        if not handed and own and default(function, name) is None:
+            return None
+        changes |= handed
+    return Reached(name, changes) if len(changes) > (not own) else None
 
 
 def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> Changes:
@@ -285,13 +262,7 @@ def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> 
     given = argument_of(function, call, name)
     if given is not None:
         return _instead(given, text) if number(given) is not None else {}
-    params = function.params
-    names = places(function)
-    open_ended = names and not params.kwonly_params and not isinstance(params.star_arg, cst.Param)
-    at = names.index(name) if name in names else len(names) if open_ended else -1
-    plain = not any(a.keyword or a.star for a in call.args)
-    by_place = plain and len(call.args) + bound_first(function, call) == at
-    return with_argument(call, "" if by_place else name, text)
+    return with_argument(call, name, text)
 
 
 # --- a parameter more ------------------------------------------------------------------------------------------------
@@ -300,53 +271,46 @@ def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> 
 def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
     """A parameter `eps` can be added: it is no protocol, no wrapper, and swallows nothing that it doesn't know."""
     name, params = function.name.value, function.params
-    start, end = document.span(function).start, document.span(function.body.body[0]).start
-    if "# type:" in document.text[start:end] or isinstance(params.star_arg, cst.Param):
-        return False
-    dunder = name.startswith("__") and name != "__init__"
     forwarded = {"eps", params.star_kwarg.name.value if params.star_kwarg else ""}
     used = any(n.value in forwarded for n in names_in(document, function.body))
-    protocol = dunder or name in ("forward", "backward", "main")
-    return not protocol and decorators(function) <= _TRANSPARENT and not used and "eps" not in parameters(function)
+    protocol = name != "__init__" and (
+        name.startswith("__") or name == "forward" or parameters(function)[:1] == ["ctx"]
+    )
+    typed = "# type:" in document.source(function) or "jit.script" in document.text
+    full = isinstance(params.star_arg, cst.Param) or "eps" in parameters(function)
+    return not (protocol or typed or full or used) and decorators(function) <= _TRANSPARENT
 
 
-def kept(cls: cst.ClassDef, name: str) -> Changes | None:
+def kept(cls: cst.ClassDef, name: str) -> Changes:
     """`self.eps = eps`, behind `super().__init__()` or as the first statement."""
     init = constructor(cls)
     if init is None or not init.params.params or not isinstance(init.body, cst.IndentedBlock):
-        return None
+        return {}
     line, body = f"{init.params.params[0].name.value}.{name} = {name}", init.body.body
-    simple = [s for s in body if isinstance(s, cst.SimpleStatementLine) and isinstance(s.body[0], cst.Expr)]
-    calls = [s for s in simple if "__init__" in shown(s)]
-    documented = init.get_docstring(clean=False) is not None
-    if calls or documented:
-        return {calls[-1] if calls else body[0]: lambda now: cst.FlattenSentinel([now, cst.parse_statement(line)])}
+    documented = body[:1] if init.get_docstring(clean=False) is not None else ()
+    calls = [s for s in body if isinstance(s, cst.SimpleStatementLine) and "__init__" in shown(s)]
+    for last in [*documented, *calls][-1:]:
+        return {last: lambda now: cst.FlattenSentinel([now, cst.parse_statement(line)])}
     return written_above([(body[0], line)])
 
 
 def _new_parameter(document: Document, node: cst.CSTNode, value: str) -> Reached | None:
     """A new parameter `eps=1e-6` of the class, or of a function named like a norm; None: the number must stay."""
-    me = self_at(document, node)
+    me, function = self_at(document, node), outermost(document, node)
     if me is not None:
         return _of_class(document, me.cls, me.name, value)
-    function = outermost(document, node)
-    innermost = next((s for s in scopes(document, node) if isinstance(s, cst.FunctionDef)), None)
-    if function is None or function is not innermost or "norm" not in function.name.value.lower():
-        return None
-    told_elsewhere = parameters(function)[:1] == ["ctx"]  # what it takes is decided by who calls it
-    if not _may_take_eps(document, function) or told_elsewhere:
+    named = function is not None and "norm" in function.name.value.lower()
+    if function is None or not named or not _may_take_eps(document, function):
         return None
     return Reached("eps", with_parameter(function, "eps", value))
 
 
 def _of_class(document: Document, cls: cst.ClassDef, me: str, value: str) -> Reached | None:
-    init = next((found for one in lineage(document, cls) if (found := constructor(one)) is not None), None)
-    owner = class_of(document, init)
-    if init is None or owner is None or not _may_take_eps(document, init):
-        return None
-    family = dict.fromkeys((*lineage(document, cls), owner))
+    family = lineage(document, cls)
+    owner = next((one for one in family if constructor(one) is not None), None)
+    init = constructor(owner) if owner is not None else None
     taking = any(n.attr.value == "eps" for one in family for n in document.below(one, cst.Attribute))
-    keeping = kept(owner, "eps")
-    if taking or any(has_attribute(document, one, "eps") for one in family) or keeping is None:
+    if owner is None or init is None or taking or not _may_take_eps(document, init):
         return None
-    return Reached(f"{me}.eps", {**with_parameter(init, "eps", value), **keeping})
+    keeping = kept(owner, "eps")
+    return Reached(f"{me}.eps", {**with_parameter(init, "eps", value), **keeping}) if keeping else None

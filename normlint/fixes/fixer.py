@@ -8,16 +8,14 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from normlint.fixes.along import with_twins
-from normlint.fixes.aside import beside_norm
-from normlint.fixes.callers import beside
+from normlint.fixes.callers import beside, beside_norm
 from normlint.fixes.tree import Tree
-from normlint.fixes.trial import Trial, stats_of
+from normlint.fixes.trial import Trial, stats_of, with_twins
 from normlint.fixes.work import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
 from normlint.text.edit import overlap
-from normlint.text.finding import Applicability, Finding, Fix, Span
+from normlint.text.finding import Applicability, Finding, Fix
 
 if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
@@ -51,20 +49,21 @@ class Fixer:
             return None
 
     def _fix(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
-        tree.owners = frozenset(self._norms[number].qualname for number in finding.norms)
-        fix = self._made(tree, finding, repairs)
-        if fix is None or not fix.edits or not self._helps(tree, finding, fix):
+        norms = [self._norms[number] for number in finding.norms]
+        tree.owners = frozenset(norm.qualname for norm in norms)
+        fix = self._made(tree, norms, repairs)
+        # read again, no norm with the finding has it as often as before, and no other norm has more findings
+        if fix is None or not all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms):
             return None
-        other = self._disagrees(finding) or beside(tree, fix.edits, tree.owners, self._whole)
+        whole = frozenset(n.qualname for n in self._norms if n.main.returned and not n.main.partial)  # by themselves
+        other = self._disagrees(norms) or beside(tree, fix.edits, tree.owners, whole)
+        other = other or beside_norm(tree, fix.edits, norms)
         if not other:
-            other = beside_norm(tree, fix.edits, [self._norms[number] for number in finding.norms])
-        return (
-            replace(fix, message=f"{fix.message} (`{other}` would change, too)", applicability=Applicability.DISPLAY)
-            if other
-            else fix
-        )
+            return fix
+        message = f"{fix.message} (`{other}` would change, too)"
+        return replace(fix, message=message, applicability=Applicability.DISPLAY)
 
-    def _made(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
+    def _made(self, tree: Tree, norms: Sequence[Norm], repairs: Sequence[Repair | None]) -> Fix | None:
         """The one fix that all repairs are agreed on, also where the same lines stand again."""
         fixes = {repair(tree) if repair else None for repair in dict.fromkeys(repairs)}
         if all(isinstance(repair, Part) for repair in repairs):
@@ -72,34 +71,17 @@ class Fixer:
         fix = fixes.pop()
         if fixes or fix is None or not fix.edits:
             return None
-        places = {s.span for number in finding.norms for c in self._norms[number].computations for s in stats_of(c)}
+        places = {stat.span for norm in norms for c in norm.computations for stat in stats_of(c)}
         return replace(fix, edits=with_twins(tree, fix.edits, places))
 
-    def _helps(self, tree: Tree, finding: Finding, fix: Fix) -> bool:
-        """Read again, no norm with the finding has it as often as before, and no other norm has more findings."""
-        norms = [self._norms[number] for number in finding.norms]
-        return all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms)
-
-    def _disagrees(self, finding: Finding) -> str:
+    def _disagrees(self, norms: Sequence[Norm]) -> str:
         """The name of a norm that uses the same statistic without having this finding; "" if there is none."""
-        reporting = [self._norms[number] for number in finding.norms]
-        places = {c.statistic.span for norm in reporting for c in norm.computations}
-        keys = {(norm.qualname, norm.span) for norm in reporting}
-        return next((name for place in places for name, _ in self._through.get(place, keys) - keys), "")
-
-    @cached_property
-    def _whole(self) -> frozenset[str]:
-        """What is a norm by itself, by name."""
-        return frozenset(n.qualname for n in self._norms if n.main.returned and not n.main.partial)
-
-    @cached_property
-    def _through(self) -> dict[Span, set[tuple[str, Span]]]:
-        """The norms that rules apply to, by the places of their statistics."""
-        found: dict[Span, set[tuple[str, Span]]] = {}
-        for norm in self._judged:
-            for c in norm.computations:
-                found.setdefault(c.statistic.span, set()).add((norm.qualname, norm.span))
-        return found
+        places = {c.statistic.span for norm in norms for c in norm.computations}
+        keys = {(norm.qualname, norm.span) for norm in norms}
+        owners = {norm.qualname: norm.owner.span for norm in norms}  # read from a call, it is of another owner
+        others = (n for n in self._judged if any(c.statistic.span in places for c in n.computations))
+        apart = (n for n in others if owners.get(n.qualname, n.owner.span) == n.owner.span)
+        return next((n.qualname for n in apart if (n.qualname, n.span) not in keys), "")
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

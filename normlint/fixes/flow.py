@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import libcst as cst
+from libcst.metadata import ExpressionContext
 
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.spelling import called, operands, operation, shown
@@ -48,7 +49,7 @@ def carried(
         if isinstance(holder, cst.BaseExpression):
             waiting.insert(0, holder)
         elif isinstance(holder, cst.Return):
-            waiting += _calls(document, document.around(node, cst.FunctionDef))
+            waiting += calls_of(document, document.around(node, cst.FunctionDef))
         elif isinstance(holder, Assignment):
             waiting += loads_after(document, holder)
 
@@ -99,7 +100,7 @@ def loads(document: Document, name: str, scope: cst.CSTNode) -> list[cst.Name]:
 
 def names_in(document: Document, node: cst.CSTNode) -> list[cst.Name]:
     """The names that are read or bound below a node; no keywords of calls and no attributes."""
-    return [n for n in document.below(node, cst.Name) if not _labels(next(document.above(n), None), n)]
+    return [n for n in document.below(node, cst.Name) if document.context(n) is not None]
 
 
 def stored(document: Document, node: cst.CSTNode, *names: str) -> list[cst.Name]:
@@ -107,32 +108,10 @@ def stored(document: Document, node: cst.CSTNode, *names: str) -> list[cst.Name]
     return [n for n in names_in(document, node) if n.value in names and not reads(document, n)]
 
 
-def _labels(holder: cst.CSTNode | None, name: cst.Name) -> bool:
-    return (isinstance(holder, cst.Arg) and holder.keyword is name) or (
-        isinstance(holder, cst.Attribute) and holder.attr is name
-    )
-
-
 def reads(document: Document, node: cst.Name) -> bool:
     """The name stands for its value here: it isn't bound, no keyword, no attribute's name."""
-    holder = next(document.above(node), None)
-    match holder:
-        case cst.NamedExpr() | cst.AssignTarget() | cst.AnnAssign() | cst.For() | cst.CompFor():
-            return holder.target is not node
-        case cst.Element() | cst.StarredElement():
-            return not _unpacked(document, holder)
-        case cst.Param() | cst.FunctionDef() | cst.ClassDef() | cst.NameItem() | cst.AsName() | cst.Del():
-            return False
-    return not _labels(holder, node)
-
-
-def _unpacked(document: Document, element: cst.BaseElement) -> bool:
-    """The element is one of the names that an assignment or a loop binds."""
-    whole = next(document.above(element), None)
-    holder = next(document.above(whole), None)
-    if isinstance(holder, cst.Element):
-        return _unpacked(document, holder)
-    return isinstance(holder, cst.AssignTarget) or getattr(holder, "target", None) is whole is not None
+    changed = isinstance(next(document.above(node), None), cst.AugAssign)
+    return changed or document.context(node) is ExpressionContext.LOAD
 
 
 def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -147,12 +126,18 @@ def assignments(document: Document, scope: cst.CSTNode) -> list[cst.Assign | cst
     return sorted((s for s in found if s.value is not None), key=document.span)
 
 
-def _calls(document: Document, function: cst.FunctionDef | None) -> list[cst.BaseExpression]:
-    """The calls of a function or method, by its name."""
+def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassDef | None:
+    """The class whose method it is."""
+    holder = document.around(function, cst.FunctionDef | cst.ClassDef)
+    return holder if isinstance(holder, cst.ClassDef) else None
+
+
+def calls_of(document: Document, function: cst.FunctionDef | None) -> list[cst.Call]:
+    """The calls of a function or method in the text, by its name."""
     if function is None:
         return []
-    name = function.name.value
-    return [n for n in document.everywhere(cst.Call, name) if called(n) == name]
+    name, kind = function.name.value, cst.Name if class_of(document, function) is None else cst.Attribute
+    return [n for n in document.everywhere(cst.Call, name) if called(n) == name and isinstance(n.func, kind)]
 
 
 def product_at(document: Document, node: Any) -> Product | None:

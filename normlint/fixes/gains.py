@@ -11,7 +11,7 @@ import libcst as cst
 
 from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters
-from normlint.fixes.casts_words import asks, bound, receiver
+from normlint.fixes.casts_words import receiver
 from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import given
 from normlint.fixes.powers import renamed
@@ -46,27 +46,17 @@ class _Unused:
     document: Document
 
     @property
-    def both(self) -> list[Param]:
-        """The gain and the bias, without those that are None."""
-        return [p for p in (self.gain, self.bias) if p is not None]
-
-    @property
     def applicability(self) -> Applicability:
         """SAFE where applying what was never trained changes nothing."""
         gain = self.gain is None or self.gain.init == "ones"
         bias = self.bias is None or self.bias.init == "zeros"
         return Applicability.SAFE if gain and bias else Applicability.UNSAFE
 
-    @property
-    def factor(self) -> cst.BaseExpression:
-        """The factor for the norm: the weight, or 1 + the weight if it starts at zero."""
-        assert self.gain is not None
-        return cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
-
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        """The expression with the gain and the bias applied."""
+        """The expression with the gain and the bias applied; to a weight that starts at zero, 1 is added."""
         if self.gain is not None:
-            value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(self.factor, PRODUCT))
+            factor = cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
+            value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(factor, PRODUCT))
         if self.bias is None:
             return value
         return expression("{x} + {b}", x=tight(value, SUM), b=cst.parse_expression(f"self.{self.bias.name}"))
@@ -90,10 +80,10 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
 
 def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Change]:
     document = new.document
-    message = "Apply " + " and ".join(f"`self.{p.name}`" for p in new.both)
+    message = "Apply " + " and ".join(f"`self.{p.name}`" for p in (new.gain, new.bias) if p is not None)
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
-    if any(_is_no_norm(document, forward, n.value) for n in returns):
+    if any(_is_no_norm(forward, n.value) for n in returns):
         return
     if new.gain is not None and new.bias is None and norm.main.shift is not None:
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
@@ -102,17 +92,15 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     yield message, dict(_before_cast(new, n.value) if after else (n.value, _onto(new, n.value)) for n in returns)
 
 
-def _is_no_norm(document: Document, forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
-    """Several values, one of two, or what came in as it is: no gain is applied to that."""
-    start = document.span(value).start if value is not None else 0
+def _is_no_norm(forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
+    """Several values, one of two, or what came in, perhaps as it is: no gain is applied to that."""
     came_in = isinstance(value, cst.Name) and value.value in parameters(forward)
-    unbound = came_in and not any(at < start for at in bound(document, forward, getattr(value, "value", "")))
-    return unbound or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
+    return came_in or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
 
 
 def _before_cast(new: _Unused, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression]:
     """What is cast, if anything is, and what stands there then."""
-    operand = receiver(new.document, node) if isinstance(node, cst.Call) and asks(node) else None
+    operand = receiver(new.document, node) if called(node) in ("type_as", "to", "type") else None
     if operand is None:
         return node, _onto(new, node)
     return operand, instead(new.document, operand, new.on(stripped(operand)))
@@ -176,7 +164,7 @@ def _first_values(norm: Norm, gain: Gain, document: Document, tree: Tree) -> Ite
 
 def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
     """A fused path beside it takes the weight as it is, without 1 +."""
-    own = {n.name.value for n in document.everywhere(cst.FunctionDef)}
+    own = {n.name.value for n in document.everywhere(cst.FunctionDef, "def ")}
     calls = [n for n in document.everywhere(cst.Call, "_norm") if called(n).endswith("_norm") and called(n) not in own]
     given = [a.value for call in calls for a in call.args]
     return any(isinstance(v, cst.Attribute) and v.attr.value == gain.param.name for v in given)
@@ -198,10 +186,8 @@ def _changed(tree: Tree, call: cst.Call, old: str) -> Changes:
     """The call with the other first value."""
     name = called(call)
     if name.startswith(old) and name in _OTHER:
-        if isinstance(call.func, cst.Name):
-            function = spelled(tree, f"torch.{_OTHER[name]}")
-            return {call.func: cst.parse_expression(function)} if function and not name.endswith("_") else {}
-        return {call.func: renamed(tree, call, _OTHER[name].rstrip("_")).func}
+        imported = isinstance(call.func, cst.Attribute) or spelled(tree, f"torch.{_OTHER[name]}")
+        return {call.func: renamed(tree, call, _OTHER[name].rstrip("_")).func} if imported else {}
     value = call.args[-1].value if call.args and name in _FILLED else None
     if isinstance(value, cst.Integer | cst.Float) and number(value) == (old == "ones") and value.value in _NUMBERS:
         return {value: value.with_changes(value=_NUMBERS[value.value])}

@@ -17,8 +17,6 @@ from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.pieces import with_line_feeds
 
-_Counted = Counter[tuple[str, str]]
-
 
 def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     """What is called there gets one more argument, by name."""
@@ -39,21 +37,18 @@ def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -
     try:
         with kept():
             tree = Tree(with_line_feeds(text), snippet=snippet)
+            # a fix leaves fewer findings than before, and none that is new
             fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
             was = _counted(tree.text, path) if any(fix for _, fix in fixes) else Counter()
-            return tuple(
-                replace(one, fix=fix if fix and _helps(tree.text, path, fix, was) else None) for one, fix in fixes
-            )
+            made = [
+                (one, fix if fix and _counted(apply(tree.text, fix.edits), path) < was else None) for one, fix in fixes
+            ]
+            return tuple(replace(one, fix=fix) for one, fix in made)
     except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
 
 
-def _helps(text: str, path: str, fix: Fix, was: _Counted) -> bool:
-    """Whether the text with the fix has fewer findings than before, and none that is new."""
-    took(len(text) // STEP)
-    return was > _counted(apply(text, fix.edits), path)
-
-
-def _counted(text: str, path: str) -> _Counted:
+def _counted(text: str, path: str) -> Counter[tuple[str, str]]:
     """How often a norm has each finding."""
+    took(len(text) // STEP)
     return Counter((one.code, one.norm) for one, _ in read(text, path).found)

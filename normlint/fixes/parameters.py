@@ -11,16 +11,13 @@ from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters, without_keyword
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.flow import given, reads, targets_of
-from normlint.fixes.spelling import called, is_none, number
+from normlint.fixes.flow import given, targets_of
+from normlint.fixes.spelling import call_of, called, is_none, number, stripped
 from normlint.fixes.tree import Tree, spelled
 from normlint.text.finding import Applicability, Fix, Span
 
 _EMPTY: Final = {"empty": "{}", "Tensor": "{}", "FloatTensor": "{}", "empty_like": "{}_like"}
 _MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
-
-
-# --- a plain tensor becomes a parameter ------------------------------------------------------------------------------
 
 
 def as_parameter(param: Param, tree: Tree) -> Fix | None:
@@ -56,25 +53,12 @@ def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.Ba
 
 
 def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:
-    """The changes that put the tensor into `nn.Parameter(…)`; an explicit `requires_grad=True` is dropped."""
-    asks = next((a for a in document.below(value, cst.Arg) if a.keyword and a.keyword.value == "requires_grad"), None)
-    method = called(value) == "requires_grad_"
-    no = bool(value.args) if method else asks is not None and document.source(asks.value) == "False"  # type: ignore[attr-defined]
-    tail = ", requires_grad=False" if no else ""
-    outer = cst.ensure_type(cst.parse_expression(f"{parameter}(x{tail})"), cst.Call)
-
-    call = document.around(asks, cst.Call) if asks is not None and not method else None
-
-    plain = partial(without_keyword, "requires_grad")
-
-    def whole(now: Any) -> cst.BaseExpression:
-        inner = now.func.value if method else plain(now) if call is value else now
-        return outer.with_changes(args=[outer.args[0].with_changes(value=inner), *outer.args[1:]])
-
-    return {**({call: plain} if call is not None else {}), value: whole}
-
-
-# --- one number, or nothing, where a gain for each feature belongs ---------------------------------------------------
+    """The changes that put the tensor into `nn.Parameter(…)`; none where it says that it isn't trained."""
+    said = {a.keyword.value: document.source(a.value) for a in document.below(value, cst.Arg) if a.keyword}
+    if said.get("requires_grad") == "False" or (called(value) == "requires_grad_" and value.args):  # type: ignore[attr-defined]
+        return {}
+    plain = partial(without_keyword, "requires_grad") if isinstance(value, cst.Call) else stripped
+    return {value: lambda now: call_of(parameter, plain(now))}
 
 
 def filled(param: Param, init: str, tree: Tree) -> Fix:
@@ -82,7 +66,7 @@ def filled(param: Param, init: str, tree: Tree) -> Fix:
     maker = _made_by(tree.document, param.span, tuple(_EMPTY))
     name = _EMPTY[called(maker)].format(init) if maker is not None else ""
     func = _function(tree, name) if maker is not None else None
-    changes = {maker.func: func} if maker is not None and func is not None else {}
+    changes: Changes = {maker.func: func} if maker is not None and func is not None else {}
     return tree.document.fix(f"Fill it: `torch.{name}(…)`", changes, Applicability.SAFE)
 
 
@@ -97,11 +81,11 @@ def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
     """The call's name and its size, edited as little as may be."""
     size, beside = maker.args[0].value, _beside(tree.document, maker)
     sole = _sole(size)
-    written = called(maker) in ("Tensor", "FloatTensor") and sole is not None and number(sole) is None
-    length = (
-        tree.document.source(sole) if written and sole is not None else next(iter(beside), "") or _length(tree, maker)
-    )
-    if sole is None or not length or (len(beside) > 1 and not written):
+    written, unclear = number(sole) is None, len(beside) > 1
+    if sole is None or (called(maker) not in ("Tensor", "FloatTensor") if written else unclear):
+        return {}  # or another length, at times
+    length = tree.document.source(sole) if written else next(iter(beside), "") or _length(tree, maker)
+    if not length:
         return {}
     new = cst.parse_expression(length)
     if called(maker) in ("full", init):
@@ -132,18 +116,12 @@ def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Cal
 def _length(tree: Tree, maker: cst.Call) -> str:
     """What the class calls its number of features: a parameter with such a name, or one that has no default."""
     document = tree.document
-    init, owner = document.around(maker, cst.FunctionDef), document.around(maker, cst.ClassDef)
-    if init is None or owner is None:
+    init = document.around(maker, cst.FunctionDef)
+    if init is None:
         return ""
-    params = parameters(init)
-    named = [name for name in params if name.lower() in SIZES]
+    named = [name for name in parameters(init) if name.lower() in SIZES]
     if named:
         return named[0] if len(named) == 1 else ""
-    own = {*params} - {"self"}
-    for nodes in (document.below(owner, cst.Attribute), document.everywhere(cst.Attribute)):
-        sizes = dict.fromkeys(document.source(n) for n in nodes if _is_size(document, n, own))
-        if sizes:
-            return next(iter(sizes)) if len(sizes) == 1 else ""
     needed = [p for p in init.params.params[1:] if p.default is None]
     whole = [p.name.value for p in needed if p.annotation and document.source(p.annotation.annotation) == "int"]
     return whole[0] if len(whole) == len(needed) == 1 else ""
@@ -158,9 +136,3 @@ def _beside(document: Document, maker: cst.Call) -> list[str]:
     return list(
         dict.fromkeys(document.source(size) for size, sole in known if sole is not None and number(sole) is None)
     )
-
-
-def _is_size(document: Document, node: cst.Attribute, owners: set[str]) -> bool:
-    """`config.hidden_size`, `self.dim`."""
-    owner = node.value.value if isinstance(node.value, cst.Name) and reads(document, node.value) else ""
-    return node.attr.value in SIZES and owner in owners

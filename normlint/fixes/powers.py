@@ -43,11 +43,9 @@ class Power(NamedTuple):
         """The base to another power; nothing for what is no root."""
         if power == 1:
             return {self.whole: in_place_of(document, self.whole, self.base)}
-        return self.of(document, tree, self.base, power) if abs(power) == HALF else {}
-
-    def of(self, document: Document, tree: Tree, base: cst.BaseExpression, power: Fraction) -> Changes:
-        """The root of another base, or the inverse root."""
-        return {self.whole: in_place_of(document, self.whole, rooted(tree, base, NAMED[power]))}
+        if abs(power) != HALF:
+            return {}
+        return {self.whole: in_place_of(document, self.whole, rooted(tree, self.base, NAMED[power]))}
 
 
 def power_of(node: Any) -> Power | None:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import libcst as cst
 
-from normlint.evaluate.monomial import ALL, Input, Stat
-from normlint.fixes.calls import PARAMETERS, Reduction, axis_of, operand_of
+from normlint.evaluate.monomial import ALL, Stat
+from normlint.fixes.calls import Reduction, axis_of, operand_of
+from normlint.fixes.count import to_last
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import carried, loads, product_at
-from normlint.fixes.lengths import to_last
+from normlint.fixes.flow import carried, product_at
 from normlint.fixes.spelling import called, number, operation, tight
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
@@ -44,7 +44,8 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
 
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     """Reductions over other axes than the gain lies along: over the last one."""
-    wrong = list(_wrong(norm))
+    found = {stat.span: stat for stat in _stats(norm)}
+    wrong = [stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,)]
     calls = [Reduction.of(tree.document, tree.document.at(stat.span)) for stat in wrong]
     plain = all(call is not None and axis_of(call.value("dim")) for call in calls)
     return _written_again(norm, "NRM103", wrong, tree, _LAST) if plain else None
@@ -52,9 +53,7 @@ def along_gain(norm: Norm, tree: Tree) -> Fix | None:
 
 def last_by_name(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
     """F.normalize over its default axis: over the last one."""
-    call = Reduction.of(tree.document, tree.document.at(stat.span))
-    plain = call is not None and call.name == "normalize" and "dim" not in call.given
-    return _written_again(norm, "NRM106", [stat], tree, _LAST) if plain else None
+    return _written_again(norm, "NRM106", [stat], tree, _LAST)
 
 
 def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
@@ -77,18 +76,7 @@ def takes_axis(norm: Norm, call: Reduction) -> bool:
     made = [f for f in document.below(cls, cst.FunctionDef) if f.name.value == "__init__"][:1] if cls else []
     params = [p for f in (function, *made) if f is not None for p in document.below(f.params, cst.Param)]
     axes = [number(p.default) for p in params]
-    others = {other.name for c in norm.computations for other in c.others if isinstance(other, Input)}
-    if function is not None and any(_laid_out(document, name) for o in others for name in loads(document, o, function)):
-        return True
-    named = any(p.name.value in ("dim", "axis", "dims") and p.default is not None for p in params)
-    return named or any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
-
-
-def _laid_out(document: Document, name: cst.Name) -> bool:
-    """Is the tensor's layout changed, by a view or a subscript, before it is used?"""
-    holder = document.parent(name)
-    views = isinstance(holder, cst.Attribute) and holder.attr.value in _LAYOUTS
-    return views or (isinstance(holder, cst.Subscript) and holder.value is name)
+    return any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
 
 
 def features_last(norm: Norm) -> bool:
@@ -102,23 +90,11 @@ def _stats(norm: Norm) -> Iterator[Stat]:
     return (stat for c in norm.computations for stat in stats_of(c))
 
 
-def _wrong(norm: Norm) -> Iterator[Stat]:
-    """The statistics and centres that miss the features, each place once."""
-    found = {s.span: s for s in _stats(norm)}
-    return (stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,))
-
-
-def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes | None:
-    """Counts of what was reduced so far, made those of the last axis; None where one can't be."""
-    changes = Changes()
-    for count in (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts):
-        if count.of_features and count.text.startswith("size "):
-            for span in count.operands:
-                made = to_last(document, document.at(span))
-                if made is None and not count.text.startswith("size -1 "):
-                    return None
-                changes |= made or {}
-    return changes
+def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes:
+    """Counts of what was reduced so far, made those of the last axis."""
+    counts = (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts)
+    sizes = (span for n in counts if n.of_features and n.text.startswith("size ") for span in n.operands)
+    return {node: new for span in sizes for node, new in (to_last(document, document.at(span)) or {}).items()}
 
 
 # --- written again ---------------------------------------------------------------------------------------------------
@@ -138,12 +114,12 @@ def _candidates(norm: Norm, code: str, stats: list[Stat], document: Document, ax
     known = [call for stat in stats if (call := Reduction.of(document, document.at(stat.span))) and call.input]
     lengths = [_lengths(norm, stat, document) for stat in stats] if code != "NRM102" else []
     widest = [_unviewed(document, call.node) for call in known]
-    if len(known) < len(stats) or None in lengths or any(_used_elsewhere(document, node) for node in widest):
+    if len(known) < len(stats) or any(_used_elsewhere(document, node) for node in widest):
         return
     views = [view for view, call in zip(widest, known, strict=True) if view is not call.node]
     if any(stat.axes == ALL for stat in stats) and any(called(v).startswith(("view", "reshape")) for v in views):
         return  # one number, made to fit on purpose
-    counts: Changes = {node: new for made in lengths for node, new in (made or {}).items()}
+    counts: Changes = {node: new for made in lengths for node, new in made.items()}
     which = "the last axis" if axis == _LAST else f"axis {axis}"
     message = "Keep the reduced axis: `keepdim=True`" if code == "NRM102" else f"Reduce over {which}, and keep it"
     for plain, over in ((False, axis if code != "NRM102" else None), (True, axis)):
@@ -182,8 +158,7 @@ def _unviewed(document: Document, node: cst.BaseExpression) -> cst.BaseExpressio
 
 def _reduced(call: Reduction, axis: int | None, *, plain: bool) -> Changes:
     """The call over the axis, which is kept; `plain`: of the values as they are before any view."""
-    keep, x = "keepdim" in PARAMETERS[call.name], call.input
-    made = call.kept() if axis is None else call.over(cst.parse_expression(str(axis)), keep=keep)
+    x, made = call.input, call.over(cst.parse_expression(str(axis)) if axis is not None else None, keep=True)
     bare = _seen_plainly(call.document, x) if plain and x is not None else x
     return {**made, **({} if bare is x else {x: tight(bare) if call.method else bare})}  # type: ignore[arg-type]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import libcst as cst
 
@@ -30,7 +30,6 @@ from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import Computation, Eps, Norm
 from normlint.text.finding import Applicability, Fix, Span
-from normlint.text.frozen import dataclass
 
 _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magnitude", re.IGNORECASE)
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
@@ -81,9 +80,6 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
         yield from ((message, {v: placed(document, v, rooted(tree, v, NAMED[factor]))}) for v in values)
 
 
-# --- NRM601 ----------------------------------------------------------------------------------------------------------
-
-
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
     """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
     return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, tree))
@@ -118,9 +114,8 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
         return fix  # a variance in half may be the next round's finding
     fixed = trial.fixed(fix.edits)
     sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
-    if all(count.inside for one in sums for count in one.counts):  # the mean, not yet the sum
-        return trial.first([(message, changes)], Applicability.UNSAFE)
-    return None
+    mean = all(count.inside for one in sums for count in one.counts)  # not yet the sum
+    return trial.first([(message, changes)], Applicability.UNSAFE) if mean else None
 
 
 def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
@@ -131,6 +126,9 @@ def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
     root, elsewhere = _root(taken, tree), document.line(taken) is not document.line(whole)
     if root is None or called(whole).endswith("_"):
         return {}
+    over = power_of(document.parent(whole))
+    if over is not None and over.base is whole and over.power == -1:  # one over an inverse root is a root
+        whole, root = over.whole, root._replace(power=-root.power)
     value, gone = rooted(tree, summed(root.base, eps), NAMED[root.power]), only_for(document, left[0], root.base)
     if elsewhere and (not gone or bound_between(document, taken, whole)):
         return {}
@@ -148,8 +146,7 @@ def _root(node: Any, tree: Tree) -> Power | None:
     return found if found is not None and abs(found.power) == HALF else None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where eps belongs: beside `node`, which is the mean square (`squared`) or already its root."""
 
     node: cst.BaseExpression

@@ -148,13 +148,12 @@ def rooted(tree: Tree, node: cst.BaseExpression, name: str) -> cst.BaseExpressio
 
 def call_of(function: str, node: cst.BaseExpression) -> cst.Call:
     """The function of the expression; parentheses around it become those of the call."""
-    call = cst.parse_expression(f"{function}()")
-    assert isinstance(call, cst.Call)
-    if len(node.lpar) == 1:  # white space and comments in them stay
-        left, right = node.lpar[0], node.rpar[0]
-        arg = cst.Arg(stripped(node), whitespace_after_arg=right.whitespace_before)
-        return call.with_changes(args=[arg], whitespace_before_args=left.whitespace_after)
-    return call.with_changes(args=[cst.Arg(node)])
+    call = cst.ensure_type(cst.parse_expression(f"{function}()"), cst.Call)
+    if not node.lpar:
+        return call.with_changes(args=[cst.Arg(node)])
+    left, right = node.lpar[-1], node.rpar[0]  # white space and comments in them stay
+    arg = cst.Arg(stripped(node), whitespace_after_arg=right.whitespace_before)
+    return call.with_changes(args=[arg], whitespace_before_args=left.whitespace_after)
 
 
 def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression) -> cst.BaseExpression:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, Final
 
 import libcst as cst
 
-from normlint.fixes.document import Change, Changes, Document, in_front
+from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import loads, stored
 from normlint.fixes.spelling import PRODUCT, SUM, called, expression, tight
 from normlint.fixes.tree import LOOKS, Tree
@@ -37,7 +36,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
     """The statement is a call of print: it goes; a block that is left empty gets `pass`."""
     document = tree.document
     call = document.at(span, cst.Call)
-    safety = _applicability(call) if call is not None else None
+    safety = _applicability(document, call) if call is not None else None
     stmt = document.parent(call)
     if safety is None or not isinstance(stmt, cst.Expr) or not isinstance(call.func, cst.Name):
         return None
@@ -48,19 +47,20 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
     return Fix("Remove the print", document.edits(passed or document.gone(stmt)), safety)
 
 
-def _applicability(call: cst.Call) -> Applicability | None:
+def _applicability(document: Document, call: cst.Call) -> Applicability | None:
     """SAFE where the arguments only look; None where they change something."""
-    safety = Applicability.SAFE
-    waiting: list[cst.CSTNode] = list(call.args)
-    while waiting:
-        node = waiting.pop()
-        waiting += node.children
-        if isinstance(node, cst.NamedExpr | cst.Await | cst.Yield) or called(node).endswith("_"):
-            return None
-        own = isinstance(node, cst.Call) and getattr(getattr(node.func, "value", None), "value", "") in ("self", "cls")
-        plain = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value not in _PURE
-        safety = Applicability.UNSAFE if own or plain else safety
-    return safety
+    several = document.below(call, cst.Call | cst.NamedExpr | cst.Await | cst.Yield)
+    inner = [node for node in several if node is not call]
+    if any(not isinstance(node, cst.Call) or called(node).endswith("_") for node in inner):
+        return None
+    return Applicability.UNSAFE if any(_is_own(node.func) for node in inner) else Applicability.SAFE
+
+
+def _is_own(func: cst.BaseExpression) -> bool:
+    """A function or method of the text, which may do anything."""
+    if isinstance(func, cst.Attribute):
+        return getattr(func.value, "value", "") in ("self", "cls")
+    return isinstance(func, cst.Name) and func.value not in _PURE
 
 
 # --- in place --------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def _ways(document: Document, span: Span) -> Iterator[Change]:
         yield from _augmented(document, stmt)
     elif called(call) in _ARITHMETIC and isinstance(call.func, cst.Attribute):
         name = call.func.value
-        own = not isinstance(name, cst.Name) or _bound(document, name.value, document.scope(call))
+        own = not isinstance(name, cst.Name) or stored(document, document.scope(call), name.value)
         yield from _of_call(document, call, name) if own else ()
 
 
@@ -103,31 +103,22 @@ def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpr
 
 
 def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> Iterator[Change]:
-    """`x.mul_(r)` becomes `x.mul(r)`, and the name goes on to stand for it where it is needed."""
-    plain, line = called(call).rstrip("_"), document.line(call)
-    stmt = next((s for s in (line.body if line is not None else ()) if call in (s, *document.below(s, cst.Call))), None)
+    """`x.mul_(r)` becomes `x.mul(r)`, where that is bound to its name again, or the name isn't needed any more."""
+    plain, stmt = called(call).rstrip("_"), document.around(call, cst.BaseSmallStatement)
     new = call.with_changes(func=call.func.with_changes(attr=cst.Name(plain)))
-    renamed: Changes = {call.func: new.func}
     message, target = f"Make a new tensor: `{plain}` for `{plain}_`", cst.AssignTarget(name)  # type: ignore[arg-type]
     back = _cast_back(document, name, new)
     if isinstance(stmt, cst.Expr):
         for change in (new, back) if _heads(call, stmt.value) else ():
             whole: Changes = {stmt: lambda now: cst.Assign([target], now.value, semicolon=now.semicolon), call: change}
             yield message if change is not new else f"Make a new tensor: `{document.source(name)} = …`", whole
-        return
-    if stmt is not None and not _read_later(document, stmt, name):
-        same = [n for n in document.below(stmt, cst.Call) if n.deep_equals(call)]
-        yield message, renamed
-        yield message, {n.func: new.func for n in same}
-    if isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name):
-        yield message, renamed
+    elif (isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name)) or not _read_later(
+        document, stmt, name
+    ):
+        yield message, {n.func: new.func for n in document.below(stmt, cst.Call) if n.deep_equals(call)}
+        yield message, {call: back}
     elif isinstance(stmt, cst.Assign) and stmt.value is call:
-        targets = [*stmt.targets, target]
-        yield message, {stmt: stmt.with_changes(targets=targets, value=new)}
-    elif line is not None and not isinstance(stmt, cst.AugAssign | cst.AnnAssign) and len(line.body) == 1:
-        first = cst.SimpleStatementLine([cst.Assign([target], new)])
-        yield message, {line: partial(in_front, [first]), call: name}
-    yield message, {call: back}
+        yield message, {stmt: stmt.with_changes(targets=[*stmt.targets, target], value=new)}
 
 
 def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
@@ -135,12 +126,6 @@ def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
     while whole is not call and isinstance(whole, cst.Call) and isinstance(whole.func, cst.Attribute):
         whole = whole.func.value
     return whole is call and isinstance(getattr(call.func, "value", None), cst.Name | cst.Attribute)
-
-
-def _bound(document: Document, name: str, scope: cst.CSTNode) -> bool:
-    """Does the scope itself assign the name, so that it may assign it again?"""
-    params = [p.name.value for p in document.below(scope, cst.Param)]
-    return name in params or bool(stored(document, scope, name))
 
 
 def _meant(document: Document, node: cst.CSTNode) -> bool:

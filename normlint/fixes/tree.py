@@ -72,16 +72,15 @@ class Tree:
                 for one in node.names:
                     first = one.name.partition(".")[0]
                     found[one.name if one.asname else first] = one.asname or first
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            elif isinstance(node, ast.ImportFrom):
                 for one in node.names:
-                    found[f"{node.module}.{one.name}"] = one.asname or one.name
+                    found[f"{'.' * node.level}{node.module or ''}.{one.name}"] = one.asname or one.name
         return found
 
     @cached_property
     def imported(self) -> frozenset[str]:
         """The names that imports bind, anywhere in the text."""
-        imports = (node for node in self.nodes if isinstance(node, ast.Import | ast.ImportFrom))
-        return frozenset((one.asname or one.name).partition(".")[0] for node in imports for one in node.names)
+        return frozenset(name.partition(".")[0] for name in self.paths.values())
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -91,15 +90,11 @@ class Tree:
 
     def _offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
-        if self._ascii:
+        if self.text.isascii():
             return start + column
         end = self._lines[line] if line < len(self._lines) else len(self.text)
         piece = self.text[start:end]
         return start + (column if piece.isascii() else len(piece.encode()[:column].decode()))
-
-    @cached_property
-    def _ascii(self) -> bool:
-        return self.text.isascii()
 
     def span(self, node: Any) -> Span:
         """Where an expression or a statement stands, without parentheses around it."""

@@ -6,16 +6,17 @@ A repair that has several ways to fix a norm lists them, the most natural first;
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product
+from itertools import chain, product, takewhile
 from typing import Any, Final, NamedTuple
+
+import libcst as cst
 
 from normlint.evaluate.module import Module
 from normlint.evaluate.monomial import Centred, Stat
-from normlint.fixes.along import with_twins
-from normlint.fixes.aside import beside_norm
-from normlint.fixes.document import Change
+from normlint.fixes.callers import beside_norm
+from normlint.fixes.document import Change, Document
 from normlint.fixes.tree import Tree
 from normlint.fixes.work import STEP, took
 from normlint.norm.blocks import Block, blocks, whole
@@ -25,6 +26,40 @@ from normlint.rules.registry import RULES
 from normlint.text.edit import apply
 from normlint.text.finding import Applicability, Edit, Finding, Fix, Span
 from normlint.text.frozen import dataclass
+
+
+def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) -> tuple[Edit, ...]:
+    """The edits, and those in a statistic at one of the places also where the same text stands in its statement."""
+    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copied(tree.document, edits, place)))))
+
+
+def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+    """The edits inside a stretch that the text repeats, for its repetitions; none where an edit crosses its bounds."""
+    here, *others = _twins(document, place) or [place]
+    inside = [edit for edit in edits if here.holds(edit.span)]
+    if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
+        return
+    for there in others:
+        if not any(there.holds(edit.span) for edit in edits):
+            yield from (replace(edit, span=edit.span.shift(there.start - here.start)) for edit in inside)
+
+
+def _twins(document: Document, place: Span) -> list[Span]:
+    """The widest expression around the statistic that stands in its statement more than once, then where else."""
+    node: Any = document.at(place)
+    stmt: Any = document.around(node, cst.BaseSmallStatement)
+    if stmt is None:
+        return []
+    above = takewhile(lambda n: n is not stmt, document.above(node))
+    for one in reversed([node, *(n for n in above if isinstance(n, cst.BaseExpression))]):
+        here = document.outer(one)
+        text = document.text[slice(*here)]
+        alike = {document.outer(n) for n in document.below(stmt, type(one)) if n is not one}
+        others = sorted(span for span in alike - {here} if document.text[slice(*span)] == text)
+        if others:
+            return [here, *others]
+    return []
+
 
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
@@ -78,14 +113,10 @@ class Trial:
         return tuple(code for _, code in new) if own else ()
 
     def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
-        """Is the rule silent on the norm after the edits, and does no rule say more than before on any norm?
-
-        `left`: how often it may still speak.
-        """
+        """Does the rule say no more of the norm after the edits than is `left`, and no rule more of any norm?"""
         fixed = self.fixed(edits)
-        if fixed is None or not _alike(self, fixed) or list(reported(fixed)).count(self.code) > left:
-            return False
-        return not self._read(edits).new
+        silent = fixed is not None and _alike(self, fixed) and list(reported(fixed)).count(self.code) <= left
+        return silent and not self._read(edits).new
 
     def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
         """Is the finding gone from its place, or the norm no norm of the text's own any more?
@@ -173,13 +204,11 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
         return False
     was, now = norm.main, fixed.main
     gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
-    gained = trial.gained and wanted < gains  # by its eps it is a norm, and what was multiplied with it is its gain
-    factors = len(was.others) - (len(gains - wanted) if gained else 0) == len(now.others)
-    kept = len(was.eps) + trial.gained == len(now.eps) and factors and (gained or gains == wanted)
+    kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others) and gains == wanted
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
     centred = now.centre is None or now.centre.axes in own
-    return kept and joined and centred and (gained or len(norm.computations) <= len(fixed.computations))
+    return kept and joined and centred and len(norm.computations) <= len(fixed.computations)
 
 
 def _reported(found: _Norms) -> Counter[tuple[str, str]]:

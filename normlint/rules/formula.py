@@ -16,7 +16,6 @@ from normlint.text.finding import Applicability, Span
 
 formula = Fixes("formula")
 roots = Fixes("roots")
-centring = Fixes("formula_centre")
 gains = Fixes("gains")
 
 _CENTRED = ("layer", "rms")  # by their names; else x / sqrt(var), without a bias, may be meant
@@ -194,7 +193,7 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
         elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
-            yield Problem(c.statistic.span, message, partial(centring.centre, norm, c))
+            yield Problem(c.statistic.span, message, partial(formula.centre, norm, c))
 
 
 def _is_affine(c: Computation) -> bool:

@@ -10,7 +10,6 @@ from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import WARNING, Applicability
 
 modern = Fixes("roots")
-modern_fused = Fixes("fused")
 
 
 @rule("NRM601", name="sqrt-then-divide", default=False, fix=Applicability.SAFE, severity=WARNING)
@@ -52,12 +51,14 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
                 yield Problem(one.span, "a square root and a division, where torch.rsqrt is one operation", repair)
 
 
-@rule("NRM602", name="hand-written-norm", default=False, fix=Applicability.UNSAFE, about=QUANTITIES, severity=WARNING)
+@rule("NRM602", name="hand-written-norm", default=False, about=QUANTITIES, severity=WARNING)
 def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     """Writes out what torch has as one fused operation.
 
     Each operation that is written out reads and writes the whole tensor. `F.rms_norm` and `F.layer_norm` follow
     Gemma's cast order, so a checkpoint of a LLaMA-style norm may differ in the last bit of a half.
+
+    Instead: Call `F.rms_norm(x, x.shape[-1:], weight, eps)`, from torch 2.4 on; gain and input must have one dtype
 
     ```py
     import torch
@@ -67,13 +68,6 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
         return (h * scale).type_as(x) * weight  # error: [hand-written-norm]
-    ```
-    ```fix
-    import torch
-    import torch.nn.functional as F
-
-    def rms_norm(x, weight, eps=1e-6):
-        return F.rms_norm(x, x.shape[-1:], weight, eps)  # error: [hand-written-norm]
     ```
 
     Over another axis than the last, torch has no such operation:
@@ -86,14 +80,11 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
         scale = torch.rsqrt(h.pow(2).mean(1, keepdim=True) + eps)
         return (h * scale).type_as(x) * weight[:, None]
     ```
-
-    Fix safety: unsafe: the cast order may be another, gain and input must have one dtype, and `F.rms_norm` needs torch
-    2.4. Nothing is offered where the function does more than the norm.
     """
     written = [c for c in norm.computations if not c.fused]
     if written and all(map(_plain, written)):
         name = "F.rms_norm" if norm.kind == "rms" else "F.layer_norm"
-        yield Problem(norm.main.span, f"{name} computes this in one kernel", partial(modern_fused.fused, norm))
+        yield Problem(norm.main.span, f"{name} computes this in one kernel")
 
 
 def _plain(c: Computation) -> bool:

@@ -16,7 +16,7 @@ from normlint.text.finding import WARNING, Applicability, Span
 from normlint.text.operations import LENGTHS
 
 casts = Fixes("casts")
-centring = Fixes("formula_centre")
+centring = Fixes("formula")
 offsets = Fixes("gains")
 
 _OPEN = (DType.INPUT, DType.PARAM)

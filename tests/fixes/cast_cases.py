@@ -118,6 +118,16 @@ SOUND: Final = [
 
 UNCLEAR: Final = [
     Case(
+        "what comes in may be no tensor, and have no dtype",
+        "NRM203",
+        function(
+            "x = torch.as_tensor(x)",
+            "x = x.float()",
+            "x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)",
+            "return x * weight",
+        ),
+    ),
+    Case(
         "complex numbers are no floats",
         "NRM206",
         forward(
@@ -266,38 +276,6 @@ UPCAST: Final = [
         ),
     ),
     Case(
-        "what a test casts back is not cast twice",
-        "NRM201",
-        forward(
-            MEAN,
-            "out = x * torch.rsqrt(ms + self.eps)",
-            "return (out if out.dtype == x.dtype else out.to(x.dtype)) * self.weight",
-        ),
-        forward(
-            WIDE,
-            "out = x * torch.rsqrt(ms + self.eps)",
-            "return (out if out.dtype == x.dtype else out.to(x.dtype)) * self.weight",
-        ),
-    ),
-    Case(
-        "nor under a statement",
-        "NRM201",
-        forward(
-            MEAN,
-            "out = x * torch.rsqrt(ms + self.eps)",
-            "if out.dtype != x.dtype:",
-            "    out = out.to(x.dtype)",
-            "return out * self.weight",
-        ),
-        forward(
-            WIDE,
-            "out = x * torch.rsqrt(ms + self.eps)",
-            "if out.dtype != x.dtype:",
-            "    out = out.to(x.dtype)",
-            "return out * self.weight",
-        ),
-    ),
-    Case(
         "where gradients are checked in fp64, halves alone are raised",
         "NRM201",
         forward(MEAN, Y) + CHECKED,
@@ -322,8 +300,7 @@ UPCAST: Final = [
         "NRM201",
         forward("return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"),
         forward(
-            "return self.weight * "
-            "(x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)"
+            "return self.weight * (x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)"
         ),
     ),
     Case(
@@ -472,8 +449,8 @@ UPCAST: Final = [
         forward(
             "dtype, eps = x.dtype, self.eps",
             WIDE,
-            "x = x * torch.rsqrt(ms + eps)",
-            "return self.weight * x.to(dtype)",
+            "x = (x * torch.rsqrt(ms + eps)).to(dtype)",
+            "return self.weight * x",
         ),
     ),
     Case(
@@ -564,16 +541,16 @@ DOWNCAST: Final = [
     ),
     *(
         Case(
-            f"the product, where {says}",
+            f"what is given back, where {says}",
             "NRM203",
-            forward("h = x.float()", f"h = h / {LENGTH}", *lines),
-            forward("h = x.float()", f"h = (h / {LENGTH}).type_as(x)", *lines),
+            forward("h = x.float()", f"h = h / {LENGTH}", *lines, f"return {given}"),
+            forward("h = x.float()", f"h = h / {LENGTH}", *lines, f"return {given}.type_as(x)"),
         )
-        for says, lines in {
-            "gain and bias are lines of their own": ("h = h * self.weight", "h = h + self.bias", "return h"),
-            "they join in place": ("h *= self.weight", "h += self.bias", "return h"),
-            "they join in one call": ("return torch.addcmul(self.bias, h, self.weight)",),
-        }.items()
+        for says, lines, given in (
+            ("gain and bias are lines of their own", ("h = h * self.weight", "h = h + self.bias"), "h"),
+            ("they join in place", ("h *= self.weight", "h += self.bias"), "h"),
+            ("they join in one call", (), "torch.addcmul(self.bias, h, self.weight)"),
+        )
     ),
     Case(
         "what is given back, where another line reads the product",

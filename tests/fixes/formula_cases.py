@@ -220,12 +220,6 @@ var = h.var(-1, keepdim=True, unbiased=False)
 return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight""",
         "LayerNorm",
     ),
-    "NRM404 no variance in an RMS norm": norm("""
-var = h.var(-1, keepdim=True, unbiased=False)
-return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight
----
-var = h.pow(2).mean(-1, keepdim=True)
-return (h * torch.rsqrt(var + self.eps)).type_as(x) * self.weight"""),
     "NRM404 no mean in an RMS norm, and none left over": norm("""
 mean = h.mean(-1, keepdim=True)
 ms = (h - mean).pow(2).mean(-1, keepdim=True)

@@ -75,6 +75,35 @@ SHOWN = {
             parameters="x, y, weight, eps=1e-6",
         ),
     ),
+    "a reduction: the mean is kept in a global": (
+        "NRM101",
+        function(
+            "global _ms", "h = x.float()", "_ms = h.pow(2).mean()", "return (h * torch.rsqrt(_ms + eps)).type_as(x)"
+        ),
+    ),
+    "a reduction: a closure above reads the mean": (
+        "NRM101",
+        function(
+            "h = x.float()",
+            "last = lambda: ms",
+            "ms = h.pow(2).mean()",
+            "y = h * torch.rsqrt(ms + eps)",
+            "return y.type_as(x), last()",
+        ),
+    ),
+    "casts: a chained assignment keeps the norm in an attribute": (
+        "NRM205",
+        forward(
+            "h = x.float()",
+            "y = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)",
+            "self.out = y = y.to(torch.bfloat16)",
+            "return self.weight * y",
+        ),
+    ),
+    "casts: the root is a field of what is given back": (
+        "NRM201",
+        forward(MS, "rstd = torch.rsqrt(ms + self.eps)", "return Out(x * rstd * self.weight, rstd)"),
+    ),
     "casts: a loop asks whether the mean square is large": (
         "NRM201",
         forward(MS, "for one in ms.flatten():", "    self.count(one)", PRODUCT),
@@ -98,7 +127,21 @@ IN_PLACE = f"{HEAD}def rms_norm_(y, weight, eps=1e-6):\n{CALLED}{CALLER}"
 OPTIONAL = f"{HEAD}class RMSNorm(nn.Module):\n{INIT}        self.affine = True\n\n    def forward(self, x):\n"
 TEST = "        if not self.affine:\n            return y\n        return y * self.weight\n"
 EITHER = f"        y = {{}} * x.shape[-1] ** 0.5\n{TEST}"
+TESTED = "\n\ndef test():\n    x, w = torch.randn(2, 2, 8)\n    assert rms_norm(x, w).shape == x.shape\n"
+KEPT = ("global _sq", "h = x.float()", "mean = h.mean(-1, keepdim=True)", "_sq = h.pow(2).mean(-1, keepdim=True)")
+CENTRED = "return ((h - mean) * torch.rsqrt(var + eps)).type_as(x)"
 MADE = {
+    "what a global keeps stays": (
+        "NRM204",
+        function(*KEPT, "var = _sq - mean.pow(2)", CENTRED),
+        function(*KEPT, "var = h.var(-1, unbiased=False, keepdim=True)", CENTRED),
+    ),
+    "a test that calls the function is no other norm": (
+        "NRM201",
+        function(MS, "return (x.float() * torch.rsqrt(ms + eps)).type_as(x) * weight") + TESTED,
+        function(MS.replace("x.", "x.float()."), "return (x.float() * torch.rsqrt(ms + eps)).type_as(x) * weight")
+        + TESTED,
+    ),
     "the division turns round where another formula reads the root": (
         "NRM401",
         norm(f"{ROOT}return (h * inv) * self.weight, aux"),

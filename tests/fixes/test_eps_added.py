@@ -137,6 +137,12 @@ MENDED = [
         (("keepdim=True)", "keepdim=True) + 1e-6"),),
     ),
     Case(
+        "so would what is handed to the compiler by name",
+        "NRM301",
+        function("", H, NO_ROOT.replace("self.", "")) + "\n\nscripted = torch.jit.script(rms_norm)\n",
+        (("keepdim=True)", "keepdim=True) + 1e-6"),),
+    ),
+    Case(
         "a type comment counts the parameters: a number does",
         "NRM301",
         module(DIM, "", H, NO_ROOT).replace("dim):\n", "dim):\n        # type: (int) -> None\n"),
@@ -171,6 +177,17 @@ MENDED = [
             "return F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * self.weight",
         ),
         (("dim=-1)", "dim=-1, eps=self.eps)"),),
+    ),
+    Case(
+        "but not one of 0, which is for something else",
+        "NRM305",
+        module(
+            "dim, noise_eps=0.0",
+            "self.noise_eps = noise_eps",
+            "x = x + self.noise_eps * torch.randn_like(x)",
+            "return F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * self.weight",
+        ),
+        (("dim=-1)", "dim=-1, eps=1e-6)"),),
     ),
     Case(
         "what is reported gets one, spaced as the others; reps are no eps",

@@ -119,6 +119,12 @@ MOVED = [
         ((f"{MS}.rsqrt().add(eps)", f"torch.rsqrt({MS} + eps)"),),
     ),
     Case(
+        "one over an inverse root is a root",
+        "NRM302",
+        function(EPS, H, f"rms = 1 / (torch.rsqrt({MS}) + eps)", "return (h / rms).type_as(x) * weight"),
+        ((f"1 / (torch.rsqrt({MS}) + eps)", f"torch.sqrt({MS} + eps)"),),
+    ),
+    Case(
         "a line that only added it goes",
         "NRM302",
         function(EPS, H, f"rms = torch.sqrt({MS})", "rms += eps", "return (h / rms).type_as(x) * weight"),
@@ -203,7 +209,7 @@ USED = [
         module(TAKES, "self.eps = eps", "return self._norm(x) * self.weight")
         + f"\n    @staticmethod\n    def _norm(x):\n        {H}\n        return (h * torch.rsqrt({MS} + 1e-8)).to(x)\n",
         (
-            ("self._norm(x)", "self._norm(x, self.eps)"),
+            ("self._norm(x)", "self._norm(x, eps=self.eps)"),
             ("def _norm(x)", "def _norm(x, eps=1e-8)"),
             (" + 1e-8", " + eps"),
         ),
@@ -212,7 +218,7 @@ USED = [
         "by a function that others may import, with its number as the default",
         "NRM304",
         HELPER.format("rms") + module(TAKES, "self.eps = eps", "return rms(x) * self.weight"),
-        (("rms(x):", "rms(x, eps=1e-8):"), (" + 1e-8", " + eps"), ("return rms(x)", "return rms(x, self.eps)")),
+        (("rms(x):", "rms(x, eps=1e-8):"), (" + 1e-8", " + eps"), ("return rms(x)", "return rms(x, eps=self.eps)")),
     ),
     Case(
         "by a function that takes one already",

@@ -7,6 +7,16 @@ import pytest
 from tests.fixes.module_cases import NORM, RETURN, SAFE, UNSAFE, FixedText, forward, is_fixed, made, stays
 
 STAYS = {
+    "a plain tensor that says it isn't trained": (
+        "NRM501",
+        made("self.weight = torch.ones(dim, requires_grad=False)"),
+    ),
+    "a length that only the config has": (
+        "NRM504",
+        made("self.dim = config.hidden_size", "self.weight = nn.Parameter(torch.ones(1))").replace(
+            "dim, eps", "config, eps"
+        ),
+    ),
     "one number beside a norm of channels, where one for each would have to lie along them": (
         "NRM504",
         made(
@@ -98,16 +108,6 @@ MENDED = {
         made("self.weight = torch.ones(dim, requires_grad=True)"),
         (("torch.ones(dim, requires_grad=True)", "nn.Parameter(torch.ones(dim))"),),
     ),
-    "or refused": (
-        ("NRM501", UNSAFE),
-        made("self.weight = torch.ones(dim, requires_grad=False)"),
-        (
-            (
-                "torch.ones(dim, requires_grad=False)",
-                "nn.Parameter(torch.ones(dim), requires_grad=False)",
-            ),
-        ),
-    ),
     "a chain of methods goes along": (
         ("NRM501", UNSAFE),
         made("self.weight = torch.ones(dim).cuda()  # on the card"),
@@ -175,13 +175,6 @@ MENDED = {
         ("NRM504", UNSAFE),
         made("self.weight = nn.Parameter(torch.ones((1,)))"),
         (("torch.ones((1,))", "torch.ones((dim,))"),),
-    ),
-    "a length that only the config has": (
-        ("NRM504", UNSAFE),
-        made("self.dim = config.hidden_size", "self.weight = nn.Parameter(torch.ones(1))").replace(
-            "dim, eps", "config, eps"
-        ),
-        (("torch.ones(1)", "torch.ones(config.hidden_size)"),),
     ),
     "a gain is applied to what is given back": (
         ("NRM505", SAFE),

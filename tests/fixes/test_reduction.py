@@ -9,6 +9,7 @@ from tests.fixes.axes_cases import Case, is_fixed, module, stays
 Y = "y = h * torch.rsqrt(ms + self.eps)"
 
 STAYS = [
+    Case("a flag stands where axes would", "NRM101", module("ms = (h - h.mean(-1, True)).var(False)", Y)),
     Case(
         "an einops pattern",
         "NRM101",

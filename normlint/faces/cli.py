@@ -59,10 +59,6 @@ def _run(words: list[str], started: Started | None) -> int:
         return _explain(explanation(options.explain), options)
     if options.list_rules:
         return _write(listing(), options)
-    if options.watch:
-        from normlint.faces.watch import watch
-
-        return watch(options, lambda: _configs(options), lambda configs: _lint(options, configs, None))
     configs = started.configs if started else _configs(options)
     if options.show_settings:
         first = (options.paths or [os.curdir])[0]

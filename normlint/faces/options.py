@@ -80,8 +80,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _check_input(options: argparse.Namespace) -> None:
     """Raise ConfigError for options that need files beside `-`, and for `--stdin-filename` without `-`."""
-    if options.watch and (STDIN in options.paths or options.output_file):
-        raise ConfigError("--watch looks at files, and shows what it finds")
     if options.verify == IMPORT and STDIN in options.paths:
         raise ConfigError("--verify=import cannot read standard input: the file is executed as it is")
     if options.stdin_filename is not None and STDIN not in options.paths:
@@ -265,7 +263,6 @@ def _add_output(parser: _Parser) -> None:
     group.add_argument("-q", "--quiet", action="store_true", help="findings and errors alone")
     group.add_argument("-s", "--silent", action="store_true", help="errors alone: the exit status tells")
     group.add_argument("-v", "--verbose", action="store_true", help="also which settings hold, and what is left out")
-    group.add_argument("-w", "--watch", action="store_true", help="again whenever a file has changed")
     group.add_argument("-e", "--exit-zero", action="store_true", help="exit with 0 although there are findings")
 
 

@@ -88,10 +88,6 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
         return _fix(options, configs, accepted)
-    if options.report and options.verify:
-        from normlint.faces.verifying import need_matplotlib
-
-        need_matplotlib()
     chosen = targets(options, configs, started.found if started else None)
     report = _checked(options, chosen, _cache(options, chosen, configs, started), norms=_shows_norms(options, configs))
     report = accepted.without(report) if accepted else report

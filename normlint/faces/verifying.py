@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.discovery import path_order
@@ -122,12 +121,6 @@ def _runtime_findings(norm: ListedNorm) -> Iterator[Diagnostic]:
 
 def _place(finding: Diagnostic) -> tuple[int, int, int, str]:
     return finding.start.cell or 0, finding.start.line, finding.start.column, finding.code
-
-
-def need_matplotlib() -> None:
-    """ConfigError where there is nothing to draw with: it is said before norms are run."""
-    if find_spec("matplotlib") is None:
-        raise ConfigError("the pictures of --report --verify need matplotlib: python -m pip install 'normlint[report]'")
 
 
 def drawing(demand: Demand) -> Demand:

@@ -24,9 +24,7 @@ from normlint.engine.linter import check_path
 from normlint.engine.selection import Demand
 from normlint.text.sweep import NORM, TORCH, to_sweep
 
-HAS = {name: importlib.util.find_spec(name) is not None for name in ("torch", "matplotlib")}
-needs_torch = pytest.mark.skipif(not HAS["torch"], reason="torch is not installed")
-needs_pictures = pytest.mark.skipif(not all(HAS.values()), reason="torch or matplotlib is not installed")
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
 
@@ -240,25 +238,6 @@ def test_a_file_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (2, "normlint: --report no/r.html: No such file or directory\n")
 
 
-def without_matplotlib(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; sys.modules['matplotlib'] = None; from normlint.faces.cli import main; sys.exit(main())"
-    given = [sys.executable, "-c", code, "--isolated", "--no-cache", *arguments]
-    return subprocess.run(given, cwd=cwd, capture_output=True, text=True, check=False)
-
-
-def test_only_pictures_need_matplotlib(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(EVERY, encoding="utf-8")
-    assert without_matplotlib(tmp_path, "a.py", "--report", "r.html").stderr == ""
-    assert (tmp_path / "r.html").exists()
-
-
-def test_missing_matplotlib_is_reported_with_the_command_that_brings_it(tmp_path: Path) -> None:
-    ran = without_matplotlib(tmp_path, "--verify", "--report", "r.html")
-    assert ran.returncode == 2
-    assert "python -m pip install 'normlint[report]'" in ran.stderr
-    assert ran.stderr.count("\n") == 1
-
-
 NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
@@ -316,7 +295,7 @@ def measured(ran: Path) -> list[Any]:
     return [(found[at], found[at + len(jobs)]) for at in range(len(jobs))]
 
 
-@needs_pictures
+@needs_torch
 def test_the_page_loads_nothing_and_runs_its_own_script_alone(drawn: Page) -> None:
     loads = [
         (tag, name, value)
@@ -333,14 +312,14 @@ def test_the_page_loads_nothing_and_runs_its_own_script_alone(drawn: Page) -> No
     assert "default-src 'none'" in policy
 
 
-@needs_pictures
+@needs_torch
 def test_what_is_drawn_changes_no_verdict_and_is_measured_only_where_it_is_asked_for(measured: list[Any]) -> None:
     assert [one.status for one, _ in measured] == ["wrong", "wrong", "wrong", "match"]
     assert [replace(one, sweep=None) for one, _ in measured] == [plain for _, plain in measured]
     assert all(one.sweep for one, _ in measured)
 
 
-@needs_pictures
+@needs_torch
 def test_each_picture_says_what_it_shows_and_the_repaired_norm_is_in_it(drawn: Page, measured: list[Any]) -> None:
     seen = [one["aria-label"] for one in drawn.all("svg")]
     assert all(one["role"] == "img" for one in drawn.all("svg"))
@@ -365,7 +344,7 @@ def tables(text: str) -> Iterator[dict[tuple[str, str], list[float]]]:
         yield {column: [row[at] for row in rows] for at, column in enumerate(columns)}
 
 
-@needs_pictures
+@needs_torch
 def test_the_numbers_are_those_that_the_worker_measured(drawn: Page, measured: list[Any]) -> None:
     shown = list(tables(drawn.text))
     assert len(shown) == len(measured) == 4
@@ -385,7 +364,7 @@ def path_of(svg: str, name: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in re.findall(r"[ML] ([\d.]+) ([\d.]+)", found[1])]
 
 
-@needs_pictures
+@needs_torch
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
 def test_curves_stand_where_the_numbers_say(dtype: str, drawn: Page) -> None:
     """The limit and one point of torch's curve give the axis; all other points must fit it."""
@@ -557,7 +536,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@needs_pictures
+@needs_torch
 @needs_chromium
 class TestInChromium:
     def test_nothing_is_wider_than_the_window(self, seen: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ def _weight(value: float) -> float:
 
 def _picture(size: tuple[int, int], description: str, *content: Html) -> Html:
     box = f"0 0 {size[0]} {size[1]}"
-    return element("svg", *content, viewBox=box, role="img", aria_label=description)
+    return element("svg", *content, role="img", aria_label=description, viewBox=box)
 
 
 def _named(name: str, key: str, path: str) -> Html:

@@ -13,7 +13,7 @@ from normlint.faces.rules import fix_of
 from normlint.rules.registry import Rule
 from normlint.text.finding import REVIEW
 
-EXAMPLE = re.compile(r"^```py\n(.*?)^```$(?:\n^```fix\n.*?^```$)?", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```py\n(.*?)^```$(?:\n^```diff\n.*?^```$)?", re.MULTILINE | re.DOTALL)
 SAFE = re.compile(r"^Fix safety: (\w)", re.MULTILINE)
 MARKER = re.compile(r"  # error: \[[\w, -]+\]")
 FAMILIES = {

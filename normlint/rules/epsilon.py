@@ -31,13 +31,12 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
         return (h * torch.rsqrt(ms)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -def rms_norm(x, weight):
+    +def rms_norm(x, weight, eps=1e-6):
+    @@
+    -    return (h * torch.rsqrt(ms)).type_as(x) * weight
+    +    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
     A module that has no eps yet takes one, and keeps it:
@@ -56,20 +55,14 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
             rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
             return (h / rms).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim: int, eps: float = 1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
-            return (h / rms.clamp(min=self.eps)).type_as(x) * self.weight
+    ```diff
+    -    def __init__(self, dim: int):
+    +    def __init__(self, dim: int, eps: float = 1e-6):
+    @@
+    +        self.eps = eps
+    @@
+    -        return (h / rms).type_as(x) * self.weight
+    +        return (h / rms.clamp(min=self.eps)).type_as(x) * self.weight
     ```
 
     A floor does as well as a sum, and so does a test that keeps zeros out, as `torch.where(ms == 0, 1, ms)`:
@@ -111,12 +104,10 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         rms = h.pow(2).mean(-1, keepdim=True).sqrt()
         return (h / (rms + eps)).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [eps-outside-sqrt]
+    ```diff
+    -    rms = h.pow(2).mean(-1, keepdim=True).sqrt()
+    -    return (h / (rms + eps)).type_as(x) * weight
+    +    return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
     torch's own `norm` has the gradient 0 at 0, so eps beside it is fine:
@@ -169,13 +160,9 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight  # error: [eps-out-of-range]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + 1e-6)).type_as(x) * weight  # error: [eps-out-of-range]
+    ```diff
+    -    return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight
+    +    return (h * torch.rsqrt(ms + 1e-6)).type_as(x) * weight
     ```
 
     ```py
@@ -236,19 +223,9 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps  # error: [unused-eps]
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
+    +        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
     ```py
@@ -304,19 +281,9 @@ def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [eps-zero-in-half]
     ```
-    ```fix
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [eps-zero-in-half]
+    ```diff
+    -        return F.normalize(x, dim=-1) * self.scale * self.gamma
+    +        return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma
     ```
 
     ```py
@@ -335,12 +302,9 @@ def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-zero-in-half]
     ```
-    ```fix
-    from torch import nn
-
-    class L2Norm(nn.Module):
-        def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [eps-zero-in-half]
+    ```diff
+    -        return x / (x.norm(dim=-1, keepdim=True) + 1e-8)
+    +        return x / (x.norm(dim=-1, keepdim=True) + 1e-6)
     ```
 
     Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.

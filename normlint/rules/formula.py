@@ -44,13 +44,9 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h / torch.rsqrt(ms + eps)).type_as(x) * weight  # error: [inverted-scale]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight  # error: [inverted-scale]
+    ```diff
+    -    return (h / torch.rsqrt(ms + eps)).type_as(x) * weight
+    +    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
     Fix safety: a norm divides by the root mean square; the checkpoint's tensors keep their names and shapes.
@@ -77,13 +73,9 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h / (ms + eps)).type_as(x) * weight  # error: [wrong-root]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h / torch.sqrt(ms + eps)).type_as(x) * weight  # error: [wrong-root]
+    ```diff
+    -    return (h / (ms + eps)).type_as(x) * weight
+    +    return (h / torch.sqrt(ms + eps)).type_as(x) * weight
     ```
 
     ```py
@@ -122,13 +114,9 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
         ms = h.mean(-1, keepdim=True)  # error: [missing-square]
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-square]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = h.mean(-1, keepdim=True)
+    +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     ```py
@@ -165,13 +153,9 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
         var = h.var(-1, keepdim=True, correction=0)  # error: [missing-centre]
         return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
-    ```fix
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        var = h.var(-1, keepdim=True, correction=0)  # error: [missing-centre]
-        return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```diff
+    -    return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    +    return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
 
     T5's norm has no centre on either side, and is an RMS norm:
@@ -281,13 +265,9 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True).detach()  # error: [detached-statistic]
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [detached-statistic]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = h.pow(2).mean(-1, keepdim=True).detach()
+    +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose.
@@ -351,20 +331,9 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
             return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
+    ```diff
+    -        self.weight = nn.Parameter(torch.ones(dim))
+    +        self.weight = nn.Parameter(torch.zeros(dim))
     ```
 
     ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.

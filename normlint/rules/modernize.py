@@ -26,12 +26,9 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [sqrt-then-divide]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [sqrt-then-divide]
+    ```diff
+    -    return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    +    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
     ```py
@@ -68,12 +65,11 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
         scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
         return (h * scale).type_as(x) * weight  # error: [hand-written-norm]
     ```
-    ```fix
-    import torch
-    import torch.nn.functional as F
-
-    def rms_norm(x, weight, eps=1e-6):
-        return F.rms_norm(x, x.shape[-1:], weight, eps)  # error: [hand-written-norm]
+    ```diff
+    -    h = x.float()
+    -    scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
+    -    return (h * scale).type_as(x) * weight
+    +    return F.rms_norm(x, x.shape[-1:], weight, eps)
     ```
 
     Over another axis than the last, torch has no such operation:

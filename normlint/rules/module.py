@@ -50,19 +50,9 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-not-parameter]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        self.weight = torch.ones(dim)
+    +        self.weight = nn.Parameter(torch.ones(dim))
     ```
 
     A gain that shall not be trained is a buffer:
@@ -136,14 +126,9 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         h.mul_(torch.rsqrt(ms + eps))  # error: [mutated-input]
         return h.type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        h = h.mul(torch.rsqrt(ms + eps))  # error: [mutated-input]
-        return h.type_as(x) * weight
+    ```diff
+    -    h.mul_(torch.rsqrt(ms + eps))
+    +    h = h.mul(torch.rsqrt(ms + eps))
     ```
 
     What the norm has made itself may be changed:
@@ -187,13 +172,8 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    print(h.shape)
     ```
 
     Behind a flag or another test it may stay, unless that is the test for the gain or the upcast:
@@ -283,19 +263,9 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-shape]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        self.weight = nn.Parameter(torch.Tensor([dim]))
+    +        self.weight = nn.Parameter(torch.ones(dim))
     ```
 
     ```py
@@ -441,19 +411,9 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [unused-gain]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+    +        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
     ```py

@@ -39,21 +39,9 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
             rms = torch.sqrt(torch.sum(h * h) / self.dim + self.eps)  # error: [global-reduction]
             return (h / rms).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.dim = dim
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            rms = torch.sqrt(torch.sum(h * h, dim=-1, keepdim=True) / self.dim + self.eps)  # error: [global-reduction]
-            return (h / rms).type_as(x) * self.weight
+    ```diff
+    -        rms = torch.sqrt(torch.sum(h * h) / self.dim + self.eps)
+    +        rms = torch.sqrt(torch.sum(h * h, dim=-1, keepdim=True) / self.dim + self.eps)
     ```
 
     Over the features alone, with the axis kept for broadcasting:
@@ -102,13 +90,9 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1)  # error: [reduction-without-keepdim]
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [reduction-without-keepdim]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = h.pow(2).mean(-1)
+    +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     The axis may be kept, or put back:
@@ -160,20 +144,9 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
             ms = h.pow(2).mean(-2, keepdim=True)  # error: [reduction-over-wrong-axis]
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            ms = h.pow(2).mean(-1, keepdim=True)  # error: [reduction-over-wrong-axis]
-            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        ms = h.pow(2).mean(-2, keepdim=True)
+    +        ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     A channels-first norm has a gain that lies along the channels, and is fine:
@@ -298,19 +271,9 @@ def normalize_default_dim(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return F.normalize(x) * self.scale * self.gamma  # error: [normalize-default-dim]
     ```
-    ```fix
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [normalize-default-dim]
+    ```diff
+    -        return F.normalize(x) * self.scale * self.gamma
+    +        return F.normalize(x, dim=-1) * self.scale * self.gamma
     ```
 
     On a matrix (N, D) dim 1 is the last axis, and a gain of shape (D, 1, 1) says that dim 1 holds the channels.

@@ -125,7 +125,7 @@ def test_code_scanning_has_what_it_shows_of_a_rule() -> None:
         assert "\n" not in rule["fullDescription"]["text"]
         assert set(re.findall(r"^```(.+)$", rule["help"]["markdown"], re.MULTILINE)) <= {"python"}
         assert rule["help"]["markdown"].count("\n```") % 2 == 0
-        assert not re.search(r"# error:|```fix", rule["help"]["markdown"] + rule["help"]["text"])
+        assert not re.search(r"# error:", rule["help"]["markdown"] + rule["help"]["text"])
         assert re.search(r"^(Before|Right):$", rule["help"]["markdown"], re.M)
         assert "\n\n\n" not in rule["help"]["text"]
         assert rule["help"]["text"]

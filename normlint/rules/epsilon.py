@@ -39,41 +39,9 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
     +    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    A module that has no eps yet takes one, and keeps it:
+    A module that has no eps yet takes one, and keeps it.
 
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim: int):
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
-            return (h / rms).type_as(x) * self.weight
-    ```
-    ```diff
-    -    def __init__(self, dim: int):
-    +    def __init__(self, dim: int, eps: float = 1e-6):
-    @@
-    +        self.eps = eps
-    @@
-    -        return (h / rms).type_as(x) * self.weight
-    +        return (h / rms.clamp(min=self.eps)).type_as(x) * self.weight
-    ```
-
-    A floor does as well as a sum, and so does a test that keeps zeros out, as `torch.where(ms == 0, 1, ms)`:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        ms = x.float().pow(2).mean(-1, keepdim=True)
-        return (x * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
-    ```
+    A floor does as well as a sum, and so does a test that keeps zeros out, as `torch.where(ms == 0, 1, ms)`.
 
     Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
     outputs change by no more than that eps does.
@@ -110,15 +78,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     +    return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h / (h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps)).type_as(x) * weight
-    ```
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
 
     Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """
@@ -163,14 +123,6 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
     ```diff
     -    return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight
     +    return (h * torch.rsqrt(ms + 1e-6)).type_as(x) * weight
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight):
-        ms = x.float().pow(2).mean(-1, keepdim=True)
-        return (x * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
     ```
 
     Fix safety: safe for 0 and less. Unsafe for other numbers: a model may have been trained with them.
@@ -228,14 +180,6 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
     +        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
-    ```
-
     An eps that one path uses and another doesn't is reported where it is lost.
 
     Fix safety: safe, for whoever passes an eps gets it; unsafe where just one path has a number of its own.
@@ -286,26 +230,7 @@ def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
     +        return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma
     ```
 
-    ```py
-    import torch.nn.functional as F
-
-    def rms_norm(x, gamma):
-        return F.normalize(x, dim=-1, eps=1e-5) * x.shape[-1] ** 0.5 * gamma
-    ```
-
-    What is written out is the same:
-
-    ```py
-    from torch import nn
-
-    class L2Norm(nn.Module):
-        def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-zero-in-half]
-    ```
-    ```diff
-    -        return x / (x.norm(dim=-1, keepdim=True) + 1e-8)
-    +        return x / (x.norm(dim=-1, keepdim=True) + 1e-6)
-    ```
+    What is written out as `x / (x.norm(dim=-1, keepdim=True) + 1e-8)` is the same.
 
     Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.
     """

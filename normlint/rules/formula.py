@@ -78,15 +78,6 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     +    return (h / torch.sqrt(ms + eps)).type_as(x) * weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h / (ms + eps) ** 0.5).type_as(x) * weight
-    ```
-
     Fix safety: a norm divides by the root mean square; the checkpoint's tensors keep their names and shapes.
     """
     names = {Fraction(-1): "no square root is taken", Fraction(1): "no square root is taken"}
@@ -119,15 +110,6 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
     +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.square().mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
     Fix safety: a norm averages squares; the checkpoint's tensors keep their names and shapes.
     """
     for c in norm.computations:
@@ -158,16 +140,7 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     +    return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
 
-    T5's norm has no centre on either side, and is an RMS norm:
-
-    ```py
-    import torch
-
-    def layer_norm(x, weight, eps=1e-5):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
+    T5's norm has no centre on either side, and is an RMS norm.
 
     Fix safety: the name promises a mean on both sides, or, with RMS, on neither. A norm that says RMS and adds a bias
     is left alone.
@@ -338,27 +311,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 
     ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.
 
-    What a model's `_init_weights` fills the class with counts, too:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-offset]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-
-    class Model(nn.Module):
-        def _init_weights(self, module):
-            if isinstance(module, (nn.Linear, RMSNorm)):
-                module.weight.data.normal_(mean=0.0, std=0.02)
-    ```
+    What a model's `_init_weights` fills the class with counts, too.
 
     Instead: Start it at √D, `dim ** 0.5`, in an L2 norm; in any other at 1, or at 0 where 1 is added
 

@@ -31,15 +31,6 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     +    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
-        return (h * scale).type_as(x) * weight
-    ```
-
     Fix safety: safe: the result is the same but for the last rounding. A name that only the division read goes.
     """
     for c in norm.computations:
@@ -72,16 +63,7 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
     +    return F.rms_norm(x, x.shape[-1:], weight, eps)
     ```
 
-    Over another axis than the last, torch has no such operation:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        scale = torch.rsqrt(h.pow(2).mean(1, keepdim=True) + eps)
-        return (h * scale).type_as(x) * weight[:, None]
-    ```
+    Over another axis than the last, torch has no such operation.
 
     Fix safety: unsafe: the cast order may be another, gain and input must have one dtype, and `F.rms_norm` needs torch
     2.4. Nothing is offered where the function does more than the norm.

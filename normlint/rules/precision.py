@@ -62,15 +62,6 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
     +    return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
     The cast may stand in the caller of a helper, and a path that only fp32 takes needs none.
 
     Fix safety: safe: what came out in fp32 stays the same, and halves no longer overflow.
@@ -249,22 +240,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     +        return h.type_as(x) * self.weight
     ```
 
-    A gain in fp32 that promotes the product is LLaMA's way, and fine:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
-    ```
+    A gain in fp32 that promotes the product is LLaMA's way, and fine.
 
     Where a flag, or a test that can't be read, decides whether it is cast back, nothing is reported; nor in a function
     that casts its gain as well, as references in tests do.

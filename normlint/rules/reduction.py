@@ -44,16 +44,6 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     +        rms = torch.sqrt(torch.sum(h * h, dim=-1, keepdim=True) / self.dim + self.eps)
     ```
 
-    Over the features alone, with the axis kept for broadcasting:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
-    ```
-
     Fix safety: safe. Nothing is offered where the gain lies along another axis than the last, or where the one number
     is made to fit by other means.
     """
@@ -93,17 +83,6 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     ```diff
     -    ms = h.pow(2).mean(-1)
     +    ms = h.pow(2).mean(-1, keepdim=True)
-    ```
-
-    The axis may be kept, or put back:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1).unsqueeze(-1)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
     Fix safety: safe. Nothing is offered where the statistic is reshaped or given back elsewhere.
@@ -149,23 +128,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     +        ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
-    A channels-first norm has a gain that lies along the channels, and is fine:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm2d(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            ms = h.pow(2).mean(1, keepdim=True)
-            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight[:, None, None]
-    ```
+    A channels-first norm has a gain that lies along the channels, and is fine.
 
     Fix safety: safe. The axis is put right where it is written in the call; one that has a name is left alone.
     """

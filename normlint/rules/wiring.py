@@ -45,20 +45,6 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
     +        h = self.norm2(h)
     ```
 
-    ```py
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = x + self.mlp(self.norm(x))
-            return x + self.mlp(self.norm(x))
-    ```
-
     It can be fixed where the module has one norm of the same kind that nothing calls.
 
     Fix safety: unsafe: the outputs change, and a gain that nothing has trained is applied.
@@ -127,22 +113,6 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     -        x = self.norm1(x)
     -        x = x + self.attention(x)
     +        x = x + self.attention(self.norm1(x))
-    ```
-
-    ```py
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm1 = nn.LayerNorm(dim)
-            self.attention = nn.Linear(dim, dim)
-            self.norm2 = nn.LayerNorm(dim)
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = x + self.attention(self.norm1(x))
-            return x + self.mlp(self.norm2(x))
     ```
 
     A norm of the embeddings in front of the blocks is none of this:

@@ -24,6 +24,13 @@ from tests.fences import diff
 
 FENCE = re.compile(r"^```py\n(.*?)^```$(?:\n^```diff\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 DIFF_FENCE = re.compile(r"^```diff$", re.MULTILINE)
+MORE = dict(
+    re.findall(
+        r"^## (NRM\d+)\n(.*?)(?=^## |\Z)",
+        (Path(__file__).parent / "examples.md").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+)
 ERROR = re.compile(r"  # error: \[([\w, -]+)\]")
 
 
@@ -45,9 +52,14 @@ READ = [rule for rule in RULES.values() if rule.check or rule.check_calls]
 RUN = [rule for rule in RULES.values() if rule.check_run]
 
 
+def whole(rule: Rule) -> str:
+    """The rule's page, and the examples of examples.md."""
+    return f"{rule.doc}\n{MORE.get(rule.code, '')}"
+
+
 def examples(rules: list[Rule]) -> Iterator[Example]:
     for rule in rules:
-        for number, match in enumerate(FENCE.finditer(rule.doc), 1):
+        for number, match in enumerate(FENCE.finditer(whole(rule)), 1):
             yield Example(rule, number, match[1], match[2])
 
 
@@ -120,7 +132,7 @@ def test_no_fix_claims_to_be_safer_than_its_rule_says(example: Example) -> None:
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
 def test_a_rule_with_a_fix_shows_it_and_says_how_far_it_may_be_trusted(rule: Rule) -> None:
     shown = [example for example in examples([rule]) if example.fix is not None]
-    assert len(shown) == len(DIFF_FENCE.findall(rule.doc)), "the diff of a fix stands directly below what it changes"
+    assert len(shown) == len(DIFF_FENCE.findall(whole(rule))), "the diff of a fix stands directly below what it changes"
     assert bool(shown) == (rule.fix is not None) == ("Fix safety: " in rule.doc)
 
 

@@ -49,11 +49,6 @@ def main(arguments: Sequence[str] | None = None, started: Started | None = None)
 
 
 def _run(words: list[str], started: Started | None) -> int:
-    if words[:1] == ["config"]:
-        from normlint.faces.keys import keys_text
-
-        sys.stdout.write(keys_text(words[1:]))
-        return CLEAN
     options = parse(words)
     if options.explain is not None:
         return _explain(explanation(options.explain), options)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
-COMMANDS: Final = ("check", "rule", "config", "version", "help")
+COMMANDS: Final = ("check", "rule")
 PATIENCE: Final = 1.0  # seconds without a progress bar
 
 

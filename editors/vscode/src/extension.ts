@@ -15,10 +15,9 @@ interface PythonExtension {
   };
 }
 
-const DOCUMENTS = [
-  ...["python", "markdown"].flatMap((language) => ["file", "untitled"].map((scheme) => ({ scheme, language }))),
-  { notebook: "*", language: "python" },
-];
+const DOCUMENTS = ["python", "markdown"].flatMap((language) =>
+  ["file", "untitled"].map((scheme) => ({ scheme, language })),
+);
 
 let running: { client: LanguageClient; server: Server } | undefined;
 let queue: Promise<unknown> = Promise.resolve();

@@ -110,33 +110,8 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
 
     It is reported, too, where a function takes an eps that nothing reads.
 
-    Configurations, norms and their bases are looked up in the files that the package imports them from. A norm whose
-    owner has another configuration, without an eps, is none of this:
-
-    ```py
-    from dataclasses import dataclass
-
-    from torch import nn
-
-    @dataclass
-    class TextConfig:
-        dim: int = 4096
-        norm_eps: float = 1e-6
-
-    @dataclass
-    class AudioConfig:
-        dim: int = 512
-
-    class TextLayer(nn.Module):
-        def __init__(self, config: TextConfig):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.norm_eps)
-
-    class AudioLayer(nn.Module):
-        def __init__(self, config: AudioConfig):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim)
-    ```
+    Configurations, norms and their bases are looked up in the files that the package imports them from. A norm
+    whose owner has another configuration, without an eps, is none of this.
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """

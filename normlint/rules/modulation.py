@@ -47,19 +47,6 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
     part is given an axis behind that of the batch, as `scale[:, None]`: of a single condition the first axis is that
     of the features, and `chunk(2)` is right.
 
-    ```py
-    from torch import nn
-
-    class Gated(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-
-        def forward(self, batch):
-            x, scale = batch.chunk(2)
-            return self.norm(x) * scale
-    ```
-
     Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
     """
     for read in functions(makes):

@@ -184,24 +184,6 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
     +        return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma
     ```
 
-    The variance of `std` isn't rounded to a half before its root is taken:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class LayerNorm(nn.Module):
-        def __init__(self, dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.bias = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            std = x.std(-1, keepdim=True, correction=0).clamp(min=self.eps)
-            return (x - x.mean(-1, keepdim=True)) / std * self.weight + self.bias
-    ```
-
     Fix safety: safe: the same norm, taken in fp32.
     """
     found = tuple(c for c in norm.judged if _in_half(c) and not c.explicit_square and c.statistic.reduce == "sum")

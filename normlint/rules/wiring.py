@@ -115,22 +115,7 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     +        x = x + self.attention(self.norm1(x))
     ```
 
-    A norm of the embeddings in front of the blocks is none of this:
-
-    ```py
-    from torch import nn
-
-    class Encoder(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-            self.block = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = self.norm(x)
-            x = x + self.block(x)
-            return x
-    ```
+    A norm of the embeddings in front of the blocks is none of this.
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
@@ -231,23 +216,6 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
     ```diff
     -        self.q_norm = nn.LayerNorm(self.dim)
     +        self.q_norm = nn.LayerNorm(self.head_dim)
-    ```
-
-    ```py
-    from torch import nn
-
-    class Attention(nn.Module):
-        def __init__(self, dim, heads):
-            super().__init__()
-            self.heads = heads
-            self.head_dim = dim // heads
-            self.to_q = nn.Linear(dim, dim)
-            self.q_norm = nn.LayerNorm(dim)
-            self.k_norm = nn.LayerNorm(self.head_dim)
-
-        def forward(self, x):
-            q = self.q_norm(self.to_q(x)).view(x.shape[0], -1, self.heads, self.head_dim)
-            return self.k_norm(q)
     ```
 
     Fix safety: unsafe: the norm may have been meant for what comes before the view.

@@ -92,14 +92,13 @@ async def test_each_folder_and_each_file_has_its_project_s(tmp_path: Path) -> No
             assert await own.codes(own.open(BOTH, path / "a.py"), codes) == codes
 
 
-async def test_changed_settings_hold_at_once(tmp_path: Path) -> None:
+async def test_changed_settings_hold_with_the_next_change(tmp_path: Path) -> None:
     configured(tmp_path, 'select = ["NRM3"]')
     async with editor(tmp_path) as own:
         uri = own.open(BOTH, tmp_path / "a.py")
         assert await own.codes(uri, ["NRM302"])
         configured(tmp_path, 'select = ["NRM1"]')
-        change = types.FileEvent((tmp_path / "pyproject.toml").as_uri(), types.FileChangeType.Changed)
-        own.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+        own.replace(uri, BOTH + "\n")
         assert await own.codes(uri, ["NRM101"])
         own.client.set_configuration({"normlint": {"select": ["NRM3"]}})
         own.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))

@@ -9,7 +9,7 @@ from typing import Final
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedFix
 from normlint.faces.render import verdicts
 from normlint.faces.report import Html, element, join
-from normlint.faces.report.code import Runs, listing
+from normlint.faces.report.code import Lines, listing
 from normlint.faces.report.pictures import figures, worst
 from normlint.faces.rules import url_of
 from normlint.text.finding import ERROR, SEVERITIES, WARNING, Applicability
@@ -25,7 +25,7 @@ _TRUST: Final = {
 }
 
 
-def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
+def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
     """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
     findings = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
     overview = element("div", element("div", _story(norm), findings), worst(norm, key), class_="glance")
@@ -54,7 +54,7 @@ def _story(norm: ListedNorm) -> Html:
     return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")
 
 
-def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
+def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
     """Open where no patch shows what a finding is about."""
     hits = [
         line for one in found if one.start.cell == norm.place.cell for line in range(one.start.line, one.end.line + 1)
@@ -65,7 +65,7 @@ def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) 
         element("summary", "Source and all measurements" if pictures else "Source"),
         element("p", "Spine ", element("code", norm.spine), " ", verdicts.LEGEND, class_="spine dim"),
         listing(shown, hits, f"source of {norm.qualname}")
-        if shown
+        if shown[1]
         else element("p", "Its source is gone.", class_="dim"),
         pictures,
         class_="more",

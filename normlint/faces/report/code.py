@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from normlint.engine.report import Diagnostic, ListedNorm
+from normlint.engine.report import ListedNorm
 from normlint.faces.render import harmless
 from normlint.faces.report import Html, element
 from normlint.text.source import Place, Source, Unit, line_starts
 
 MOST: Final = 60
 AROUND: Final = 8
-NEAR: Final = 2
 _Node: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-Runs = tuple[tuple[int, tuple[str, ...]], ...]
+Lines = tuple[int, tuple[str, ...]]  # from the first one's number on
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,50 +53,27 @@ def _definition(source: Source, unit: Unit, node: _Node) -> Definition | None:
     return Definition(begin, end) if begin.cell == end.cell else None
 
 
-def runs(source: Source, norm: ListedNorm, found: Iterable[Diagnostic], known: tuple[Definition, ...]) -> Runs:
-    """The lines to show, in stretches: the widest definition around the norm that isn't long, and the findings."""
+def shown(source: Source, norm: ListedNorm, known: tuple[Definition, ...]) -> Lines:
+    """The lines to show: the widest definition around the norm that isn't long, or those near it."""
     around = sorted((one for one in known if one.holds(norm.place)), key=lambda one: one.length)
     fitting = [one for one in around if one.length <= MOST]
     line = norm.place.line
-    whole = fitting[-1] if fitting else None
-    spans = [(whole.start.line, whole.end.line) if whole else (line - AROUND, line + AROUND)]
-    spans += [
-        (one.start.line - NEAR, min(one.end.line, one.start.line + MOST) + NEAR)
-        for one in found
-        if one.start.cell == norm.place.cell and not (whole and whole.holds(one.start))
-    ]
-    return tuple(_stretches(source, norm.place.cell, spans))
-
-
-def _stretches(source: Source, cell: int | None, spans: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted((max(first, 1), last) for first, last in spans):
-        if joined and first <= joined[-1][1] + NEAR:
-            joined[-1] = joined[-1][0], max(last, joined[-1][1])
-        else:
-            joined.append((first, last))
-    for first, last in joined:
-        lines = source.lines(cell, first, last)
-        if lines:
-            yield first, lines
+    first, last = (fitting[-1].start.line, fitting[-1].end.line) if fitting else (max(line - AROUND, 1), line + AROUND)
+    return first, source.lines(norm.place.cell, first, last)
 
 
 _LONGEST: Final = 400
 
 
-def listing(runs: Runs, hits: Iterable[int], label: str) -> Html:
-    """Runs of lines, highlighted and numbered, those with `hits` marked; where lines are left out, it shows."""
-    marked = set(hits)
-    shown = [_highlighted(first, lines, marked) for first, lines in runs]
-    return element("div", *shown, class_="code", tabindex="0", role="region", aria_label=label)
-
-
-def _highlighted(first: int, lines: tuple[str, ...], marked: set[int]) -> Html:
+def listing(lines: Lines, hits: Iterable[int], label: str) -> Html:
+    """Lines highlighted and numbered, those with `hits` marked."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers.python import PythonLexer
 
-    text = "\n".join(harmless(line[:_LONGEST] + "…" * (len(line) > _LONGEST)) for line in lines)
-    rows = [number - first + 1 for number in marked if first <= number < first + len(lines)]
+    first, texts = lines
+    text = "\n".join(harmless(line[:_LONGEST] + "…" * (len(line) > _LONGEST)) for line in texts)
+    rows = [number - first + 1 for number in set(hits) if first <= number < first + len(texts)]
     form = HtmlFormatter(linenos="inline", linenostart=first, hl_lines=rows)
-    return Html(highlight(text, PythonLexer(stripnl=False), form))
+    code = Html(highlight(text, PythonLexer(stripnl=False), form))
+    return element("div", code, class_="code", tabindex="0", role="region", aria_label=label)

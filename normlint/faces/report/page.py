@@ -15,7 +15,7 @@ from normlint.faces.options import Targets
 from normlint.faces.render.concise import by_severity
 from normlint.faces.report import Html, element, join
 from normlint.faces.report.card import KINDS, bad, badge, card, finding, spoken
-from normlint.faces.report.code import Runs, definitions, runs
+from normlint.faces.report.code import Lines, definitions, shown
 from normlint.faces.rules import summary_of, url_of
 from normlint.faces.terminal import counted
 from normlint.text.finding import SEVERITIES
@@ -25,7 +25,7 @@ from normlint.text.source import Source
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
 
 ORDER: Final = (WRONG, PRECISION, SKIPPED, MATCH)
-Lines = Mapping[tuple[str, int], Runs]  # by a norm's path and number
+Sources = Mapping[tuple[str, int], Lines]  # by a norm's path and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _part(report: Report, path: str) -> Part:
     return Part(path, tuple(about), tuple(one for one in found if id(one) not in placed))
 
 
-def page(report: Report, lines: Lines, files: int) -> str:
+def page(report: Report, lines: Sources, files: int) -> str:
     """The document, with the source of norms in `lines`. `files`: how many were looked at."""
     style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     every = parts(report)
@@ -177,10 +177,10 @@ def _rule(code: str, found: Sequence[Diagnostic], share: float) -> Html:
     )
 
 
-def _sections(every: Sequence[Part], lines: Lines) -> Iterator[Html]:
+def _sections(every: Sequence[Part], lines: Sources) -> Iterator[Html]:
     for number, part in enumerate(every, 1):
         cards = [
-            card(norm, found, lines.get(norm.key, ()), f"n{number}-{at}")
+            card(norm, found, lines.get(norm.key, (1, ())), f"n{number}-{at}")
             for at, (norm, found) in enumerate(part.norms, 1)
         ]
         items = [element("li", finding(one)) for one in part.loose]
@@ -208,15 +208,15 @@ def write_report(file: str, report: Report, chosen: Targets) -> None:
 
 def html(report: Report, chosen: Targets) -> str:
     """The page as text."""
-    lines: dict[tuple[str, int], Runs] = {}
+    lines: dict[tuple[str, int], Lines] = {}
     for part in parts(report):
         source = _source(part.path, chosen.data)
         if source is None:
             continue
         known = [definitions(source, unit) for unit in units_of(source)]
-        for norm, found in part.norms:
+        for norm, _ in part.norms:
             if norm.unit < len(known) and _is_there(source, norm):
-                lines[norm.key] = runs(source, norm, found, known[norm.unit])
+                lines[norm.key] = shown(source, norm, known[norm.unit])
     return page(report, lines, len(chosen.paths))
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -27,7 +24,7 @@ def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
 
 @server.feature(types.INITIALIZED)
 async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
-    """Watch for changed files and settings, and ask the editor for its settings: allowed from here on."""
+    """Watch for changed settings, and ask the editor for them: allowed from here on."""
     await ls.watch()
     if ls.can("workspace.configuration"):
         await ls.ask()
@@ -79,13 +76,6 @@ async def did_change_configuration(ls: NormlintServer, params: types.DidChangeCo
         ls.configure(params.settings)
 
 
-@server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-def did_change_watched_files(ls: NormlintServer, _: types.DidChangeWatchedFilesParams) -> None:
-    """Analyse all documents anew after a configuration file was created, changed or deleted."""
-    ls.forget_warnings()
-    ls.documents.reload()
-
-
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
@@ -125,9 +115,8 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
     if isinstance(ready, str):
         ran = runs.Ran(ready)
     else:
-        async with _progress(ls, f"Verifying {norm.qualname}"):
-            work = partial(runs.run, ready, ls.documents.options)
-            ran = await runs.in_thread(work, ls.waiting) or runs.Ran("the server was ended")
+        work = partial(runs.run, ready, ls.documents.options)
+        ran = await runs.in_thread(work, ls.waiting) or runs.Ran("the server was ended")
     if opened.current is not None and opened.current.document is checked.document:
         opened.checked = runs.with_verdict(opened.current, ran)
         ls.show(opened.checked)
@@ -145,18 +134,3 @@ async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
         return False
     done = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label="Fixes of normlint"))
     return done.applied
-
-
-@asynccontextmanager
-async def _progress(ls: NormlintServer, title: str) -> AsyncIterator[None]:
-    """Show progress in the editor while the block runs, if the editor can."""
-    if not ls.can("window.work_done_progress"):
-        yield
-        return
-    token = str(uuid.uuid4())
-    await ls.work_done_progress.create_async(token)
-    ls.work_done_progress.begin(token, types.WorkDoneProgressBegin(title))
-    try:
-        yield
-    finally:
-        ls.work_done_progress.end(token, types.WorkDoneProgressEnd())

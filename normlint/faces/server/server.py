@@ -20,7 +20,6 @@ from pygls.workspace import Workspace
 
 from normlint import __version__
 from normlint.engine.discovery import Configs
-from normlint.engine.settings import CONFIG_FILES
 from normlint.faces.server.documents import (
     Checked,
     Document,
@@ -189,18 +188,12 @@ class NormlintServer(LanguageServer):
             LOG.warning("no configuration: %s", error)
 
     async def watch(self) -> None:
-        """Ask for notifications of changed configuration, if the editor supports that."""
-        wanted: list[types.Registration] = []
-        if self.can("workspace.did_change_watched_files.dynamic_registration"):
-            watchers = [types.FileSystemWatcher(f"**/{name}") for name in CONFIG_FILES]
-            options: Any = types.DidChangeWatchedFilesRegistrationOptions(watchers)
-            wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+        """Ask for notifications of changed settings, if the editor supports that."""
         if self.can("workspace.did_change_configuration.dynamic_registration"):
             options = types.DidChangeConfigurationRegistrationOptions(SECTION)
-            wanted.append(types.Registration("settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
-        if wanted:
+            wanted = types.Registration("settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
             with contextlib.suppress(JsonRpcException):
-                await self.client_register_capability_async(types.RegistrationParams(wanted))
+                await self.client_register_capability_async(types.RegistrationParams([wanted]))
 
     def show(self, checked: Checked) -> None:
         """Tell the editor what is known of a document now."""

@@ -22,8 +22,6 @@ ABOUT = {  # key: (example, what it does); a test holds that no key is missing
     "fail-on": ('"error"', "The lowest severity at which the exit status is 1."),
     "unsafe-fixes": ("true", "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without `--unsafe-fixes`."),
     "verify": ("true", "[Verify](verifying.md) norms wherever PyTorch is installed; `--no-verify` leaves it out."),
-    "extend-safe-fixes": ('["NRM302"]', "Rules whose unsafe fixes are safe here."),
-    "extend-unsafe-fixes": ('["NRM203"]', "Rules whose safe fixes are unsafe here."),
     "per-file-ignores": ('{ "tests/*" = ["NRM503"] }', "Rules that keep quiet in the files that a pattern fits."),
     "exclude": ('["third_party"]', "What is not looked at, instead of the default."),
     "extend-exclude": ('["third_party"]', "What is not looked at, besides `exclude`."),

@@ -151,8 +151,6 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "fail-on": _severity,
     "unsafe-fixes": flag,
     "verify": flag,
-    "extend-safe-fixes": codes_in,
-    "extend-unsafe-fixes": codes_in,
     "per-file-ignores": _per_file,
     "exclude": strings,
     "extend-exclude": strings,

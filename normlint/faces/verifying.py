@@ -161,7 +161,7 @@ def _repairs(
 ) -> Iterator[tuple[ListedNorm, str, Job | None]]:
     """Each norm that a fix changes, with its sentence after that, and what to run if that is new; `run`: to draw it."""
     path, demand = task
-    every = replace(drawing(demand) if run else demand, safety=replace(demand.safety, unsafe=True))
+    every = replace(drawing(demand) if run else demand, unsafe=True)
     fixed = fix_file(path, FixRequest(every, prepare_rewritten=prepare_rewritten_swept if run else None), data)
     if isinstance(fixed, Failure):
         return

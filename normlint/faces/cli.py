@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -97,24 +96,15 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
         return _add_noqa(report) or trouble
-    _print_scope(options, report, chosen, configs)
+    _warn_of_nothing(options, report, chosen)
     _write(_shown(options, report, chosen.paths, configs), options)
     return trouble or _status(options, not options.show_norms and _fails(report, configs))
 
 
-def _print_scope(options: Namespace, report: Report, chosen: Targets, configs: Configs) -> None:
-    """A warning where nothing was looked at; with `--verbose` what was, and what not."""
-    found = chosen.found
-    if found is None or options.quiet:
-        return
-    if options.verbose:
-        files = Counter(settings.source or "the defaults" for settings in configs.of_each(found.paths))
-        lines = [f"{counted(number, 'file')} with the settings of {source}" for source, number in files.items()]
-        lines += [f"{path}: {why}" for path, why in found.left_out]
-        lines += [f"{path}: skipped by a comment" for path in report.skipped]
-        sys.stderr.write("".join(f"normlint: {harmless(one)}\n" for one in lines))
-    if not report.errors:
-        sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), found, options.paths))
+def _warn_of_nothing(options: Namespace, report: Report, chosen: Targets) -> None:
+    """A warning where nothing was looked at."""
+    if chosen.found is not None and not (options.quiet or report.errors):
+        sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), chosen.found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
@@ -123,7 +113,7 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
 
     chosen = targets(options, configs)
     report, text = fix_files(options, chosen, accepted)
-    _print_scope(options, report, chosen, configs)
+    _warn_of_nothing(options, report, chosen)
     if options.fix_only:
         report = replace(report, findings=())
     _save_sarif(options, report, chosen.paths)

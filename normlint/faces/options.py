@@ -242,7 +242,6 @@ def _add_output(parser: _Parser) -> None:
     group.add_argument("--statistics", action="store_true", help="how many findings of each rule, and can be fixed")
     group.add_argument("-q", "--quiet", action="store_true", help="findings and errors alone")
     group.add_argument("-s", "--silent", action="store_true", help="errors alone: the exit status tells")
-    group.add_argument("-v", "--verbose", action="store_true", help="also which settings hold, and what is left out")
     group.add_argument("-e", "--exit-zero", action="store_true", help="exit with 0 although there are findings")
 
 

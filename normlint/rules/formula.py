@@ -183,23 +183,9 @@ def misapplied_gain(norm: Norm) -> Iterator[Problem]:
             return h.type_as(x) + self.weight  # error: [misapplied-gain]
     ```
 
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * self.weight
-    ```
-
     A bias is added, and starts at zeros.
+
+    A gain multiplies what the norm gives: `h.type_as(x) * self.weight`.
     """
     for c in norm.judged if norm.owner.module and norm.owner.intent in _CENTRED else ():
         if c.power != -HALF:

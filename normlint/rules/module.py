@@ -294,24 +294,9 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
             return h * self.weight + self.bias
     ```
 
-    What a caller may choose is handed on:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6, device=None, dtype=None):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
     Where nothing is trained, and every process has set its own device, both may be meant.
+
+    What a caller may choose is handed on: `torch.ones(dim, device=device, dtype=dtype)`.
     """
     owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
     for param in owned if norm.judged else ():

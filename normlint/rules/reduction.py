@@ -275,22 +275,7 @@ def unused_groups(norm: Norm) -> Iterator[Problem]:
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
-    ```py
-    import torch
-    from torch import nn
-
-    class GroupedRMSNorm(nn.Module):
-        def __init__(self, dim, group_size, eps=1e-6):
-            super().__init__()
-            self.group_size = group_size
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.eps = eps
-
-        def forward(self, x):
-            h = x.float().unflatten(-1, (-1, self.group_size))
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.flatten(-2).type_as(x) * self.weight
-    ```
+    Sound is a statistic of each group: `h = x.float().unflatten(-1, (-1, self.group_size))`.
 
     It is reported where the constructor only stores the number, and no method reads it. Another class may: so this is a
     review, which `--min-severity review` shows.

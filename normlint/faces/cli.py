@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None, started: Started | None = None)
 def _run(words: list[str], started: Started | None) -> int:
     options = parse(words)
     if options.explain is not None:
-        return _explain(explanation(options.explain), options)
+        return _write(explanation(options.explain), options)
     if options.list_rules:
         return _write(listing(), options)
     configs = started.configs if started else _configs(options)
@@ -229,7 +229,7 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: 
 
 def _display(options: Namespace, paths: tuple[str, ...]) -> Display:
     colour = not options.output_file and wants_colour(sys.stdout)
-    return Display(colour, paths, options.quiet, options.show_fixes, not options.fix_only)
+    return Display(colour, paths, options.quiet, not options.fix_only)
 
 
 def _shows_norms(options: Namespace, configs: Configs) -> bool:
@@ -239,17 +239,6 @@ def _shows_norms(options: Namespace, configs: Configs) -> bool:
 def _as_it_is(text: str) -> str:
     """What another program may read, but for a terminal, which control characters could take over."""
     return harmless(text) if sys.stdout.isatty() else text
-
-
-def _explain(page: str, options: Namespace) -> int:
-    """A rule's page, rendered where it can be coloured."""
-    if options.output_file or not wants_colour(sys.stdout):
-        return _write(page, options)
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console(force_terminal=True).print(Markdown(page))
-    return CLEAN
 
 
 def _write(text: str | bytes, options: Namespace) -> int:

@@ -177,7 +177,6 @@ def _add_fixing(parser: _Parser) -> None:
         help="also fixes that move a trained model's numbers or lose a comment",
     )
     group.add_argument("--fix-only", action="store_true", help="the same, and nothing is said of what remains")
-    group.add_argument("--show-fixes", action="store_true", help="list what --fix or --diff fixes")
     group.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
     group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if --fix changed something")
 

@@ -16,13 +16,12 @@ from normlint.text.finding import ERROR
 class Display:
     """How a report is to be shown: with colour, and with which paths as they were given.
 
-    `quiet`: findings alone. `fixes`: what was fixed is listed. `remaining`: what remains is counted.
+    `quiet`: findings alone. `remaining`: what remains is counted.
     """
 
     colour: bool = False
     paths: tuple[str, ...] = ()
     quiet: bool = False
-    fixes: bool = False
     remaining: bool = True
 
 

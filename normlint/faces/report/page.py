@@ -142,14 +142,8 @@ def _verdicts(report: Report) -> Html | None:
     counts = Counter(norm.verdict.status for norm in report.norms if norm.verdict)
     if not counts:
         return None
-    there = [status for status in ORDER if counts[status]]
-    bar = [element("span", class_=status, style=f"flex-grow: {counts[status]}") for status in there]
-    items = [element("li", badge(status), f" {counts[status]}") for status in there]
-    return join(
-        element("h3", "Verdicts"),
-        element("div", bar, class_="bar", aria_hidden="true"),
-        element("ul", items, class_="legend"),
-    )
+    items = [element("li", badge(status), f" {counts[status]}") for status in ORDER if counts[status]]
+    return join(element("h3", "Verdicts"), element("ul", items, class_="legend"))
 
 
 def _rules(report: Report) -> Html | None:

@@ -55,18 +55,22 @@ class Editor:
         return uri
 
     def type(self, uri: str, old: str, new: str) -> None:
-        """Replace the one place where `old` stands."""
-        source = self.texts[uri].source
-        assert source.count(old) == 1
-        self.replace(uri, source.replace(old, new))
+        """Replace the one place where `old` stands, as an editor tells it: by its range alone."""
+        document = self.texts[uri]
+        assert document.source.count(old) == 1
+        at = document.source.index(old)
+        change = types.TextDocumentContentChangePartial(self.range(uri, at, at + len(old)), new)
+        self._change(uri, document.source.replace(old, new), change)
 
     def replace(self, uri: str, text: str) -> None:
-        """Replace all of it, as an editor tells it."""
+        """Replace all of it."""
+        self._change(uri, text, types.TextDocumentContentChangeWholeDocument(text))
+
+    def _change(self, uri: str, text: str, change: Any) -> None:
         old = self.texts[uri]
         version = (old.version or 0) + 1
         self.texts[uri] = TextDocument(uri, text, version, old.language_id, position_codec=old.position_codec)
         identifier = types.VersionedTextDocumentIdentifier(version, uri)
-        change = types.TextDocumentContentChangeWholeDocument(text)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
 
     def close(self, uri: str) -> None:

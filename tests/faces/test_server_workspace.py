@@ -1,4 +1,4 @@
-"""The language server in a workspace: settings, folders, pages; and norms that it runs."""
+"""The language server in a workspace: settings, folders, notebooks, pages; and norms that it runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from lsprotocol import types
 
 from normlint.faces.server.options import KNOWN
-from tests.editor import capabilities, editor
-from tests.faces.test_server import BOTH, BROKEN, CALL, OUTSIDE, OVER_ALL, OVER_THE_LAST, SOUND
+from tests.editor import Editor, capabilities, editor
+from tests.faces.test_server import ALL_OF_IT, BOTH, BROKEN, CALL, OUTSIDE, OVER_ALL, OVER_THE_LAST, SOUND
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -114,7 +114,7 @@ async def test_an_editor_that_is_not_asked_sends_its_settings() -> None:
         assert await own.codes(uri, ["NRM302"])
 
 
-# --- pages ---------------------------------------------------------------------------------------------
+# --- pages and notebooks ---------------------------------------------------------------------------------------------
 
 
 async def test_a_block_in_a_page_is_python() -> None:
@@ -131,6 +131,79 @@ async def test_a_block_in_a_page_is_python() -> None:
         own.apply(fix.edit)
         assert await own.codes(uri, []) == []
         assert OVER_THE_LAST in own.texts[uri].source
+
+
+IMPORTS, _, NORM = BROKEN.partition("\n\n\n")
+NOTEBOOK = "file:///a/b.ipynb"
+CELLS = ((1, "markdown", "# mean() sqrt()"), (2, "python", f"%pip install torch\n{IMPORTS}"), (2, "python", NORM))
+
+
+def cell(kind: int, number: int) -> types.NotebookCell:
+    return types.NotebookCell(types.NotebookCellKind(kind), f"{NOTEBOOK}#{number}")
+
+
+def open_notebook(own: Editor) -> None:
+    texts = [types.TextDocumentItem(f"{NOTEBOOK}#{n}", lang, 1, text) for n, (_, lang, text) in enumerate(CELLS)]
+    notebook = types.NotebookDocument(
+        NOTEBOOK, "jupyter-notebook", 1, [cell(kind, n) for n, (kind, *_) in enumerate(CELLS)]
+    )
+    own.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, texts))
+
+
+def change_notebook(own: Editor, change: types.NotebookDocumentCellChanges) -> None:
+    document = types.VersionedNotebookDocumentIdentifier(2, NOTEBOOK)
+    params = types.DidChangeNotebookDocumentParams(document, types.NotebookDocumentChangeEvent(cells=change))
+    own.client.notebook_document_did_change(params)
+
+
+def notebooks() -> types.ClientCapabilities:
+    sync = types.NotebookDocumentSyncClientCapabilities()
+    return capabilities(notebook_document=types.NotebookDocumentClientCapabilities(sync))
+
+
+async def test_a_notebook_is_one_piece_of_python() -> None:
+    async with editor(can=notebooks()) as own:
+        assert own.result.capabilities.notebook_document_sync
+        open_notebook(own)
+        uri = f"{NOTEBOOK}#2"
+        (found,) = await own.problems(uri, ["NRM101"])
+        before = NORM[: NORM.index(CALL)].split("\n")
+        at = types.Position(len(before) - 1, len(before[-1]))
+        assert found.range.start == at
+        assert await own.codes(f"{NOTEBOOK}#1") == []
+        assert "NRM101" in await own.hover(uri, at)
+        (fix, disable, *_) = await own.actions(uri, at, "quickfix")
+        for action in (fix, disable, *await own.actions(uri, at, ALL_OF_IT)):
+            assert action.edit
+            assert list(action.edit.changes or ()) == [uri]
+
+
+async def test_cells_change_come_and_go() -> None:
+    async with editor(can=notebooks()) as own:
+        open_notebook(own)
+        uri, more = f"{NOTEBOOK}#2", f"{NOTEBOOK}#3"
+        assert await own.codes(uri, ["NRM101"])
+        line = NORM[: NORM.index(OVER_ALL)].count("\n")
+        column = NORM.split("\n")[line].index(OVER_ALL)
+        where = types.Range(types.Position(line, column), types.Position(line, column + len(OVER_ALL)))
+        edit = types.TextDocumentContentChangePartial(where, OVER_THE_LAST)
+        content = types.NotebookDocumentCellContentChanges(types.VersionedTextDocumentIdentifier(2, uri), [edit])
+        change_notebook(own, types.NotebookDocumentCellChanges(text_content=[content]))
+        assert await own.codes(uri, []) == []
+        array = types.NotebookCellArrayChange(3, 0, [cell(2, 3)])
+        opened = types.TextDocumentItem(more, "python", 1, OUTSIDE.partition("\n\n\n")[2])
+        change = types.NotebookDocumentCellChangeStructure(array, did_open=[opened])
+        change_notebook(own, types.NotebookDocumentCellChanges(structure=change))
+        assert await own.codes(more, ["NRM302"])
+        gone = types.NotebookDocumentCellChangeStructure(
+            types.NotebookCellArrayChange(3, 1), did_close=[types.TextDocumentIdentifier(more)]
+        )
+        change_notebook(own, types.NotebookDocumentCellChanges(structure=gone))
+        assert await own.codes(more, []) == []
+        texts = [types.TextDocumentIdentifier(f"{NOTEBOOK}#{n}") for n in range(3)]
+        closed = types.DidCloseNotebookDocumentParams(types.NotebookDocumentIdentifier(NOTEBOOK), texts)
+        own.client.notebook_document_did_close(closed)
+        assert await own.hover(uri, types.Position(0, 0)) == ""
 
 
 # --- norms that are run ----------------------------------------------------------------------------------------------

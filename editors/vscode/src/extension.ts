@@ -15,9 +15,10 @@ interface PythonExtension {
   };
 }
 
-const DOCUMENTS = ["python", "markdown"].flatMap((language) =>
-  ["file", "untitled"].map((scheme) => ({ scheme, language })),
-);
+const DOCUMENTS = [
+  ...["python", "markdown"].flatMap((language) => ["file", "untitled"].map((scheme) => ({ scheme, language }))),
+  { notebook: "*", language: "python" },
+];
 
 let running: { client: LanguageClient; server: Server } | undefined;
 let queue: Promise<unknown> = Promise.resolve();

@@ -6,6 +6,9 @@ import { join } from "node:path";
 import {
   CodeAction,
   ConfigurationTarget,
+  NotebookCellData,
+  NotebookCellKind,
+  NotebookData,
   Range,
   commands,
   languages,
@@ -88,8 +91,13 @@ const STEPS: Record<string, () => Promise<void>> = {
     const [hover] = await commands.executeCommand<Hover[]>("vscode.executeHoverProvider", document.uri, range.start);
     assert.match((hover!.contents[0] as MarkdownString).value, /NRM101/);
   },
-  "a page is read": async () => {
+  "a page is read, and a notebook's cells as one text": async () => {
     await one(await opened(`# A page\n\n\`\`\`python\n${BROKEN}\`\`\`\n`, "markdown"));
+    const cells = BROKEN.split(/\n\n/).map((text) => new NotebookCellData(NotebookCellKind.Code, text, "python"));
+    const notebook = await workspace.openNotebookDocument("jupyter-notebook", new NotebookData(cells));
+    await window.showNotebookDocument(notebook);
+    assert.equal((await one(notebook.cellAt(1).document)).range.start.line, 2);
+    await none(notebook.cellAt(0).document);
   },
   "a setting holds at once, and as long as it is set": async () => {
     const document = await opened(BROKEN);

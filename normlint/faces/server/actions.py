@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
@@ -14,47 +14,68 @@ from normlint.engine.write import with_noqa
 from normlint.faces.server.documents import Checked, Document, with_all_fixes
 from normlint.faces.server.texts import diagnostic, verify_command
 from normlint.text.finding import Applicability
-from normlint.text.source import split_lines
+from normlint.text.source import Source, split_lines
 
 if TYPE_CHECKING:
     from normlint.engine.fix import Fixed
 
-Edits = list[types.TextEdit]
+Edits = dict[str, list[types.TextEdit]]
 
 
 def fix_edits(document: Document, fix: PlacedFix) -> Edits:
     """One finding's fix."""
-    return [types.TextEdit(document.range(one.start, one.end), one.text) for one in fix.edits]
+    edits: Edits = {}
+    for one in fix.edits:
+        made = types.TextEdit(document.range(one.start, one.end), one.text)
+        edits.setdefault(document.home(one.start.cell), []).append(made)
+    return edits
 
 
 def all_edits(document: Document, fixed: Fixed) -> Edits:
     """Everything that was fixed, line by line."""
-    return list(_changes(document, fixed.after.text))
+    if not document.cells:
+        return _named(document.uri, _changes(document, None, fixed.after.text))
+    after = dict(fixed.after.cells)
+    named = (_named(uri, _changes(document, cell, after[cell])) for cell, uri in document.cells if cell in after)
+    return {uri: edits for one in named for uri, edits in one.items()}
 
 
 def noqa_edits(document: Document, finding: Diagnostic) -> Edits:
     """A comment that silences the finding in its line."""
-    text, _ = with_noqa(document.source, {finding.start.line: {finding.code}})
-    return list(_changes(document, text))
+    cell = finding.start.cell
+    home = Source(document.source.path, document.source.home(cell))
+    text, _ = with_noqa(home, {finding.start.line: {finding.code}})
+    return _named(document.home(cell), _changes(document, cell, text))
 
 
 def workspace_edit(document: Document, edits: Edits, *, versioned: bool) -> types.WorkspaceEdit:
     """`versioned`: the editor can refuse it where the text has changed in the meantime."""
     if not versioned:
-        return types.WorkspaceEdit(changes={document.uri: edits})
-    identifier = types.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, list(edits))])
+        return types.WorkspaceEdit(changes=dict(edits))
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.TextDocumentEdit(
+                types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=document.version(uri)), list(own)
+            )
+            for uri, own in edits.items()
+        ]
+    )
 
 
-def _changes(document: Document, after: str) -> Iterator[types.TextEdit]:
+def _named(uri: str, edits: Iterable[types.TextEdit]) -> Edits:
+    found = list(edits)
+    return {uri: found} if found else {}
+
+
+def _changes(document: Document, cell: int | None, after: str) -> Iterator[types.TextEdit]:
     source = document.source
-    old, new = split_lines(source.text), split_lines(after)
+    old, new = split_lines(source.home(cell)), split_lines(after)
     starts = [0]
     for line in old:
         starts.append(starts[-1] + len(line))
     for what, first, last, new_first, new_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what != "equal":
-            where = document.range(source.place(None, starts[first]), source.place(None, starts[last]))
+            where = document.range(source.place(cell, starts[first]), source.place(cell, starts[last]))
             yield types.TextEdit(where, "".join(new[new_first:new_last]))
 
 
@@ -96,7 +117,7 @@ def actions_of(checked: Checked, asked: Asked) -> list[types.CodeAction]:
 def fix_all_edit(checked: Checked, *, versioned: bool) -> types.WorkspaceEdit | None:
     """All that the settings trust; None if that is nothing."""
     fixed = with_all_fixes(checked) if any(one.fix and one.fix.made for one in checked.report.findings) else None
-    edits = all_edits(checked.document, fixed) if fixed is not None and fixed.changed else []
+    edits = all_edits(checked.document, fixed) if fixed is not None and fixed.changed else {}
     return workspace_edit(checked.document, edits, versioned=versioned) if edits else None
 
 
@@ -121,7 +142,7 @@ def _quick_fix(
     asked: Asked,
     finding: Diagnostic,
     title: str,
-    edits: Edits,
+    edits: dict[str, list[types.TextEdit]],
     *,
     preferred: bool,
 ) -> types.CodeAction:
@@ -153,9 +174,10 @@ def _runs(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
     if not asked.wants(VERIFY_KIND):
         return
     blamed = {number for one in checked.report.findings if _touches(checked, one, asked) for number in one.norms}
+    cell = checked.document.cell(asked.uri)
     for norm in checked.report.norms:
         line = norm.place.line - 1
-        in_line = asked.range.start.line <= line <= asked.range.end.line
+        in_line = norm.place.cell == cell and asked.range.start.line <= line <= asked.range.end.line
         if in_line or norm.number in blamed:
             title = f"Verify {norm.qualname}"
             yield types.CodeAction(title, kind=VERIFY_KIND, command=verify_command(title, checked, norm))
@@ -163,5 +185,7 @@ def _runs(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
 
 def _touches(checked: Checked, finding: Diagnostic, asked: Asked) -> bool:
     """Does the finding lie in the range, be it by an end?"""
+    if checked.document.home(finding.start.cell) != asked.uri:
+        return False
     where = checked.document.range(finding.start, finding.end)
     return where.start <= asked.range.end and asked.range.start <= where.end

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
-from pygls.workspace import PositionCodec, TextDocument
+from pygls.workspace import PositionCodec, TextDocument, Workspace
 
 from normlint.engine.discovery import Configs
 from normlint.engine.linter import attempt, guarded, report_on
 from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, demand_of
 from normlint.engine.settings import Settings
+from normlint.text.notebooks import code_cells
 from normlint.text.raw import MARKDOWN, NOTEBOOK, PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import refuse_huge
-from normlint.text.source import Place, Source
+from normlint.text.source import Place, Source, split_lines
 
 if TYPE_CHECKING:
     from normlint.engine.fix import Fixed
@@ -26,19 +29,58 @@ if TYPE_CHECKING:
 _LANGUAGES: Final = {"python": PYTHON, "markdown": MARKDOWN}
 
 
+class ExactDocument(TextDocument):
+    """Lines end where the protocol says, not at a form feed or a Unicode separator as `str.splitlines` has it."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """With their ends."""
+        return tuple(split_lines(self.source))
+
+
+class ExactWorkspace(Workspace):
+    """Keeps such documents."""
+
+    def _create_text_document(
+        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+    ) -> ExactDocument:
+        return ExactDocument(doc_uri, source, version, language_id, position_codec=self.position_codec)
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is analysed at once, at one moment; `version` is the editor's number of the text."""
+    """What is analysed at once, at one moment: a text, or a notebook with all its cells.
+
+    `cells` are the addresses of a notebook's cells by their number, `versions` the editor's numbers of the texts.
+    """
 
     uri: str
     source: Source
     generation: int
     codec: PositionCodec
-    version: int | None = None
+    cells: tuple[tuple[int, str], ...] = ()
+    versions: tuple[tuple[str, int | None], ...] = ()
+
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """The addresses of all texts in it."""
+        return tuple(uri for uri, _ in self.versions)
+
+    def home(self, cell: int | None) -> str:
+        """The address of the text that lines and columns count in."""
+        return self.uri if cell is None else dict(self.cells)[cell]
+
+    def cell(self, uri: str) -> int | None:
+        """The number of the cell at this address; None outside notebooks."""
+        return next((number for number, own in self.cells if own == uri), None)
+
+    def version(self, uri: str) -> int | None:
+        """The editor's number of a text."""
+        return dict(self.versions).get(uri)
 
     def position(self, place: Place) -> types.Position:
         """A place in the editor's units."""
-        line = next(iter(self.source.lines(None, place.line, place.line)), "")
+        line = next(iter(self.source.lines(place.cell, place.line, place.line)), "")
         return types.Position(place.line - 1, self.codec.client_num_units(line[: place.column - 1]))
 
     def range(self, start: Place, end: Place) -> types.Range:
@@ -52,7 +94,29 @@ def text_document(document: TextDocument, path: str, generation: int) -> Documen
     if kind is None:
         return None
     source = Source(path, document.source, kind)
-    return Document(document.uri, source, generation, document.position_codec, document.version)
+    versions = ((document.uri, document.version),)
+    return Document(document.uri, source, generation, document.position_codec, versions=versions)
+
+
+def notebook_document(
+    notebook: types.NotebookDocument, texts: Mapping[str, TextDocument], path: str, generation: int
+) -> Document:
+    """The document of an open notebook; cells in other languages are counted but hold no code."""
+    found = ((cell, texts.get(unquote(cell.document))) for cell in notebook.cells)
+    cells = [(cell, text) for cell, text in found if text is not None]
+    written: list[dict[str, object]] = [
+        {"cell_type": "code" if _is_code(cell, text) else "markdown", "metadata": {}, "source": text.source}
+        for cell, text in cells
+    ]
+    held = json.dumps({"cells": written, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, ensure_ascii=False)
+    return Document(
+        notebook.uri,
+        Source(path, held, NOTEBOOK, cells=code_cells(held)),
+        generation,
+        cells[0][1].position_codec if cells else PositionCodec(),
+        tuple((number, text.uri) for number, (_, text) in enumerate(cells, 1)),
+        tuple((text.uri, text.version) for _, text in cells),
+    )
 
 
 def path_of(uri: str, folder: str) -> str:
@@ -67,6 +131,10 @@ def _kind(document: TextDocument) -> str | None:
         alone = uri_scheme(document.uri) == "vscode-notebook-cell"
         return None if alone else _LANGUAGES.get(document.language_id or "")
     return by_name or _LANGUAGES.get(document.language_id or "python")
+
+
+def _is_code(cell: types.NotebookCell, text: TextDocument) -> bool:
+    return cell.kind == types.NotebookCellKind.Code and (text.language_id or "python") == "python"
 
 
 @dataclass(frozen=True, slots=True)

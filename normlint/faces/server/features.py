@@ -63,6 +63,28 @@ def did_close(ls: NormlintServer, params: types.DidCloseTextDocumentParams) -> N
     ls.clear(params.text_document.uri)
 
 
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+def notebook_did_open(ls: NormlintServer, params: types.DidOpenNotebookDocumentParams) -> None:
+    """Analyse all its cells as one piece of Python."""
+    ls.documents.open(params.notebook_document.uri)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+def notebook_did_change(ls: NormlintServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    """Analyse a notebook after its cells or their text changed, and clear the diagnostics of deleted cells."""
+    cells = params.change.cells
+    gone = (cells.structure.did_close if cells and cells.structure else None) or ()
+    ls.clear(*(cell.uri for cell in gone))
+    ls.documents.touch(params.notebook_document.uri)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumentParams) -> None:
+    """Forget the document, and clear what is shown of it."""
+    ls.documents.close(params.notebook_document.uri)
+    ls.clear(*(cell.uri for cell in params.cell_text_documents))
+
+
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
@@ -96,7 +118,7 @@ async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | 
     """A rule's page, and how a norm reads."""
     uri = params.text_document.uri
     found = await ls.documents.current(uri)
-    return hover_of(found[1], params.position) if found else None
+    return hover_of(found[1], uri, params.position) if found else None
 
 
 # --- commands --------------------------------------------------------------------------------------------------------
@@ -106,7 +128,7 @@ async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | 
 async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | None:
     """Run one norm of a document: its number, or `{"line": N}`. It is interpreted."""
     found = await ls.documents.current(uri)
-    norm = runs.norm_at(found[1], where) if found else None
+    norm = runs.norm_at(found[1], uri, where) if found else None
     if found is None or norm is None:
         ls.say("normlint: there is no norm here", types.MessageType.Warning)
         return None

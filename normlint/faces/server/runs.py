@@ -41,7 +41,7 @@ class Ran:
         return not verdicts or any(verdict.status == WRONG for verdict in verdicts)
 
 
-def norm_at(checked: Checked, where: Any) -> ListedNorm | None:
+def norm_at(checked: Checked, uri: str, where: Any) -> ListedNorm | None:
     """By its number, or the nearest one to a line (`{"line": 12}`, counted from 0), as an editor's cursor gives it."""
     norms = checked.report.norms
     if isinstance(where, int):
@@ -49,7 +49,8 @@ def norm_at(checked: Checked, where: Any) -> ListedNorm | None:
     line = where.get("line") if isinstance(where, dict) else None
     if not isinstance(line, int):
         return norms[0] if len(norms) == 1 else None
-    return min(norms, key=lambda norm: abs(norm.place.line - 1 - line), default=None)
+    here = [norm for norm in norms if norm.place.cell == checked.document.cell(uri)]
+    return min(here, key=lambda norm: abs(norm.place.line - 1 - line), default=None)
 
 
 def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
@@ -85,7 +86,7 @@ def with_verdict(checked: Checked, ran: Ran) -> Checked:
     new = ran.report.norms[0]
     others = tuple(one for one in checked.report.findings if new.number not in one.norms)
     norms = (replace(one, verdict=new.verdict) if one.number == new.number else one for one in checked.report.norms)
-    findings = sorted(others + ran.report.findings, key=lambda one: (one.start, one.code))
+    findings = sorted(others + ran.report.findings, key=lambda one: (one.start.cell or 0, one.start, one.code))
     return replace(checked, report=replace(checked.report, findings=tuple(findings), norms=tuple(norms)))
 
 

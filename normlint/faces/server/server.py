@@ -23,12 +23,14 @@ from normlint.engine.discovery import Configs
 from normlint.faces.server.documents import (
     Checked,
     Document,
+    ExactWorkspace,
     check,
+    notebook_document,
     path_of,
     text_document,
 )
 from normlint.faces.server.options import Options, options_of
-from normlint.faces.server.texts import diagnostic
+from normlint.faces.server.texts import diagnostics_of
 
 Answer = TypeVar("Answer")
 TYPING: Final = 0.15  # seconds without a change after which a document is analysed
@@ -36,7 +38,7 @@ TYPING: Final = 0.15  # seconds without a change after which a document is analy
 
 @dataclass(slots=True, eq=False)
 class Opened:
-    """An open document. `generation` counts its changes; what is `checked` may be of an older one."""
+    """An open document or notebook. `generation` counts its changes; what is `checked` may be of an older one."""
 
     uri: str
     generation: int = 0
@@ -63,13 +65,13 @@ class OpenDocuments:
 
     @property
     def uris(self) -> tuple[str, ...]:
-        """The documents that are open."""
+        """The documents and notebooks that are open."""
         return tuple(self._opened)
 
     @property
     def folders(self) -> tuple[str, ...]:
         """The directories of the workspace, the deepest first."""
-        paths = [to_fs_path(folder.uri) for folder in self.workspace.folders.values()] or [self.workspace.root_path]
+        paths = (to_fs_path(folder.uri) for folder in self.workspace.folders.values())
         return tuple(sorted((path for path in paths if path), key=len, reverse=True))
 
     def open(self, uri: str) -> None:
@@ -105,8 +107,8 @@ class OpenDocuments:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def current(self, uri: str) -> tuple[Opened, Checked] | None:
-        """What is known of a document as it stands now; None for what isn't open."""
-        opened = self._opened.get(uri)
+        """What is known of a document, or of the notebook of a cell, as it stands now; None for what isn't open."""
+        opened = self._opened.get(self.home(uri))
         while opened is not None and self._opened.get(opened.uri) is opened:
             checked = opened.current or await self._checked(opened)
             if checked is None:
@@ -118,6 +120,11 @@ class OpenDocuments:
     async def in_worker(self, work: Callable[[], Answer]) -> Answer:
         """Work with a document's text, which goes where all of it is done."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def home(self, uri: str) -> str:
+        """The notebook of a cell; else the address itself."""
+        notebook = self.workspace.get_notebook_document(cell_uri=uri)
+        return notebook.uri if notebook is not None else uri
 
     async def _later(self, opened: Opened, delay: float) -> None:
         await asyncio.sleep(delay)
@@ -140,19 +147,29 @@ class OpenDocuments:
             return checked
 
     def _document(self, opened: Opened) -> Document | None:
-        path = path_of(opened.uri, next(iter(self.folders), os.getcwd()))
+        path = self._path(opened.uri)
+        notebook = self.workspace.get_notebook_document(notebook_uri=opened.uri)
+        if notebook is not None:
+            texts = self.workspace.text_documents
+            return notebook_document(notebook, texts, path, opened.generation)
         return text_document(self.workspace.get_text_document(opened.uri), path, opened.generation)
+
+    def _path(self, uri: str) -> str:
+        return path_of(uri, next(iter(self.folders), os.getcwd()))
 
 
 LOG: Final = logging.getLogger("normlint.server")
 SECTION: Final = "normlint"
+_NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
+    [types.NotebookDocumentFilterWithNotebook("*", [types.NotebookCellLanguage("python")])]
+)
 
 
 class NormlintServer(LanguageServer):
     """One editor's server."""
 
     def __init__(self) -> None:
-        super().__init__("normlint", __version__, types.TextDocumentSyncKind.Full)
+        super().__init__("normlint", __version__, notebook_document_sync=_NOTEBOOKS)
         self.documents = OpenDocuments(self.show)
         self.given: Any = None
         self.waiting: set[asyncio.Future[Any]] = set()
@@ -169,7 +186,13 @@ class NormlintServer(LanguageServer):
 
     def begin(self, options: Any) -> None:
         """The editor has said what it can do; documents are kept from now on."""
-        self.documents.workspace = self.workspace
+        first = self.workspace
+        folders = list(first.folders.values())
+        exact = ExactWorkspace(first.root_uri, workspace_folders=folders, position_encoding=first.position_encoding)
+        if not folders and first.root_uri:
+            exact.add_folder(types.WorkspaceFolder(first.root_uri, "root"))
+        self.protocol._workspace = exact  # noqa: SLF001 - pygls has no other way in
+        self.documents.workspace = exact
         self.given = options
         self.configure()
 
@@ -200,13 +223,14 @@ class NormlintServer(LanguageServer):
         self.warn(*checked.warnings)
         for error in checked.report.errors:
             LOG.info("%s: %s", error.path, error.message)
-        document = checked.document
-        found = [diagnostic(checked, one) for one in checked.report.findings]
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, found, document.version))
+        for uri, found in diagnostics_of(checked).items():
+            version = checked.document.version(uri)
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
-    def clear(self, uri: str) -> None:
-        """Clear the diagnostics of a text."""
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+    def clear(self, *uris: str) -> None:
+        """Clear the diagnostics of these texts."""
+        for uri in uris:
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def warn(self, *messages: str) -> None:
         """Show each message once."""

@@ -23,6 +23,14 @@ SEVERITY: Final = {
 }
 
 
+def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
+    """By the address of each text of the document, also those that there is nothing to say of."""
+    found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.document.homes}
+    for finding in checked.report.findings:
+        found[checked.document.home(finding.start.cell)].append(diagnostic(checked, finding))
+    return found
+
+
 def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     """One finding, with the verdict on its norm if there is one."""
     style = types.DiagnosticSeverity.Information if finding.code.startswith(STYLE) else None
@@ -48,10 +56,10 @@ _DEFINES: Final = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")
 MOST: Final = 10  # lines of a hover
 
 
-def hover_of(checked: Checked, at: types.Position) -> types.Hover | None:
+def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | None:
     """At most ten lines; None where there is nothing to say."""
-    findings = [one for one in checked.report.findings if _covers(checked, one, at)]
-    norms = _norms_at(checked, at)
+    findings = [one for one in checked.report.findings if _covers(checked, one, uri, at)]
+    norms = _norms_at(checked, uri, at)
     numbers = {number for one in findings for number in one.norms}
     norms += [one for one in checked.report.norms if one.number in numbers and one not in norms]
     parts = [*map(_brief, findings), *map(norm_text, norms)]
@@ -85,23 +93,24 @@ def _brief(finding: Diagnostic) -> str:
     return "  \n".join(lines)
 
 
-def _covers(checked: Checked, finding: Diagnostic, at: types.Position) -> bool:
+def _covers(checked: Checked, finding: Diagnostic, uri: str, at: types.Position) -> bool:
     where = checked.document.range(finding.start, finding.end)
-    return where.start <= at <= where.end
+    return checked.document.home(finding.start.cell) == uri and where.start <= at <= where.end
 
 
-def _norms_at(checked: Checked, at: types.Position) -> list[ListedNorm]:
+def _norms_at(checked: Checked, uri: str, at: types.Position) -> list[ListedNorm]:
     """Those in this line, or else the next one where the class or function around it is named."""
-    line, norms = at.line + 1, checked.report.norms
-    name = _defined(checked, at)
+    cell, line = checked.document.cell(uri), at.line + 1
+    norms = [one for one in checked.report.norms if one.place.cell == cell]
+    name = _defined(checked, cell, at)
     below = [one for one in norms if one.place.line > line and name in one.qualname.split(".")]
     here = [one for one in norms if one.place.line == line]
     return here or [one for one in below if one.qualname == below[0].qualname][:1]
 
 
-def _defined(checked: Checked, at: types.Position) -> str | None:
+def _defined(checked: Checked, cell: int | None, at: types.Position) -> str | None:
     """The name under the cursor, where it is that of a definition."""
-    text = next(iter(checked.document.source.lines(None, at.line + 1, at.line + 1)), "")
+    text = next(iter(checked.document.source.lines(cell, at.line + 1, at.line + 1)), "")
     named = _DEFINES.match(text)
     if named is None:
         return None

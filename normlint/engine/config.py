@@ -68,9 +68,7 @@ def known_key(key: str, where: str = "") -> str:
     """The key if it exists; ConfigError with the closest one otherwise."""
     if key in _KEYS:
         return key
-    raise ConfigError(
-        f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; see normlint.readthedocs.io/configuration"
-    )
+    raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; the documentation lists all")
 
 
 def _read_toml(file: str) -> Mapping[str, Any]:

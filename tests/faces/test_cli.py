@@ -147,7 +147,7 @@ def test_a_broken_configuration_stops_the_run_before_any_finding(name: str, argu
     Path("sub/b.py").write_text(BAD)
     head, where = ("[tool.normlint]\n", "[tool.normlint] ") if name == "pyproject.toml" else ("", "")
     Path(name).write_text(f"{head}selekt = []\n")
-    said = f"normlint: {name}: {where}unknown key 'selekt' (did you mean select?); see normlint.readthedocs.io/configuration\n"
+    said = f"normlint: {name}: {where}unknown key 'selekt' (did you mean select?); the documentation lists all\n"
     assert bad(*arguments) == Ran(2, "", said)
 
 

@@ -17,7 +17,7 @@ from normlint.engine.discovery import Configs
 from normlint.engine.fix import FixRequest, fix
 from normlint.engine.linter import attempt, report_on
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.engine.selection import Demand, Safety, Selection, checked_codes, demand_of, known_rules
+from normlint.engine.selection import Demand, Selection, checked_codes, demand_of, known_rules
 from normlint.engine.settings import ConfigError, Settings
 from normlint.text.raw import PYTHON, SUFFIXES, BadSourceError
 from normlint.text.read import decode, kind_of, refuse_huge
@@ -133,7 +133,7 @@ def fix_source(  # the options of the command
     '''
     if not _has_libcst():
         raise ConfigError("fixes need libcst: `python -m pip install libcst`")
-    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, safety=Safety(unsafe), around=False)
+    demand = Demand(_selection(select, ignore, extend_select), noqa=noqa, unsafe=unsafe, around=False)
     made = _done(path, lambda: fix(_source(source, path), FixRequest(demand)))
     _raise_first(made.report)
     return Fixed(_text(made.after), _findings(made.fixed), _findings(made.report.findings))

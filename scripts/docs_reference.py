@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 
 from normlint.engine.config import _KEYS
-from normlint.faces.keys import ABOUT, default_of, kind_of
+from normlint.engine.settings import ConfigError, Settings
 from normlint.faces.options import _parser
 
 TITLES = {"positional arguments": "paths", "options": "help"}  # argparse's own
+
+
+ABOUT = {  # key: (example, what it does); a test holds that no key is missing
+    "select": ('["NRM1", "missing-eps"]', "The rules that speak, instead of those that are on by default."),
+    "ignore": ('["NRM503"]', "Rules that keep quiet."),
+    "extend-select": ('["NRM601"]', "Rules that speak besides the others."),
+    "dtypes": ('["bf16", "fp32"]', "What the project runs in: what only other dtypes break is not reported."),
+    "min-severity": ('"review"', "The lowest [severity](#severity) that is reported."),
+    "fail-on": ('"error"', "The lowest severity at which the exit status is 1."),
+    "unsafe-fixes": ("true", "`--fix` and `--diff` also make [unsafe fixes](fixing.md), without `--unsafe-fixes`."),
+    "verify": ("true", "[Verify](verifying.md) norms wherever PyTorch is installed; `--no-verify` leaves it out."),
+    "per-file-ignores": ('{ "tests/*" = ["NRM503"] }', "Rules that keep quiet in the files that a pattern fits."),
+    "exclude": ('["third_party"]', "What is not looked at, instead of the default."),
+    "extend-exclude": ('["third_party"]', "What is not looked at, besides `exclude`."),
+    "respect-gitignore": ("false", "Leave out what `.gitignore` names."),
+    "force-exclude": ("true", "Exclude files that are named on the command line, too, as pre-commit names them."),
+    "output-format": ('"concise"', "How findings are shown."),
+    "cache-dir": ('".cache/normlint"', "Where to remember what was found; relative to the file."),
+}
 
 
 def settings() -> str:
@@ -21,6 +41,24 @@ def _setting(key: str) -> Iterator[str]:
     example, about = ABOUT[key]
     yield from (f"### `{key}`", "", about, "", f"- *Type:* {kind_of(key)}", f"- *Default:* {default_of(key)}", "")
     yield from ("```toml", "[tool.normlint]", f"{key} = {example}", "```", "")
+
+
+def kind_of(key: str) -> str:
+    """What a value has to be, as its reader says of one that isn't."""
+    try:
+        return str(_KEYS[key](None, ""))
+    except ConfigError as error:
+        return str(error).removeprefix(" must be ")
+
+
+def default_of(key: str) -> str:
+    """What holds where nothing is said, in words."""
+    value = getattr(Settings, key.replace("-", "_"))
+    if key == "per-file-ignores":
+        return "nothing"
+    if value is None:
+        return "the rules that are on by default" if key == "select" else "`.normlint_cache`, beside the configuration"
+    return f"`{json.dumps(value)}`"
 
 
 def options() -> str:

@@ -8,12 +8,12 @@ from difflib import SequenceMatcher
 
 from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.report import Diagnostic
-from normlint.engine.selection import Demand, Safety, Selection, known_rules
+from normlint.engine.selection import Demand, Selection, known_rules
 from normlint.faces.rules import fix_of
 from normlint.rules.registry import Rule
 from normlint.text.finding import REVIEW
 
-EXAMPLE = re.compile(r"^```py\n(.*?)^```$(?:\n^```fix\n.*?^```$)?", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```py\n(.*?)^```$(?:\n^```diff\n.*?^```$)?", re.MULTILINE | re.DOTALL)
 SAFE = re.compile(r"^Fix safety: (\w)", re.MULTILINE)
 MARKER = re.compile(r"  # error: \[[\w, -]+\]")
 FAMILIES = {
@@ -84,7 +84,7 @@ def _example(rule: Rule, marked: str) -> str:
 
 def fix_all(rule: Rule, text: str) -> Fixed:
     """The text as `--fix --unsafe-fixes --select CODE` leaves it."""
-    demand = Demand(Selection((rule.code,), least=REVIEW), safety=Safety(unsafe=True))
+    demand = Demand(Selection((rule.code,), least=REVIEW), unsafe=True)
     fixed = fix_file("example.py", FixRequest(demand), text.encode())
     if not isinstance(fixed, Fixed):
         raise TypeError(f"{rule.code}: {fixed.message}")

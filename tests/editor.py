@@ -133,10 +133,6 @@ class Editor:
         )
         return list(await self.client.text_document_code_action_async(params) or ())  # type: ignore[arg-type]
 
-    async def lenses(self, uri: str) -> list[types.CodeLens]:
-        params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
-        return list(await self.client.text_document_code_lens_async(params) or ())
-
     async def command(self, name: str, *arguments: Any) -> Any:
         return await self.client.workspace_execute_command_async(types.ExecuteCommandParams(name, arguments))
 

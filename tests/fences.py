@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 import textwrap
@@ -72,3 +73,9 @@ def fits(shown: str, said: str) -> bool:
     """Is it what was said, where `...` stands for anything?"""
     pattern = re.escape(shown.rstrip()).replace(re.escape("..."), ".*")
     return re.fullmatch(pattern, said.rstrip(), re.S) is not None
+
+
+def diff(before: str, after: str) -> str:
+    """The changed lines of an example, as a rule's page shows them."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[3:]
+    return "".join(f"{'@@' if line.startswith('@@ ') else line}\n" for line in lines)

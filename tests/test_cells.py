@@ -32,17 +32,18 @@ SOURCES = {
     "lines that become one": (LINES, [edit(1, 4, "")], '["ac"]'),
     "an edit that ends where a line does": (LINES, [edit(2, 4, "x\n")], '["a\\n",\n    "x\\n",\n    "c"]'),
     "the only line gets another": ('[\n  "a"\n ]', [edit(1, 1, "\nb")], '[\n  "a\\n",\n  "b"\n ]'),
-    "several lines in one string": ('["a\\nb", "c"]', [edit(2, 3, "x\ny")], '["a\\nx\\ny", "c"]'),
+    "several lines in one string": ('["a\\nb", "c"]', [edit(2, 3, "x\ny")], '["a\\nx\\nyc"]'),
     "no blanks at all": ('["a\\n","b"]', [edit(1, 1, "\nx")], '["a\\n","x\\n","b"]'),
     "nothing where nothing was": ("[]", [edit(0, 0, "a\nb")], '["a\\n", "b"]'),
-    "escapes that nobody needs are kept": ('"\\u003c \\/ a"', [edit(4, 5, "b")], '"\\u003c \\/ b"'),
-    "a character is spelled as it is already": ('"\\u003c a"', [edit(2, 3, "<")], '"\\u003c \\u003c"'),
+    "escapes that nobody needs are kept in other lines": (
+        '["\\u003c \\/\\n", "\\u003c a"]', [edit(6, 7, "b")], '["\\u003c \\/\\n", "< b"]',
+    ),
     "what must be escaped is": ('"a"', [edit(0, 1, '"\\\t')], '"\\"\\\\\\t"'),
     "a character of two halves": ('"\\ud83d\\ude00a"', [edit(1, 2, "b")], '"\\ud83d\\ude00b"'),
     "a character beyond ASCII": ('"a"', [edit(0, 1, "é")], '"é"'),
     "a character beyond ASCII where others are numbers": ('"\\u00e8a"', [edit(1, 2, "é")], '"\\u00e8\\u00e9"'),
-    "a character beyond ASCII where others are not": ('"è\\u00e8a"', [edit(2, 3, "é")], '"è\\u00e8é"'),
-}
+    "a character beyond ASCII where others are not": ('"è\\u00e8a"', [edit(2, 3, "é")], '"èèé"'),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("source", "edits", "expected"), SOURCES.values(), ids=SOURCES)

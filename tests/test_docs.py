@@ -15,7 +15,7 @@ import pytest
 from normlint.engine import config
 from normlint.faces.options import _parser
 from normlint.rules.registry import DOCS_URL, RULES
-from tests.fences import FILES, Command, blocks, commands, fits
+from tests.fences import FILES, Command, blocks, commands, diff, fits
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -198,12 +198,16 @@ class TestReference:
         assert all(docs_reference._escaped(one.help or "") in shown for one in options)
 
 
+SIDES = ("before", "after")
+
+
 class TestRules:
     @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
     def test_what_a_page_shows_as_the_fix_is_what_the_docstring_promises(self, rule: docs_rules.Rule) -> None:
-        promised = [docs_rules.MARKER.sub("", one) for one in re.findall(r"^```fix\n(.*?)^```$", rule.doc, re.M | re.S)]
-        shown = re.findall(r"^```{\.py \.after [^\n]*\n(.*?)^```$", docs_rules.page(rule), re.M | re.S)
-        assert shown == promised
+        promised = re.findall(r"^```diff\n(.*?)^```$", rule.doc, re.M | re.S)
+        page = docs_rules.page(rule)
+        before, after = (re.findall(rf"^```{{\.py \.{name} [^\n]*\n(.*?)^```$", page, re.M | re.S) for name in SIDES)
+        assert [diff(*two) for two in zip(before, after, strict=True)] == promised
 
     @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
     def test_a_page_holds_the_whole_docstring(self, rule: docs_rules.Rule) -> None:

@@ -68,7 +68,7 @@ def known_key(key: str, where: str = "") -> str:
     """The key if it exists; ConfigError with the closest one otherwise."""
     if key in _KEYS:
         return key
-    raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; `normlint config` lists all")
+    raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; the documentation lists all")
 
 
 def _read_toml(file: str) -> Mapping[str, Any]:
@@ -135,7 +135,7 @@ def _directory(value: Any, where: str) -> str:
     return value
 
 
-def per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Codes by pattern; ConfigError says what `where` must be instead."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of lists of rules by pattern")
@@ -151,9 +151,7 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "fail-on": _severity,
     "unsafe-fixes": flag,
     "verify": flag,
-    "extend-safe-fixes": codes_in,
-    "extend-unsafe-fixes": codes_in,
-    "per-file-ignores": per_file,
+    "per-file-ignores": _per_file,
     "exclude": strings,
     "extend-exclude": strings,
     "respect-gitignore": flag,

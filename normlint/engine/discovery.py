@@ -98,15 +98,14 @@ def _may_name_us(file: str) -> bool:
 class Found:
     """The files to lint, in order, and the paths that could not be followed.
 
-    `left_out`: paths below those that were named, and why nothing of them is linted. `searched`: a directory was named.
+    `searched`: a directory was named.
     """
 
-    __slots__ = ("errors", "left_out", "paths", "searched")
+    __slots__ = ("errors", "paths", "searched")
 
     def __init__(self, paths: tuple[str, ...], walk: _Walk) -> None:
         self.paths = paths
         self.errors: tuple[Failure, ...] = tuple(walk.errors)
-        self.left_out: tuple[tuple[str, str], ...] = tuple(walk.left_out)
         self.searched = walk.searched
 
 
@@ -129,12 +128,11 @@ def path_order(path: str) -> tuple[str, ...]:
 
 
 class _Walk:
-    __slots__ = ("_floor", "_ignores", "configs", "errors", "left_out", "searched")
+    __slots__ = ("_floor", "_ignores", "configs", "errors", "searched")
 
     def __init__(self, configs: Configs) -> None:
         self.configs = configs
         self.errors: list[Failure] = []
-        self.left_out: list[tuple[str, str]] = []
         self.searched = False
         self._ignores: dict[str, _Specs] = {}
         self._floor = ""
@@ -149,7 +147,6 @@ class _Walk:
             self._fail(path, error)
             return []
         if self._forced_out(path, directory):
-            self.left_out.append((path, "excluded"))
             return []
         self.searched |= directory
         return self._below(path) if directory else [path]
@@ -184,10 +181,8 @@ class _Walk:
                 continue
             path = before + name
             if name in names or (special and settings.excludes(os.path.join(absolute, name))):
-                self.left_out.append((path, "excluded"))
                 continue
             if ignoring and self._git_ignores(path, is_directory, settings):
-                self.left_out.append((path, "ignored by git"))
                 continue
             if is_directory or self._is_there(entry, path):
                 inside.append((path, is_directory))

@@ -312,4 +312,4 @@ class View:
             return None
         from normlint.engine.placing import placed_fix
 
-        return placed_fix(self.source, self.unit, finding.code, finding.fix, self.demand.safety)
+        return placed_fix(self.source, self.unit, finding.fix, self.demand)

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from normlint.engine.report import Hunk, PlacedEdit, PlacedFix
-from normlint.engine.selection import Safety
+from normlint.engine.selection import Demand
 from normlint.text.edit import apply, checked, loses_comment
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
@@ -76,17 +76,17 @@ def edited(source: Source, edits: Iterable[HomeEdit]) -> Source:
     return replace(source, text=text, cells=code_cells(text))
 
 
-def placed_fix(source: Source, unit: Unit, code: str, fix: Fix, safety: Safety) -> PlacedFix | None:
-    """A unit's fix as the file's, trusted as far as the user's settings say; None if it can't be made there."""
+def placed_fix(source: Source, unit: Unit, fix: Fix, demand: Demand) -> PlacedFix | None:
+    """A unit's fix as the file's; None if it can't be made there."""
     edits = fitted(source, unit.text, fix.edits)
     homes = home_edits(source, unit, edits)
     if homes is None:
         return None
-    trusted = safety.judged(code, fix.applicability)
+    trusted = fix.applicability
     if trusted is Applicability.SAFE and loses_comment(unit.text, edits):
         trusted = Applicability.UNSAFE
     placed = tuple(map(partial(_shown, source), homes))
-    return PlacedFix(trusted, fix.message, placed, tuple(_hunks(source, homes)), safety.makes(trusted))
+    return PlacedFix(trusted, fix.message, placed, tuple(_hunks(source, homes)), demand.makes(trusted))
 
 
 def _shown(source: Source, one: HomeEdit) -> PlacedEdit:

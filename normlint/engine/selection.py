@@ -48,30 +48,10 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Safety:
-    """Which fixes are made: the safe ones, with `unsafe` those as well, and whose safety is judged otherwise."""
-
-    unsafe: bool = False
-    extend_safe: tuple[str, ...] = ()
-    extend_unsafe: tuple[str, ...] = ()
-
-    def judged(self, code: str, applicability: Applicability) -> Applicability:
-        """How far a fix of this rule is trusted here; what is only shown stays so."""
-        safe, unsafe = _longest(self.extend_safe, code), _longest(self.extend_unsafe, code)
-        if applicability is Applicability.DISPLAY or max(safe, unsafe) < 0:
-            return applicability
-        return Applicability.SAFE if safe > unsafe else Applicability.UNSAFE
-
-    def makes(self, applicability: Applicability) -> bool:
-        """Is such a fix made, where fixes are asked for?"""
-        return applicability is Applicability.SAFE or (self.unsafe and applicability is Applicability.UNSAFE)
-
-
-@dataclass(frozen=True, slots=True)
 class Demand:
     """What is wanted of a file: which codes, which not in this one, and whether comments may silence them.
 
-    `fixes`: with the fixes of the findings, trusted as `safety` says.
+    `fixes`: with the fixes of the findings. `unsafe`: the unsafe ones are made as well, where fixes are asked for.
     `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
     `around`: may files that the file imports from be read?
     """
@@ -80,7 +60,7 @@ class Demand:
     ignored: tuple[str, ...] = ()
     noqa: bool = True
     fixes: bool = True
-    safety: Safety = field(default_factory=Safety)
+    unsafe: bool = False
     prepare: Callable[[Source, Unit, Norm], Any] | None = None
     around: bool = True
 
@@ -92,10 +72,9 @@ class Demand:
     @property
     def key(self) -> str:
         """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
-        chosen, safety = self.selection, self.safety
+        chosen = self.selection
         selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes, chosen.least)
-        trusted = (safety.unsafe, safety.extend_safe, safety.extend_unsafe)
-        return demand_key(selection, self.ignored, trusted, noqa=self.noqa)
+        return demand_key(selection, self.ignored, unsafe=self.unsafe, noqa=self.noqa)
 
     def chooses(self, code: str) -> bool:
         """Is a finding with this code to be reported?"""
@@ -120,12 +99,16 @@ class Demand:
 
         return self.takes(finding) and RULES[finding.code].fix is not None
 
+    def makes(self, applicability: Applicability) -> bool:
+        """Is such a fix made, where fixes are asked for?"""
+        return applicability is Applicability.SAFE or (self.unsafe and applicability is Applicability.UNSAFE)
+
     def may_make(self, code: str) -> bool:
         """Would the most trusted fixes of this rule be made when fixes are asked for?"""
         from normlint.rules.registry import RULES
 
         best = RULES[code].fix
-        return best is not None and self.safety.makes(self.safety.judged(code, best))
+        return best is not None and self.makes(best)
 
 
 def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
@@ -133,8 +116,7 @@ def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
     selection = Selection(
         settings.select, settings.ignore, settings.extend_select, settings.dtypes, settings.min_severity
     )
-    safety = Safety(settings.unsafe_fixes, settings.extend_safe_fixes, settings.extend_unsafe_fixes)
-    return Demand(selection, settings.ignored(path), noqa, safety=safety)
+    return Demand(selection, settings.ignored(path), noqa, unsafe=settings.unsafe_fixes)
 
 
 def known_rules() -> dict[str, Rule]:

@@ -41,8 +41,6 @@ class Settings:
     fail_on: str = "warning"
     unsafe_fixes: bool = False
     verify: bool = False
-    extend_safe_fixes: tuple[str, ...] = ()
-    extend_unsafe_fixes: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
@@ -86,10 +84,8 @@ class Settings:
 
     def wanted(self, path: str) -> str:
         """`Demand.key` of what these settings want, without the demand."""
-        safety = (self.unsafe_fixes, self.extend_safe_fixes, self.extend_unsafe_fixes)
-        return demand_key(
-            (self.select, self.ignore, self.extend_select, self.dtypes, self.min_severity), self.ignored(path), safety
-        )
+        selection = (self.select, self.ignore, self.extend_select, self.dtypes, self.min_severity)
+        return demand_key(selection, self.ignored(path), unsafe=self.unsafe_fixes)
 
     def excludes(self, path: str) -> bool:
         """Does one of the exclude patterns fit this path itself (its parents are asked by themselves)?"""
@@ -110,11 +106,9 @@ class Settings:
         return any(fnmatchcase(name, pattern) or fnmatchcase(relative, pattern) for pattern in tries)
 
 
-def demand_key(
-    selection: tuple[object, ...], ignored: tuple[str, ...], safety: tuple[object, ...], *, noqa: bool = True
-) -> str:
+def demand_key(selection: tuple[object, ...], ignored: tuple[str, ...], *, unsafe: bool, noqa: bool = True) -> str:
     """What decides which findings a file has, and with which fixes, as one line of text."""
-    return repr((selection, ignored, safety, noqa))
+    return repr((selection, ignored, unsafe, noqa))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

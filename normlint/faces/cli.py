@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -49,20 +48,11 @@ def main(arguments: Sequence[str] | None = None, started: Started | None = None)
 
 
 def _run(words: list[str], started: Started | None) -> int:
-    if words[:1] == ["config"]:
-        from normlint.faces.keys import keys_text
-
-        sys.stdout.write(keys_text(words[1:]))
-        return CLEAN
     options = parse(words)
     if options.explain is not None:
-        return _explain(explanation(options.explain), options)
+        return _write(explanation(options.explain), options)
     if options.list_rules:
         return _write(listing(), options)
-    if options.watch:
-        from normlint.faces.watch import watch
-
-        return watch(options, lambda: _configs(options), lambda configs: _lint(options, configs, None))
     configs = started.configs if started else _configs(options)
     if options.show_settings:
         first = (options.paths or [os.curdir])[0]
@@ -92,10 +82,6 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     accepted = _accepted(options.baseline)
     if options.fix or options.diff:
         return _fix(options, configs, accepted)
-    if options.report and options.verify:
-        from normlint.faces.verifying import need_matplotlib
-
-        need_matplotlib()
     chosen = targets(options, configs, started.found if started else None)
     report = _checked(options, chosen, _cache(options, chosen, configs, started), norms=_shows_norms(options, configs))
     report = accepted.without(report) if accepted else report
@@ -110,24 +96,15 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
         return _write_baseline(options, report) or trouble
     if options.add_noqa:
         return _add_noqa(report) or trouble
-    _print_scope(options, report, chosen, configs)
+    _warn_of_nothing(options, report, chosen)
     _write(_shown(options, report, chosen.paths, configs), options)
     return trouble or _status(options, not options.show_norms and _fails(report, configs))
 
 
-def _print_scope(options: Namespace, report: Report, chosen: Targets, configs: Configs) -> None:
-    """A warning where nothing was looked at; with `--verbose` what was, and what not."""
-    found = chosen.found
-    if found is None or options.quiet:
-        return
-    if options.verbose:
-        files = Counter(settings.source or "the defaults" for settings in configs.of_each(found.paths))
-        lines = [f"{counted(number, 'file')} with the settings of {source}" for source, number in files.items()]
-        lines += [f"{path}: {why}" for path, why in found.left_out]
-        lines += [f"{path}: skipped by a comment" for path in report.skipped]
-        sys.stderr.write("".join(f"normlint: {harmless(one)}\n" for one in lines))
-    if not report.errors:
-        sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), found, options.paths))
+def _warn_of_nothing(options: Namespace, report: Report, chosen: Targets) -> None:
+    """A warning where nothing was looked at."""
+    if chosen.found is not None and not (options.quiet or report.errors):
+        sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), chosen.found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
@@ -136,7 +113,7 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
 
     chosen = targets(options, configs)
     report, text = fix_files(options, chosen, accepted)
-    _print_scope(options, report, chosen, configs)
+    _warn_of_nothing(options, report, chosen)
     if options.fix_only:
         report = replace(report, findings=())
     _save_sarif(options, report, chosen.paths)
@@ -252,7 +229,7 @@ def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: 
 
 def _display(options: Namespace, paths: tuple[str, ...]) -> Display:
     colour = not options.output_file and wants_colour(sys.stdout)
-    return Display(colour, paths, options.quiet, options.show_fixes, not options.fix_only)
+    return Display(colour, paths, options.quiet, not options.fix_only)
 
 
 def _shows_norms(options: Namespace, configs: Configs) -> bool:
@@ -262,17 +239,6 @@ def _shows_norms(options: Namespace, configs: Configs) -> bool:
 def _as_it_is(text: str) -> str:
     """What another program may read, but for a terminal, which control characters could take over."""
     return harmless(text) if sys.stdout.isatty() else text
-
-
-def _explain(page: str, options: Namespace) -> int:
-    """A rule's page, rendered where it can be coloured."""
-    if options.output_file or not wants_colour(sys.stdout):
-        return _write(page, options)
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console(force_terminal=True).print(Markdown(page))
-    return CLEAN
 
 
 def _write(text: str | bytes, options: Namespace) -> int:

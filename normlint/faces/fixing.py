@@ -179,7 +179,7 @@ def kept_on_numbers(
     `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
     """
     cases = {
-        at: _Case(one, requests[one.before.path], all_run and not requests[one.before.path].demand.safety.unsafe)
+        at: _Case(one, requests[one.before.path], all_run and not requests[one.before.path].demand.unsafe)
         for at, one in enumerate(results)
         if isinstance(one, Fixed)
     }

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from normlint import __version__
-from normlint.engine.config import FORMATS, SEVERITIES, per_file
+from normlint.engine.config import FORMATS, SEVERITIES
 from normlint.engine.discovery import Configs, Found, discover
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, checked_codes, demand_of
 from normlint.engine.settings import ConfigError, Settings, did_you_mean
 from normlint.faces.terminal import COMMANDS
 
-EPILOG: Final = """subcommands: check PATH..., the same; rule CODE, a rule's page; config [KEY], what can be configured.
+EPILOG: Final = """subcommands: check PATH..., the same; rule CODE, a rule's page.
 exit status: 0 nothing found; 1 findings remain; 2 wrong usage, a path that isn't there,
 a file that can't be read or parsed (the others are still linted), or an internal error"""
 
@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def translated(words: list[str]) -> list[str]:
-    """The arguments with a subcommand like ruff's (`check`, `rule`, …) replaced by options; `config` stays."""
+    """The arguments with a subcommand like ruff's (`check`, `rule`) replaced by options."""
     word, rest = (words or [""])[0], words[1:]
     if word in COMMANDS and os.path.exists(word):
         sys.stderr.write(f"normlint: {word} is the subcommand; .{os.sep}{word} names the path\n")
@@ -47,8 +47,6 @@ def translated(words: list[str]) -> list[str]:
         raise ConfigError("which rule? `normlint rule NRM101` prints its page, `normlint rule --all` lists them all")
     if word == "rule":
         return ["--list-rules"] if rest == ["--all"] else ["--explain", *rest]
-    if word in ("version", "help"):
-        return [f"--{word}"]
     if word.isalpha() and word not in COMMANDS and not os.path.exists(word) and did_you_mean(word, COMMANDS):
         raise ConfigError(f"{word!r} is no path and no subcommand{did_you_mean(word, COMMANDS)}")
     return rest if word == "check" else words
@@ -80,8 +78,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _check_input(options: argparse.Namespace) -> None:
     """Raise ConfigError for options that need files beside `-`, and for `--stdin-filename` without `-`."""
-    if options.watch and (STDIN in options.paths or options.output_file):
-        raise ConfigError("--watch looks at files, and shows what it finds")
     if options.verify == IMPORT and STDIN in options.paths:
         raise ConfigError("--verify=import cannot read standard input: the file is executed as it is")
     if options.stdin_filename is not None and STDIN not in options.paths:
@@ -104,13 +100,11 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
     ignore = None if options.ignore is None else _codes(options.ignore, "--ignore")
     extend = _codes(options.extend_select or [], "--extend-select")
     besides = _codes(options.extend_ignore or [], "--extend-ignore")
-    per_file_ignores = _per_file(options.per_file_ignores)
 
     def adjust(settings: Settings) -> Settings:
         return settings.over(
             select=select,
             ignore=(*(settings.ignore if ignore is None else ignore), *besides),
-            per_file_ignores=per_file_ignores,
             min_severity=options.min_severity,
             fail_on=options.fail_on,
             extend_select=extend,
@@ -127,19 +121,6 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
 
 def _codes(values: Sequence[str], where: str) -> tuple[str, ...]:
     return checked_codes((code for value in values for code in value.split(",")), where)
-
-
-def _per_file(values: Sequence[str] | None) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
-    """`tests/*:NRM503,docs/*:NRM5` as the configuration has it."""
-    if values is None:
-        return None
-    pairs = [one.strip().rpartition(":") for value in values for one in value.split(",") if one.strip()]
-    table: dict[str, list[str]] = {}
-    for pattern, colon, code in pairs:
-        if not (pattern and colon):
-            raise ConfigError(f"--per-file-ignores {code!r}: write PATTERN:CODE, with commas between several")
-        table.setdefault(pattern, []).append(code)
-    return per_file(table, "--per-file-ignores")
 
 
 def _jobs(text: str) -> int:
@@ -196,7 +177,6 @@ def _add_fixing(parser: _Parser) -> None:
         help="also fixes that move a trained model's numbers or lose a comment",
     )
     group.add_argument("--fix-only", action="store_true", help="the same, and nothing is said of what remains")
-    group.add_argument("--show-fixes", action="store_true", help="list what --fix or --diff fixes")
     group.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
     group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if --fix changed something")
 
@@ -228,9 +208,6 @@ def _add_selection(parser: _Parser) -> None:
     group.add_argument("--ignore", action="append", metavar="CODES", help="not these rules")
     group.add_argument("--extend-select", action="append", metavar="CODES", help="these rules as well")
     group.add_argument("--extend-ignore", action="append", metavar="CODES", help="not these rules either")
-    group.add_argument(
-        "--per-file-ignores", action="append", metavar="PATTERN:CODE", help="not this rule in the files that it fits"
-    )
     group.add_argument("--min-severity", choices=SEVERITIES, help="the lowest that is reported; default: warning")
     group.add_argument(
         "--fail-on", choices=SEVERITIES, help="the lowest that gives an exit status of 1; default: warning"
@@ -264,8 +241,6 @@ def _add_output(parser: _Parser) -> None:
     group.add_argument("--statistics", action="store_true", help="how many findings of each rule, and can be fixed")
     group.add_argument("-q", "--quiet", action="store_true", help="findings and errors alone")
     group.add_argument("-s", "--silent", action="store_true", help="errors alone: the exit status tells")
-    group.add_argument("-v", "--verbose", action="store_true", help="also which settings hold, and what is left out")
-    group.add_argument("-w", "--watch", action="store_true", help="again whenever a file has changed")
     group.add_argument("-e", "--exit-zero", action="store_true", help="exit with 0 although there are findings")
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from normlint.rules.registry import Rule
 
 _FIX: Final = {Applicability.SAFE: "safe", Applicability.UNSAFE: "unsafe", Applicability.DISPLAY: "shown"}
-_FENCE: Final = re.compile(r"^```(py|fix)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE: Final = re.compile(r"^```(py|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK: Final = re.compile(r" *# error: \[[\w, -]+\]$", re.MULTILINE)
 _NO_FIX: Final = "-"
 
@@ -57,9 +57,10 @@ def page_of(rule: Rule) -> str:
 
 
 def _example(fence: re.Match[str]) -> str:
-    wrong = fence[1] == "py" and _MARK.search(fence[2])
-    label = "Before:" if wrong else "\nAfter:" if fence[1] == "fix" else "Right:"
-    return f"{label}\n\n```python\n{_MARK.sub('  # <- here' if wrong else '', fence[2])}```"
+    if fence[1] == "diff":
+        return f"\nFix:\n\n{fence[0]}"
+    label = "Wrong:" if _MARK.search(fence[2]) else "Right:"
+    return f"{label}\n\n```python\n{_MARK.sub('  # <- here', fence[2])}```"
 
 
 def fix_of(rule: Rule) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 CLEAN, FOUND, TROUBLE, INTERRUPTED = 0, 1, 2, 130
-COMMANDS: Final = ("check", "rule", "config", "version", "help")
+COMMANDS: Final = ("check", "rule")
 PATIENCE: Final = 1.0  # seconds without a progress bar
 
 
@@ -76,9 +76,7 @@ def nothing_seen(norms: int, found: Found, named: Sequence[str]) -> str:
     where = " ".join(named) or "."
     if found.paths:
         return f"normlint: warning: 0 norms found in {where}: is this the right folder?\n"
-    reasons = dict.fromkeys(why for _, why in found.left_out)
-    left = ", ".join(f"{sum(why == each for _, why in found.left_out)} {each}" for each in reasons)
-    return f"normlint: warning: no Python file found in {where}{f' ({left})' if left else ''}\n"
+    return f"normlint: warning: no Python file found in {where} that isn't excluded\n"
 
 
 def prepare_streams() -> None:

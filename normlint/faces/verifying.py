@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from normlint.engine.discovery import path_order
@@ -124,12 +123,6 @@ def _place(finding: Diagnostic) -> tuple[int, int, int, str]:
     return finding.start.cell or 0, finding.start.line, finding.start.column, finding.code
 
 
-def need_matplotlib() -> None:
-    """ConfigError where there is nothing to draw with: it is said before norms are run."""
-    if find_spec("matplotlib") is None:
-        raise ConfigError("the pictures of --report --verify need matplotlib: python -m pip install 'normlint[report]'")
-
-
 def drawing(demand: Demand) -> Demand:
     """The demand with each norm made ready to be run and drawn."""
     return replace(demand, prepare=prepare_swept)
@@ -168,7 +161,7 @@ def _repairs(
 ) -> Iterator[tuple[ListedNorm, str, Job | None]]:
     """Each norm that a fix changes, with its sentence after that, and what to run if that is new; `run`: to draw it."""
     path, demand = task
-    every = replace(drawing(demand) if run else demand, safety=replace(demand.safety, unsafe=True))
+    every = replace(drawing(demand) if run else demand, unsafe=True)
     fixed = fix_file(path, FixRequest(every, prepare_rewritten=prepare_rewritten_swept if run else None), data)
     if isinstance(fixed, Failure):
         return

@@ -103,95 +103,15 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
             self.attention = Attention(config)
             self.mlp_norm = RMSNorm(config.dim, eps=config.norm_eps)
     ```
-    ```fix
-    from dataclasses import dataclass
-
-    import torch
-    from torch import nn
-
-    @dataclass
-    class Config:
-        dim: int = 4096
-        rank: int = 512
-        norm_eps: float = 1e-5
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.eps = eps
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-
-    class Attention(nn.Module):
-        def __init__(self, config: Config):
-            super().__init__()
-            self.kv_norm = RMSNorm(config.rank, eps=config.norm_eps)  # error: [eps-left-to-default]
-
-    class Block(nn.Module):
-        def __init__(self, config: Config):
-            super().__init__()
-            self.norm = RMSNorm(config.dim, eps=config.norm_eps)
-            self.attention = Attention(config)
-            self.mlp_norm = RMSNorm(config.dim, eps=config.norm_eps)
+    ```diff
+    -        self.kv_norm = RMSNorm(config.rank)
+    +        self.kv_norm = RMSNorm(config.rank, eps=config.norm_eps)
     ```
 
-    And where a function takes an eps that nothing reads:
+    It is reported, too, where a function takes an eps that nothing reads.
 
-    ```py
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim, norm_eps=1e-6):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)  # error: [eps-left-to-default]
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            return x + self.mlp(self.norm(x))
-    ```
-    ```fix
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim, norm_eps=1e-6):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim, eps=norm_eps)  # error: [eps-left-to-default]
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            return x + self.mlp(self.norm(x))
-    ```
-
-    Configurations, norms and their bases are looked up in the files that the package imports them from. A norm whose
-    owner has another configuration, without an eps, is none of this:
-
-    ```py
-    from dataclasses import dataclass
-
-    from torch import nn
-
-    @dataclass
-    class TextConfig:
-        dim: int = 4096
-        norm_eps: float = 1e-6
-
-    @dataclass
-    class AudioConfig:
-        dim: int = 512
-
-    class TextLayer(nn.Module):
-        def __init__(self, config: TextConfig):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.norm_eps)
-
-    class AudioLayer(nn.Module):
-        def __init__(self, config: AudioConfig):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim)
-    ```
+    Configurations, norms and their bases are looked up in the files that the package imports them from. A norm
+    whose owner has another configuration, without an eps, is none of this.
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """
@@ -233,78 +153,14 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
             super().__init__()
             self.norm = nn.LayerNorm(config.dim)  # error: [eps-unlike-config]
     ```
-    ```fix
-    from dataclasses import dataclass
-
-    from torch import nn
-
-    @dataclass
-    class Config:
-        dim: int = 768
-        layer_norm_eps: float = 1e-12
-
-    class Head(nn.Module):
-        def __init__(self, config: Config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)  # error: [eps-unlike-config]
+    ```diff
+    -        self.norm = nn.LayerNorm(config.dim)
+    +        self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
     ```
 
-    A number where other functions pass what the same configuration has is reported, too:
+    A number is reported, too, where other functions pass what the same configuration has.
 
-    ```py
-    from torch import nn
-
-    class Embeddings(nn.Module):
-        def __init__(self, config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
-
-    class Block(nn.Module):
-        def __init__(self, config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
-
-    class Head(nn.Module):
-        def __init__(self, config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=1e-12)  # error: [eps-unlike-config]
-    ```
-    ```fix
-    from torch import nn
-
-    class Embeddings(nn.Module):
-        def __init__(self, config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
-
-    class Block(nn.Module):
-        def __init__(self, config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)
-
-    class Head(nn.Module):
-        def __init__(self, config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim, eps=config.layer_norm_eps)  # error: [eps-unlike-config]
-    ```
-
-    A configuration that says which norms it means says nothing of others:
-
-    ```py
-    from dataclasses import dataclass
-
-    from torch import nn
-
-    @dataclass
-    class Config:
-        dim: int = 768
-        rms_norm_eps: float = 1e-6
-
-    class Head(nn.Module):
-        def __init__(self, config: Config):
-            super().__init__()
-            self.norm = nn.LayerNorm(config.dim)
-    ```
+    A configuration that says which norms it means, as `rms_norm_eps`, says nothing of others.
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """

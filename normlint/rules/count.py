@@ -45,36 +45,9 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
             ms = h.pow(2).sum(-1, keepdim=True)  # error: [wrong-element-count]
             return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            ms = h.pow(2).mean(-1, keepdim=True)  # error: [wrong-element-count]
-            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
-    ```
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            ms = h.pow(2).sum(-1, keepdim=True) / x.shape[-1]
-            return (h * torch.rsqrt(ms + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        ms = h.pow(2).sum(-1, keepdim=True)
+    +        ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     An L2 norm that means to be one is no RMS norm: in a function called `l2norm` nothing is reported, nor beside a
@@ -163,61 +136,12 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
             var = h.var(-1, keepdim=True)  # error: [unbiased-variance]
             return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class LayerNorm(nn.Module):
-        def __init__(self, dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.bias = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            mean = h.mean(-1, keepdim=True)
-            var = h.var(-1, keepdim=True, correction=0)  # error: [unbiased-variance]
-            return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
+    ```diff
+    -        var = h.var(-1, keepdim=True)
+    +        var = h.var(-1, keepdim=True, correction=0)
     ```
 
-    ```py
-    import torch
-    from torch import nn
-
-    class LayerNorm(nn.Module):
-        def __init__(self, dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.bias = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            var, mean = torch.var_mean(h, dim=-1, correction=0, keepdim=True)
-            return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias
-    ```
-
-    So does who divides a sum by D − 1:
-
-    ```py
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        h = h - h.mean(-1, keepdim=True)
-        var = h.square().sum(-1, keepdim=True) / (h.shape[-1] - 1)  # error: [unbiased-variance]
-        return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
-    ```
-    ```fix
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        h = h - h.mean(-1, keepdim=True)
-        var = h.square().sum(-1, keepdim=True) / h.shape[-1]  # error: [unbiased-variance]
-        return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
-    ```
+    So does who divides a sum by D − 1.
 
     Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """

@@ -31,56 +31,17 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
         return (h * torch.rsqrt(ms)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-eps]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -def rms_norm(x, weight):
+    +def rms_norm(x, weight, eps=1e-6):
+    @@
+    -    return (h * torch.rsqrt(ms)).type_as(x) * weight
+    +    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
-    A module that has no eps yet takes one, and keeps it:
+    A module that has no eps yet takes one, and keeps it.
 
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim: int):
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
-            return (h / rms).type_as(x) * self.weight
-    ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim: int, eps: float = 1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            rms = h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5  # error: [missing-eps]
-            return (h / rms.clamp(min=self.eps)).type_as(x) * self.weight
-    ```
-
-    A floor does as well as a sum, and so does a test that keeps zeros out, as `torch.where(ms == 0, 1, ms)`:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        ms = x.float().pow(2).mean(-1, keepdim=True)
-        return (x * torch.rsqrt(ms.clamp_min(eps))).type_as(x) * weight
-    ```
+    A floor does as well as a sum, and so does a test that keeps zeros out, as `torch.where(ms == 0, 1, ms)`.
 
     Fix safety: the fix uses the eps that the code has, or adds a parameter with the usual default; a trained model's
     outputs change by no more than that eps does.
@@ -111,23 +72,13 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
         rms = h.pow(2).mean(-1, keepdim=True).sqrt()
         return (h / (rms + eps)).type_as(x) * weight  # error: [eps-outside-sqrt]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [eps-outside-sqrt]
+    ```diff
+    -    rms = h.pow(2).mean(-1, keepdim=True).sqrt()
+    -    return (h / (rms + eps)).type_as(x) * weight
+    +    return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h / (h.norm(dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + eps)).type_as(x) * weight
-    ```
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
 
     Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """
@@ -169,21 +120,9 @@ def eps_out_of_range(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight  # error: [eps-out-of-range]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + 1e-6)).type_as(x) * weight  # error: [eps-out-of-range]
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight):
-        ms = x.float().pow(2).mean(-1, keepdim=True)
-        return (x * torch.rsqrt(ms + 1e-5)).type_as(x) * weight
+    ```diff
+    -    return (h * torch.rsqrt(ms + 0.1)).type_as(x) * weight
+    +    return (h * torch.rsqrt(ms + 1e-6)).type_as(x) * weight
     ```
 
     Fix safety: safe for 0 and less. Unsafe for other numbers: a model may have been trained with them.
@@ -236,27 +175,9 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps  # error: [unused-eps]
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    ```diff
+    -        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
+    +        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
     An eps that one path uses and another doesn't is reported where it is lost.
@@ -304,44 +225,12 @@ def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [eps-zero-in-half]
     ```
-    ```fix
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma  # error: [eps-zero-in-half]
+    ```diff
+    -        return F.normalize(x, dim=-1) * self.scale * self.gamma
+    +        return F.normalize(x, dim=-1, eps=1e-6) * self.scale * self.gamma
     ```
 
-    ```py
-    import torch.nn.functional as F
-
-    def rms_norm(x, gamma):
-        return F.normalize(x, dim=-1, eps=1e-5) * x.shape[-1] ** 0.5 * gamma
-    ```
-
-    What is written out is the same:
-
-    ```py
-    from torch import nn
-
-    class L2Norm(nn.Module):
-        def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-8)  # error: [eps-zero-in-half]
-    ```
-    ```fix
-    from torch import nn
-
-    class L2Norm(nn.Module):
-        def forward(self, x):
-            return x / (x.norm(dim=-1, keepdim=True) + 1e-6)  # error: [eps-zero-in-half]
-    ```
+    What is written out as `x / (x.norm(dim=-1, keepdim=True) + 1e-8)` is the same.
 
     Fix safety: unsafe, for rows whose norm is below the new eps are scaled less.
     """

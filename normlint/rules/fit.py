@@ -41,20 +41,7 @@ def decayed_gain(makes: Makes) -> Iterator[Problem]:
         return [{"params": decayed, "weight_decay": 0.1}, {"params": spared, "weight_decay": 0.0}]
     ```
 
-    ```py
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.ln_1 = nn.LayerNorm(dim)
-
-    def groups(model):
-        names = ["bias", "LayerNorm.weight", "ln_1"]
-        decayed = [p for n, p in model.named_parameters() if not any(part in n for part in names)]
-        spared = [p for n, p in model.named_parameters() if any(part in n for part in names)]
-        return [{"params": decayed, "weight_decay": 0.1}, {"params": spared, "weight_decay": 0.0}]
-    ```
+    Here `ln_1` belongs into the list.
     """
     text = makes.file.text
     pieces = makes.file.pieces if "from_pretrained(" not in text else ()  # then the model may be another one
@@ -87,18 +74,7 @@ def size_of_input(makes: Makes) -> Iterator[Problem]:
             return self.norm(self.project(x))
     ```
 
-    ```py
-    from torch import nn
-
-    class Embeddings(nn.Module):
-        def __init__(self, emb_dim, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(emb_dim)
-            self.project = nn.Linear(emb_dim, dim)
-
-        def forward(self, x):
-            return self.project(self.norm(x))
-    ```
+    Sound is `self.project(self.norm(x))`, or a norm of `dim` features.
     """
     for read in functions(makes):
         owner, own = read.module.owner, _own(read.module.owner)
@@ -199,17 +175,7 @@ def setting_of_owner(makes: Makes) -> Iterator[Problem]:
             return self.norm(x, z)
     ```
 
-    ```py
-    from layers import GatedNorm
-    from torch import nn
-
-    class Mixer(nn.Module):
-        def __init__(self, dim, ngroups, world_size):
-            super().__init__()
-            self.dim = dim // world_size
-            self.ngroups = ngroups // world_size
-            self.norm = GatedNorm(self.dim, group_size=self.dim // self.ngroups)
-    ```
+    Sound is `GatedNorm(self.dim, group_size=self.dim // self.ngroups)`.
     """
     for owner, looked in makes.wired:
         own = _own(owner)

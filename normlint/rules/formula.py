@@ -43,13 +43,9 @@ def inverted_scale(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h / torch.rsqrt(ms + eps)).type_as(x) * weight  # error: [inverted-scale]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight  # error: [inverted-scale]
+    ```diff
+    -    return (h / torch.rsqrt(ms + eps)).type_as(x) * weight
+    +    return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
     Fix safety: a norm divides by the root mean square; the checkpoint's tensors keep their names and shapes.
@@ -76,22 +72,9 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h / (ms + eps)).type_as(x) * weight  # error: [wrong-root]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h / torch.sqrt(ms + eps)).type_as(x) * weight  # error: [wrong-root]
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h / (ms + eps) ** 0.5).type_as(x) * weight
+    ```diff
+    -    return (h / (ms + eps)).type_as(x) * weight
+    +    return (h / torch.sqrt(ms + eps)).type_as(x) * weight
     ```
 
     Fix safety: a norm divides by the root mean square; the checkpoint's tensors keep their names and shapes.
@@ -121,22 +104,9 @@ def missing_square(norm: Norm) -> Iterator[Problem]:
         ms = h.mean(-1, keepdim=True)  # error: [missing-square]
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [missing-square]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.square().mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = h.mean(-1, keepdim=True)
+    +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     Fix safety: a norm averages squares; the checkpoint's tensors keep their names and shapes.
@@ -164,25 +134,12 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
         var = h.var(-1, keepdim=True, correction=0)  # error: [missing-centre]
         return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
-    ```fix
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        var = h.var(-1, keepdim=True, correction=0)  # error: [missing-centre]
-        return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```diff
+    -    return (h * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    +    return ((h - h.mean(-1, keepdim=True)) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
 
-    T5's norm has no centre on either side, and is an RMS norm:
-
-    ```py
-    import torch
-
-    def layer_norm(x, weight, eps=1e-5):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
+    T5's norm has no centre on either side, and is an RMS norm.
 
     Fix safety: the name promises a mean on both sides, or, with RMS, on neither. A norm that says RMS and adds a bias
     is left alone.
@@ -225,23 +182,9 @@ def misapplied_gain(norm: Norm) -> Iterator[Problem]:
             return h.type_as(x) + self.weight  # error: [misapplied-gain]
     ```
 
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * self.weight
-    ```
-
     A bias is added, and starts at zeros.
+
+    A gain multiplies what the norm gives: `h.type_as(x) * self.weight`.
     """
     for c in norm.judged if norm.owner.module and norm.owner.intent in _CENTRED else ():
         if c.power != -HALF:
@@ -280,13 +223,9 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True).detach()  # error: [detached-statistic]
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)  # error: [detached-statistic]
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = h.pow(2).mean(-1, keepdim=True).detach()
+    +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
     RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose.
@@ -350,45 +289,14 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
             return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * (1 + self.weight)  # error: [gain-offset]
+    ```diff
+    -        self.weight = nn.Parameter(torch.ones(dim))
+    +        self.weight = nn.Parameter(torch.zeros(dim))
     ```
 
     ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.
 
-    What a model's `_init_weights` fills the class with counts, too:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-offset]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-
-    class Model(nn.Module):
-        def _init_weights(self, module):
-            if isinstance(module, (nn.Linear, RMSNorm)):
-                module.weight.data.normal_(mean=0.0, std=0.02)
-    ```
+    What a model's `_init_weights` fills the class with counts, too.
 
     Instead: Start it at √D, `dim ** 0.5`, in an L2 norm; in any other at 1, or at 0 where 1 is added
 

@@ -25,21 +25,9 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
         h = x.float()
         return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [sqrt-then-divide]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight  # error: [sqrt-then-divide]
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
-        return (h * scale).type_as(x) * weight
+    ```diff
+    -    return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    +    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
     Fix safety: safe: the result is the same but for the last rounding. A name that only the division read goes.
@@ -70,16 +58,7 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
         return (h * scale).type_as(x) * weight  # error: [hand-written-norm]
     ```
 
-    Over another axis than the last, torch has no such operation:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        scale = torch.rsqrt(h.pow(2).mean(1, keepdim=True) + eps)
-        return (h * scale).type_as(x) * weight[:, None]
-    ```
+    Over another axis than the last, torch has no such operation.
     """
     written = [c for c in norm.computations if not c.fused]
     if written and all(map(_plain, written)):

@@ -38,36 +38,14 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
             scale, shift = self.linear(cond).chunk(2)  # error: [modulation-along-batch]
             return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
     ```
-    ```fix
-    from torch import nn
-
-    class AdaLayerNorm(nn.Module):
-        def __init__(self, dim, cond_dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim, elementwise_affine=False)
-            self.linear = nn.Linear(cond_dim, 2 * dim)
-
-        def forward(self, x, cond):
-            scale, shift = self.linear(cond).chunk(2, dim=-1)  # error: [modulation-along-batch]
-            return self.norm(x) * (1 + scale[:, None]) + shift[:, None]
+    ```diff
+    -        scale, shift = self.linear(cond).chunk(2)
+    +        scale, shift = self.linear(cond).chunk(2, dim=-1)
     ```
 
     Only what a linear layer gives is judged, where its size is so many times another's and a part scales a norm. The
     part is given an axis behind that of the batch, as `scale[:, None]`: of a single condition the first axis is that
     of the features, and `chunk(2)` is right.
-
-    ```py
-    from torch import nn
-
-    class Gated(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-
-        def forward(self, batch):
-            x, scale = batch.chunk(2)
-            return self.norm(x) * scale
-    ```
 
     Fix safety: unsafe: with a condition of one axis, and no batch, both are the same.
     """

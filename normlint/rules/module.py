@@ -50,57 +50,13 @@ def gain_not_parameter(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-not-parameter]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        self.weight = torch.ones(dim)
+    +        self.weight = nn.Parameter(torch.ones(dim))
     ```
 
-    A gain that shall not be trained is a buffer:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.register_buffer("weight", torch.ones(dim))  # moves and is saved; not trained, on purpose
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
-    Ones that stand for a gain where there is none want a buffer as well:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6, has_weight=True):
-            super().__init__()
-            self.eps = eps
-            if has_weight:
-                self.weight = nn.Parameter(torch.ones(dim))
-            else:
-                self.weight = torch.ones(dim)  # error: [gain-not-parameter]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
+    A gain that shall not be trained is a buffer. Ones that stand for a gain where there is none want a buffer as
+    well.
 
     Fix safety: unsafe: a checkpoint of the module has no such key yet, and the gain is trained from now on.
     """
@@ -136,26 +92,12 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
         h.mul_(torch.rsqrt(ms + eps))  # error: [mutated-input]
         return h.type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        h = h.mul(torch.rsqrt(ms + eps))  # error: [mutated-input]
-        return h.type_as(x) * weight
+    ```diff
+    -    h.mul_(torch.rsqrt(ms + eps))
+    +    h = h.mul(torch.rsqrt(ms + eps))
     ```
 
-    What the norm has made itself may be changed:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)
-        return h.type_as(x).mul_(weight)
-    ```
+    What the norm has made itself may be changed.
 
     Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, or the changed input is handed back
     beside the norm, nothing is reported.
@@ -189,27 +131,11 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
         ms = h.pow(2).mean(-1, keepdim=True)
         return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    print(h.shape)
     ```
 
-    Behind a flag or another test it may stay, unless that is the test for the gain or the upcast:
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6, debug=False):
-        h = x.float()
-        if debug:
-            print(h.shape)
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
+    Behind a flag or another test it may stay, unless that is the test for the gain or the upcast.
 
     Fix safety: safe; unsafe where what is printed comes from a call of the text's own. A block that is left empty gets
     `pass`.
@@ -286,35 +212,9 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [gain-shape]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.empty(dim))
-            nn.init.ones_(self.weight)
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+    ```diff
+    -        self.weight = nn.Parameter(torch.Tensor([dim]))
+    +        self.weight = nn.Parameter(torch.ones(dim))
     ```
 
     ScaleNorm's gain is one number by design. A gain that isn't trained, or that a base outside the text,
@@ -397,26 +297,9 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
             return h * self.weight + self.bias
     ```
 
-    What a caller may choose is handed on:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6, device=None, dtype=None):
-            super().__init__()
-            self.eps = eps
-            if device is None:
-                device = "cuda"
-            self.weight = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
     Where nothing is trained, and every process has set its own device, both may be meant.
+
+    What a caller may choose is handed on: `torch.ones(dim, device=device, dtype=dtype)`.
     """
     owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
     tests = (test for c in norm.computations for test in c.tests)
@@ -448,35 +331,9 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
             h = x.float()
             return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))  # error: [unused-gain]
-
-        def forward(self, x):
-            h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
-    ```
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6, affine=True):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim)) if affine else None
-
-        def forward(self, x):
-            h = x.float()
-            h = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
-            return h if self.weight is None else h * self.weight
+    ```diff
+    -        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x)
+    +        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
     Fix safety: safe where the gain begins at one and the bias at zero: without a gradient they are still there.

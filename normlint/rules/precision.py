@@ -55,21 +55,11 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
         ms = x.pow(2).mean(-1, keepdim=True)  # error: [missing-upcast]
         return x * torch.rsqrt(ms + eps) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        ms = x.float().pow(2).mean(-1, keepdim=True)  # error: [missing-upcast]
-        return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
-    ```
-
-    ```py
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        h = x.float()
-        ms = h.pow(2).mean(-1, keepdim=True)
-        return (h * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = x.pow(2).mean(-1, keepdim=True)
+    -    return x * torch.rsqrt(ms + eps) * weight
+    +    ms = x.float().pow(2).mean(-1, keepdim=True)
+    +    return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
 
     The cast may stand in the caller of a helper, and a path that only fp32 takes needs none.
@@ -120,12 +110,9 @@ def late_upcast(norm: Norm) -> Iterator[Problem]:
         ms = x.pow(2).float().mean(-1, keepdim=True)  # error: [late-upcast]
         return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        ms = x.float().pow(2).mean(-1, keepdim=True)  # error: [late-upcast]
-        return (x * torch.rsqrt(ms + eps)).type_as(x) * weight
+    ```diff
+    -    ms = x.pow(2).float().mean(-1, keepdim=True)
+    +    ms = x.float().pow(2).mean(-1, keepdim=True)
     ```
 
     `torch.linalg.vector_norm(x, dim=-1, dtype=torch.float32)` casts before it squares, and is fine.
@@ -156,14 +143,9 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
         var = h.pow(2).mean(-1, keepdim=True) - mean.pow(2)  # error: [one-pass-variance]
         return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
     ```
-    ```fix
-    import torch
-
-    def layer_norm(x, weight, bias, eps=1e-5):
-        h = x.float()
-        mean = h.mean(-1, keepdim=True)
-        var = h.var(-1, unbiased=False, keepdim=True)  # error: [one-pass-variance]
-        return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```diff
+    -    var = h.pow(2).mean(-1, keepdim=True) - mean.pow(2)
+    +    var = h.var(-1, unbiased=False, keepdim=True)
     ```
 
     Fix safety: safe: the same variance, without the cancellation.
@@ -197,37 +179,9 @@ def half_precision_norm(norm: Norm) -> Iterator[Problem]:
         def forward(self, x):
             return F.normalize(x, dim=-1) * self.scale * self.gamma  # error: [half-precision-norm]
     ```
-    ```fix
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.scale = dim**0.5
-            self.gamma = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma  # error: [half-precision-norm]
-    ```
-
-    The variance of `std` isn't rounded to a half before its root is taken:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class LayerNorm(nn.Module):
-        def __init__(self, dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-            self.bias = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            std = x.std(-1, keepdim=True, correction=0).clamp(min=self.eps)
-            return (x - x.mean(-1, keepdim=True)) / std * self.weight + self.bias
+    ```diff
+    -        return F.normalize(x, dim=-1) * self.scale * self.gamma
+    +        return (F.normalize(x.float(), dim=-1) * self.scale).type_as(x) * self.gamma
     ```
 
     Fix safety: safe: the same norm, taken in fp32.
@@ -263,38 +217,12 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
             h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
             return h * self.weight  # error: [missing-downcast]
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * self.weight  # error: [missing-downcast]
+    ```diff
+    -        return h * self.weight
+    +        return h.type_as(x) * self.weight
     ```
 
-    A gain in fp32 that promotes the product is LLaMA's way, and fine:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
-    ```
+    A gain in fp32 that promotes the product is LLaMA's way, and fine.
 
     Where a flag, or a test that can't be read, decides whether it is cast back, nothing is reported; nor in a function
     that casts its gain as well, as references in tests do.
@@ -354,12 +282,9 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
         scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
         return x * scale.to(x.dtype) * weight  # error: [half-precision-statistic]
     ```
-    ```fix
-    import torch
-
-    def rms_norm(x, weight, eps=1e-6):
-        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
-        return (x * scale).to(x.dtype) * weight  # error: [half-precision-statistic]
+    ```diff
+    -    return x * scale.to(x.dtype) * weight
+    +    return (x * scale).to(x.dtype) * weight
     ```
 
     Fix safety: safe where the statistic stays in fp32 until the product. A hard-coded half dtype gives way to the
@@ -430,20 +355,9 @@ def offset_in_half(norm: Norm) -> Iterator[Problem]:
             h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
             return (h * (1 + self.weight)).type_as(x)  # error: [offset-in-half]
     ```
-    ```fix
-    import torch
-    from torch import nn
-
-    class GemmaRMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.zeros(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return (h * (1 + self.weight.float())).type_as(x)  # error: [offset-in-half]
+    ```diff
+    -        return (h * (1 + self.weight)).type_as(x)
+    +        return (h * (1 + self.weight.float())).type_as(x)
     ```
 
     `F.layer_norm` wants its weight in the dtype of its input: a sum that it is given is not reported.

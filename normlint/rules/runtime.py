@@ -50,23 +50,7 @@ def differs_from_reference(outcome: Outcome) -> str:
             return h.type_as(x) * self.weight
     ```
 
-    The gain is applied twice, which shows as soon as it is no longer 1. Once is right:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
-            return h.type_as(x) * self.weight
-    ```
+    The gain is applied twice, which shows as soon as it is no longer 1.
     """
     wrong = outcome.verdict.status == WRONG and not outcome.explained
     return outcome.verdict.reason if wrong and not _is_eps_alone(outcome) else ""
@@ -98,26 +82,7 @@ def effective_eps(outcome: Outcome) -> str:
             return h.type_as(x) * self.weight  # error: [effective-eps]
     ```
 
-    Here eps is added twice. Once is right:
-
-    ```py
-    import torch
-    from torch import nn
-
-    class RMSNorm(nn.Module):
-        def __init__(self, dim, eps=1e-6):
-            super().__init__()
-            self.eps = eps
-            self.weight = nn.Parameter(torch.ones(dim))
-
-        def _mean_square(self, x):
-            return x.pow(2).mean(-1, keepdim=True) + self.eps
-
-        def forward(self, x):
-            h = x.float()
-            h = h * torch.rsqrt(self._mean_square(h))
-            return h.type_as(x) * self.weight
-    ```
+    Here eps is added twice.
     """
     acts = outcome.other_eps
     if acts is None or outcome.explained or (outcome.verdict.status == WRONG and not _is_eps_alone(outcome)):

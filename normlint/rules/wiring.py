@@ -40,34 +40,9 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
             h = self.norm1(h)  # error: [norm-applied-twice]
             return x + self.mlp(h)
     ```
-    ```fix
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm1 = nn.LayerNorm(dim)
-            self.norm2 = nn.LayerNorm(dim)
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            h = self.norm1(x)
-            h = self.norm2(h)  # error: [norm-applied-twice]
-            return x + self.mlp(h)
-    ```
-
-    ```py
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = x + self.mlp(self.norm(x))
-            return x + self.mlp(self.norm(x))
+    ```diff
+    -        h = self.norm1(h)
+    +        h = self.norm2(h)
     ```
 
     It can be fixed where the module has one norm of the same kind that nothing calls.
@@ -134,54 +109,13 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
             x = x + self.attention(x)  # error: [residual-of-norm]
             return x + self.mlp(self.norm2(x))
     ```
-    ```fix
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm1 = nn.LayerNorm(dim)
-            self.attention = nn.Linear(dim, dim)
-            self.norm2 = nn.LayerNorm(dim)
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = x + self.attention(self.norm1(x))  # error: [residual-of-norm]
-            return x + self.mlp(self.norm2(x))
+    ```diff
+    -        x = self.norm1(x)
+    -        x = x + self.attention(x)
+    +        x = x + self.attention(self.norm1(x))
     ```
 
-    ```py
-    from torch import nn
-
-    class Block(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm1 = nn.LayerNorm(dim)
-            self.attention = nn.Linear(dim, dim)
-            self.norm2 = nn.LayerNorm(dim)
-            self.mlp = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = x + self.attention(self.norm1(x))
-            return x + self.mlp(self.norm2(x))
-    ```
-
-    A norm of the embeddings in front of the blocks is none of this:
-
-    ```py
-    from torch import nn
-
-    class Encoder(nn.Module):
-        def __init__(self, dim):
-            super().__init__()
-            self.norm = nn.LayerNorm(dim)
-            self.block = nn.Linear(dim, dim)
-
-        def forward(self, x):
-            x = self.norm(x)
-            x = x + self.block(x)
-            return x
-    ```
+    A norm of the embeddings in front of the blocks is none of this.
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
@@ -279,38 +213,9 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
             return self.q_norm(q)  # error: [norm-of-all-heads]
     ```
-    ```fix
-    from torch import nn
-
-    class Attention(nn.Module):
-        def __init__(self, dim, heads):
-            super().__init__()
-            self.dim = dim
-            self.heads = heads
-            self.head_dim = self.dim // heads
-            self.to_q = nn.Linear(dim, dim)
-            self.q_norm = nn.LayerNorm(self.head_dim)
-
-        def forward(self, x):
-            q = self.to_q(x).view(x.shape[0], -1, self.heads, self.head_dim)
-            return self.q_norm(q)  # error: [norm-of-all-heads]
-    ```
-
-    ```py
-    from torch import nn
-
-    class Attention(nn.Module):
-        def __init__(self, dim, heads):
-            super().__init__()
-            self.heads = heads
-            self.head_dim = dim // heads
-            self.to_q = nn.Linear(dim, dim)
-            self.q_norm = nn.LayerNorm(dim)
-            self.k_norm = nn.LayerNorm(self.head_dim)
-
-        def forward(self, x):
-            q = self.q_norm(self.to_q(x)).view(x.shape[0], -1, self.heads, self.head_dim)
-            return self.k_norm(q)
+    ```diff
+    -        self.q_norm = nn.LayerNorm(self.dim)
+    +        self.q_norm = nn.LayerNorm(self.head_dim)
     ```
 
     Fix safety: unsafe: the norm may have been meant for what comes before the view.

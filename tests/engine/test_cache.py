@@ -340,7 +340,7 @@ def test_runs_at_once_agree(tmp_path: Path) -> None:
 DEMANDS = {
     "nothing": {},
     "rules": {"select": ("NRM1",), "ignore": ("NRM101",), "extend_select": ("NRM6",)},
-    "fixes": {"unsafe_fixes": True, "extend_safe_fixes": ("NRM3",), "extend_unsafe_fixes": ("NRM5",)},
+    "fixes": {"unsafe_fixes": True},
     "files": {"per_file_ignores": (("*.py", ("NRM1",)), ("b", ("NRM2",)))},
 }
 

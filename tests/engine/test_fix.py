@@ -13,14 +13,14 @@ from normlint.engine.baseline import Acceptance, dump, load
 from normlint.engine.fix import MOST_ROUNDS, Fixed, FixRequest, fix_file
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure
-from normlint.engine.selection import Demand, Safety, Selection
+from normlint.engine.selection import Demand, Selection
 from normlint.text.edit import entangled
 from normlint.text.finding import Edit, Span
 from tests.fake_fixes import FIXES, SAFE, UNSAFE, FakeFix, use
 
 Using = Callable[..., None]
 ALL = Demand(Selection(("ALL",)))
-UNSAFELY = Demand(Selection(("ALL",)), safety=Safety(unsafe=True))
+UNSAFELY = Demand(Selection(("ALL",)), unsafe=True)
 
 
 @pytest.fixture
@@ -49,15 +49,6 @@ UNCHANGED = {
     "the file asks to be left alone": ("# normlint: skip-file\nwide\n", ALL),
     "the fix is unsafe": ("outside\n", ALL),
     "the fix is only shown": ("shown\n", UNSAFELY),
-    "the fix is only shown, whatever is said of it": (
-        "shown\n",
-        Demand(Selection(("ALL",)), safety=Safety(unsafe=True, extend_safe=("NRM6",))),
-    ),
-    "it is judged unsafe here": ("wide\n", Demand(Selection(("ALL",)), safety=Safety(extend_unsafe=("NRM1",)))),
-    "unsafe wins over safe where both are said": (
-        "wide\n",
-        Demand(Selection(("ALL",)), safety=Safety(extend_safe=("NRM101",), extend_unsafe=("NRM101",))),
-    ),
 }
 
 
@@ -73,11 +64,6 @@ CHANGED = {
     "a safe fix": ("x = wide\n", ALL, "x = wide(-1)\n"),
     "several in a line": ("wide + wide\n", ALL, "wide(-1) + wide(-1)\n"),
     "an unsafe fix that is asked for": ("outside\n", UNSAFELY, "inside\n"),
-    "an unsafe fix that is judged safe here": (
-        "outside\n",
-        Demand(Selection(("ALL",)), safety=Safety(extend_safe=("NRM302",), extend_unsafe=("NRM3",))),
-        "inside\n",
-    ),
     "what a comment silences stays": ("wide  # noqa\nwide\n", ALL, "wide  # noqa\nwide(-1)\n"),
     "a line that goes": ("if x:\n    y\n    print(x)\nz\n", ALL, "if x:\n    y\nz\n"),
 }

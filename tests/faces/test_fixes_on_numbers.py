@@ -11,7 +11,7 @@ import pytest
 
 from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.report import Failure
-from normlint.engine.selection import Demand, Safety, Selection
+from normlint.engine.selection import Demand, Selection
 from normlint.faces.fixing import _worse, kept_on_numbers
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.job import Job, Meaning
@@ -71,7 +71,7 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
         unsafe: bool = False,
     ) -> Fixed:
         use(monkeypatch, fixes)
-        request = FixRequest(replace(DEMAND, safety=Safety(unsafe=unsafe)))
+        request = FixRequest(replace(DEMAND, unsafe=unsafe))
         done = fix_file(name, request, text.encode())
         (result,) = kept_on_numbers([done], {name: request}, FakeBench(verdicts), all_run=all_run)  # type: ignore[arg-type]
         assert isinstance(result, Fixed)

@@ -243,32 +243,28 @@ def test_what_a_baseline_accepts_is_not_fixed(run: Run) -> None:
     assert Path("a.py").read_text() == "wide\n"
 
 
-def test_the_configuration_says_what_is_safe(run: Run) -> None:
+def test_the_configuration_makes_unsafe_fixes(run: Run) -> None:
     write(
-        pyproject__toml="[tool.normlint]\nunsafe-fixes = true\nextend-unsafe-fixes = ['NRM5']\n"
-        "per-file-ignores = {'a.py' = ['NRM101']}\n",
+        pyproject__toml="[tool.normlint]\nunsafe-fixes = true\nper-file-ignores = {'a.py' = ['NRM101']}\n",
         a__py=TEXT,
     )
     assert run("--fix").out == "Checked 1 norm in 1 file.\nFixed 2 findings in 1 file (NRM302, NRM503); none remain.\n"
     assert Path("a.py").read_text() == "wide\ninside\n"
     write(a__py=TEXT)
     ran = run("--fix", "--no-unsafe-fixes")
-    assert ran.out.splitlines()[-1] == "Fixed nothing; 2 remain; 2 can be fixed with --unsafe-fixes."
-    write(pyproject__toml="[tool.normlint]\nextend-safe-fixes = ['eps-outside-sqrt']\n")
-    assert (
-        run("--fix").out
-        == "Checked 1 norm in 1 file.\nFixed 3 findings in 1 file (NRM101, NRM302, NRM503); none remain.\n"
+    assert ran.out.splitlines()[-1] == (
+        "Fixed 1 finding in 1 file (NRM503); 1 remains; 1 can be fixed with --unsafe-fixes."
     )
 
 
 def test_the_settings_are_shown(run: Run) -> None:
-    write(pyproject__toml="[tool.normlint]\nunsafe-fixes = true\nextend-safe-fixes = ['NRM3']\n")
+    write(pyproject__toml="[tool.normlint]\nunsafe-fixes = true\nignore = ['NRM3']\n")
     lines = run("--show-settings").out.splitlines()
-    assert {"unsafe-fixes = true", 'extend-safe-fixes = ["NRM3"]', "extend-unsafe-fixes = []"} <= set(lines)
+    assert {"unsafe-fixes = true", 'ignore = ["NRM3"]', "extend-select = []"} <= set(lines)
 
 
 def test_a_wrong_code_in_the_configuration_is_reported(run: Run) -> None:
-    write(pyproject__toml="[tool.normlint]\nextend-safe-fixes = ['XYZ']\n")
+    write(pyproject__toml="[tool.normlint]\nextend-select = ['XYZ']\n")
     assert "unknown rule 'XYZ'" in run().err
 
 

@@ -123,10 +123,10 @@ def test_code_scanning_has_what_it_shows_of_a_rule() -> None:
         assert re.fullmatch(r"([A-Z][a-z]*)+", rule["name"])
         assert 0 < len(rule["shortDescription"]["text"]) <= len(rule["fullDescription"]["text"]) <= 1024
         assert "\n" not in rule["fullDescription"]["text"]
-        assert set(re.findall(r"^```(.+)$", rule["help"]["markdown"], re.MULTILINE)) <= {"python"}
+        assert set(re.findall(r"^```(.+)$", rule["help"]["markdown"], re.MULTILINE)) <= {"python", "diff"}
         assert rule["help"]["markdown"].count("\n```") % 2 == 0
-        assert not re.search(r"# error:|```fix", rule["help"]["markdown"] + rule["help"]["text"])
-        assert re.search(r"^(Before|Right):$", rule["help"]["markdown"], re.M)
+        assert not re.search(r"# error:", rule["help"]["markdown"] + rule["help"]["text"])
+        assert re.search(r"^(Wrong|Right):$", rule["help"]["markdown"], re.M)
         assert "\n\n\n" not in rule["help"]["text"]
         assert rule["help"]["text"]
         assert rule["helpUri"].startswith("https://")

@@ -356,7 +356,7 @@ def test_gitlab_tells_equal_findings_apart() -> None:
 
 def test_junit_is_xml_with_all_files() -> None:
     root = ElementTree.fromstring(render(everything(), "junit", Display(paths=("sound.py", ODD_PATH))))
-    assert root.attrib == {"name": "normlint", "tests": "6", "failures": "3", "errors": "2"}
+    assert root.attrib == {"name": "normlint", "tests": "6", "failures": "3", "errors": "2", "skipped": "0"}
     names = [suite.attrib["name"] for suite in root]
     assert names == ["sound.py", ODD_PATH, "bad.py", "gone�.py", "b.ipynb"]
     assert len(root.findall(".//failure")) == 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import importlib.util
 import json
 import math
@@ -24,9 +22,7 @@ from normlint.engine.linter import check_path
 from normlint.engine.selection import Demand
 from normlint.text.sweep import NORM, TORCH, to_sweep
 
-HAS = {name: importlib.util.find_spec(name) is not None for name in ("torch", "matplotlib")}
-needs_torch = pytest.mark.skipif(not HAS["torch"], reason="torch is not installed")
-needs_pictures = pytest.mark.skipif(not all(HAS.values()), reason="torch or matplotlib is not installed")
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
 
@@ -122,13 +118,12 @@ def test_a_file_without_norms_gives_a_page_that_says_so(tmp_path: Path) -> None:
     page = reported(tmp_path, NO_NORM, "a.py")
     assert "0 norms in 1 file, nothing found." in page.text_in("p")
     assert not page.all("article")
-    assert not page.all("form")
 
 
 def test_names_and_code_are_text(read: Page) -> None:
     assert HOSTILE_NAME in read.text_in("h2")
     assert '<script>alert("pwned")</script>' in read.text_in("pre")
-    assert len(read.all("script")) == 1
+    assert not read.all("script")
     assert not read.all("img")
 
 
@@ -145,14 +140,29 @@ def test_headings_go_down_by_one(read: Page) -> None:
 
 
 def test_each_norm_has_its_spine_and_its_findings_with_links(read: Page) -> None:
-    assert [one["data-rules"] for one in read.all("article")] == ["NRM101", "NRM201", "", ""]
+    assert codes_of(read) == ["NRM101", "NRM201", "", ""]
     assert read.text_in("code").count("mean[-1] keepdim | eps → rsqrt") == 3
     links = {one["href"] for one in read.all("a")}
     assert links == {f"https://normlint.readthedocs.io/rules/{name}" for name in ("global-reduction", "missing-upcast")}
 
 
-def test_spans_are_marked_and_fixes_shown(read: Page) -> None:
-    assert read.text_in("mark") == "h.pow(2).mean()" + "h.pow(2)"
+def codes_of(page: Page) -> list[str]:
+    """The rules found in each norm, in the order of the page."""
+    norms = re.findall(r"<summary class=.head.>(.*?)</summary>", page.text, re.DOTALL)
+    return [" ".join(re.findall(r">(NRM\d+)<", norm)) for norm in norms]
+
+
+def marked(page: Page) -> list[str]:
+    """The lines of code that are marked."""
+    lines = re.findall(r'<span class="hll">(.*?)\n</span>', page.text, re.DOTALL)
+    return [re.sub(r"<[^>]*>", "", line).lstrip("0123456789 ") for line in lines]
+
+
+def test_lines_are_marked_and_fixes_shown(read: Page) -> None:
+    assert marked(read) == [
+        "h = h * torch.rsqrt(h.pow(2).mean() + self.eps)",
+        "h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)",
+    ]
     assert "mean(-1, keepdim=True)" in read.text_in("ins")
     assert "h.pow(2).mean()" in read.text_in("del")
 
@@ -164,7 +174,7 @@ def test_norms_without_findings_are_closed_and_so_are_sources_that_a_patch_shows
 
 def test_the_source_is_open_where_no_patch_shows_what_is_wrong(tmp_path: Path) -> None:
     page = reported(tmp_path, HEAD + SOUND.replace("torch.ones(dim)", "torch.randn(dim)"), "a.py")
-    assert [one["data-rules"] for one in page.all("article")] == ["NRM406"]
+    assert codes_of(page) == ["NRM406"]
     assert page.text_in("ins") == ""
     assert ["open" in one for one in page.all("details")] == [True, True]
 
@@ -200,7 +210,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_worst_file_comes_first_and_the_worst_norm_in_it(several: Path) -> None:
     page = page_of(several / "r.html")
     assert page.texts["h2"] == ["Summary", "layers/d.py", "models/deep/c.py", "models/b.py", "a.py"]
-    assert [one["data-severities"] for one in page.all("article")] == ["error", "warning", "error", "warning", "", ""]
+    assert codes_of(page) == ["NRM101", "NRM201", "NRM101", "NRM201", "", ""]
 
 
 def test_findings_are_counted_by_rule_and_severity(several: Path) -> None:
@@ -240,25 +250,6 @@ def test_a_file_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (2, "normlint: --report no/r.html: No such file or directory\n")
 
 
-def without_matplotlib(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; sys.modules['matplotlib'] = None; from normlint.faces.cli import main; sys.exit(main())"
-    given = [sys.executable, "-c", code, "--isolated", "--no-cache", *arguments]
-    return subprocess.run(given, cwd=cwd, capture_output=True, text=True, check=False)
-
-
-def test_only_pictures_need_matplotlib(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(EVERY, encoding="utf-8")
-    assert without_matplotlib(tmp_path, "a.py", "--report", "r.html").stderr == ""
-    assert (tmp_path / "r.html").exists()
-
-
-def test_missing_matplotlib_is_reported_with_the_command_that_brings_it(tmp_path: Path) -> None:
-    ran = without_matplotlib(tmp_path, "--verify", "--report", "r.html")
-    assert ran.returncode == 2
-    assert "python -m pip install 'normlint[report]'" in ran.stderr
-    assert ran.stderr.count("\n") == 1
-
-
 NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
@@ -281,7 +272,7 @@ NOTEBOOK = {
 def test_code_is_shown_from(name: str, text: str, tmp_path: Path) -> None:
     page = reported(tmp_path, text, name)
     assert "class GlobalRMSNorm(nn.Module):" in page.text_in("pre")
-    assert page.text_in("mark") == "h.pow(2).mean()"
+    assert [line for line in marked(page) if "h.pow(2).mean()" in line] == marked(page) != []
 
 
 # --- with what was measured ------------------------------------------------------------------------------------------
@@ -316,8 +307,8 @@ def measured(ran: Path) -> list[Any]:
     return [(found[at], found[at + len(jobs)]) for at in range(len(jobs))]
 
 
-@needs_pictures
-def test_the_page_loads_nothing_and_runs_its_own_script_alone(drawn: Page) -> None:
+@needs_torch
+def test_the_page_loads_nothing_and_runs_no_script(drawn: Page) -> None:
     loads = [
         (tag, name, value)
         for tag, attributes in drawn.tags
@@ -328,19 +319,18 @@ def test_the_page_loads_nothing_and_runs_its_own_script_alone(drawn: Page) -> No
     assert loads == []
     assert not re.search(r"url\((?!#)|@import|@font-face", drawn.text)
     (policy,) = (one["content"] for one in drawn.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
-    digest = base64.b64encode(hashlib.sha256(drawn.text_in("script").encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in policy
+    assert "script-src" not in policy
     assert "default-src 'none'" in policy
 
 
-@needs_pictures
+@needs_torch
 def test_what_is_drawn_changes_no_verdict_and_is_measured_only_where_it_is_asked_for(measured: list[Any]) -> None:
     assert [one.status for one, _ in measured] == ["wrong", "wrong", "wrong", "match"]
     assert [replace(one, sweep=None) for one, _ in measured] == [plain for _, plain in measured]
     assert all(one.sweep for one, _ in measured)
 
 
-@needs_pictures
+@needs_torch
 def test_each_picture_says_what_it_shows_and_the_repaired_norm_is_in_it(drawn: Page, measured: list[Any]) -> None:
     seen = [one["aria-label"] for one in drawn.all("svg")]
     assert all(one["role"] == "img" for one in drawn.all("svg"))
@@ -365,7 +355,7 @@ def tables(text: str) -> Iterator[dict[tuple[str, str], list[float]]]:
         yield {column: [row[at] for row in rows] for at, column in enumerate(columns)}
 
 
-@needs_pictures
+@needs_torch
 def test_the_numbers_are_those_that_the_worker_measured(drawn: Page, measured: list[Any]) -> None:
     shown = list(tables(drawn.text))
     assert len(shown) == len(measured) == 4
@@ -385,7 +375,7 @@ def path_of(svg: str, name: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in re.findall(r"[ML] ([\d.]+) ([\d.]+)", found[1])]
 
 
-@needs_pictures
+@needs_torch
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
 def test_curves_stand_where_the_numbers_say(dtype: str, drawn: Page) -> None:
     """The limit and one point of torch's curve give the axis; all other points must fit it."""
@@ -438,7 +428,6 @@ const frame = document.getElementById("f");
 frame.addEventListener("load", () => {{
   const d = frame.contentDocument, w = frame.contentWindow;
   const colour = (at, name) => at ? w.getComputedStyle(at)[name] : null;
-  const shown = () => [...d.querySelectorAll("article.norm")].filter((one) => one.offsetParent).length;
   for (const one of d.querySelectorAll("details")) one.open = true;
   const seen = {{
     title: d.title, width: w.innerWidth, scroll: d.documentElement.scrollWidth,
@@ -446,24 +435,15 @@ frame.addEventListener("load", () => {{
       && one.getBoundingClientRect().right > w.innerWidth + 0.5).map((one) => one.tagName + "." + one.className),
     ground: colour(d.body, "backgroundColor"), card: colour(d.querySelector("article"), "backgroundColor"),
     sunk: colour(d.querySelector("pre"), "backgroundColor"), ins: colour(d.querySelector("ins"), "backgroundColor"),
-    mark: colour(d.querySelector("mark"), "backgroundColor"),
+    mark: colour(d.querySelector(".hll"), "backgroundColor"),
     texts: Object.fromEntries(["a", ".lead", ".wrong.badge", ".match.badge", "dt", "figcaption", ".message"].map(
       (name) => [name, colour(d.querySelector("main " + name) || d.querySelector(name), "color")])),
-    code: [...new Set([...d.querySelectorAll("pre.code span, pre.code code")].map((one) => colour(one, "color")))],
+    code: [...new Set([...d.querySelectorAll(".code span, .code pre")].map((one) => colour(one, "color")))],
     svg: [...new Set([...d.querySelectorAll("svg text")].map((one) => colour(one, "fill")))],
     lines: ["norm", "fixed", "torch", "limit"].map(
       (name) => colour(d.querySelector(`svg g[id$='-${{name}}'] path`), "stroke")),
     size: Math.min(...[...d.querySelectorAll("svg text")].map((one) => one.getBoundingClientRect().height)),
-    before: shown(), form: d.getElementById("filter").hidden,
   }};
-  const choose = (name, value) => {{
-    d.getElementById("filter").elements[name].value = value;
-    d.getElementById("filter").dispatchEvent(new w.Event("change"));
-  }};
-  choose("rule", "NRM101"); seen.ruled = shown();
-  choose("rule", ""); choose("verdict", "match"); seen.matching = shown();
-  choose("rule", "NRM101"); seen.none = shown();
-  seen.files = [...d.querySelectorAll(".file")].filter((one) => one.offsetParent).length;
   document.getElementById("out").textContent = JSON.stringify(seen);
 }});
 </script>"""
@@ -500,50 +480,6 @@ def seen(request: pytest.FixtureRequest, ran: Path, tmp_path_factory: pytest.Tem
     return {"dark": dark, "asked": width, **json.loads(found[1].replace("&gt;", ">").replace("&amp;", "&"))}
 
 
-CHOOSING = """<!doctype html><meta charset="utf-8"><iframe id="f" width="1280" height="900" src="r.html"></iframe>
-<pre id="out"></pre><script>
-document.getElementById("f").addEventListener("load", () => {{
-  const d = document.getElementById("f").contentDocument, w = d.defaultView, form = d.getElementById("filter");
-  const place = (at) => at.closest(".file").querySelector("h2").textContent + " " + at.dataset.rules;
-  const seen = {chosen}.map((chosen) => {{
-    for (const one of form.querySelectorAll("select")) one.value = chosen[one.name] || "";
-    form.dispatchEvent(new w.Event("change"));
-    const files = [...d.querySelectorAll(".file")].filter((one) => one.offsetParent).length;
-    return [[...d.querySelectorAll("article.norm")].filter((one) => one.offsetParent).map(place), files];
-  }});
-  const folders = [...form.elements.folder.options].map((one) => one.value);
-  document.getElementById("out").textContent = JSON.stringify({{ seen, folders }});
-}});
-</script>"""
-CHOSEN: dict[str, tuple[dict[str, str], list[str]]] = {
-    "a folder with what is below it": (
-        {"folder": "models"},
-        ["models/deep/c.py NRM101", "models/b.py NRM201", "models/b.py "],
-    ),
-    "a folder below another": ({"folder": "models/deep"}, ["models/deep/c.py NRM101"]),
-    "a severity": ({"severity": "warning"}, ["layers/d.py NRM201", "models/b.py NRM201"]),
-    "a rule": ({"rule": "NRM101"}, ["layers/d.py NRM101", "models/deep/c.py NRM101"]),
-    "norms without a finding": ({"rule": "-"}, ["models/b.py ", "a.py "]),
-    "a folder and a severity": ({"folder": "layers", "severity": "error"}, ["layers/d.py NRM101"]),
-    "what is nowhere": ({"folder": "models/deep", "severity": "warning"}, []),
-}
-
-
-@needs_chromium
-def test_the_filters_choose_by_folder_rule_and_severity(several: Path, tmp_path: Path) -> None:
-    chosen = json.dumps([asked for asked, _ in CHOSEN.values()])
-    (several / "harness.html").write_text(CHOOSING.format(chosen=chosen))
-    dom, console = browse(several, "harness.html", tmp_path)
-    found = re.search(r'<pre id="out">(.*?)</pre>', dom, re.DOTALL)
-    assert found
-    assert console == []
-    page = json.loads(found[1])
-    assert page["folders"] == ["", "layers", "models", "models/deep"]
-    shown = {name: norms for name, (norms, _) in zip(CHOSEN, page["seen"], strict=True)}
-    assert shown == {name: wanted for name, (_, wanted) in CHOSEN.items()}
-    assert [files for _, files in page["seen"]] == [len({one.split()[0] for one in norms}) for norms in shown.values()]
-
-
 def luminance(colour: str) -> float:
     parts = [int(one) / 255 for one in re.findall(r"\d+", colour)[:3]]
     return sum(
@@ -557,7 +493,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@needs_pictures
+@needs_torch
 @needs_chromium
 class TestInChromium:
     def test_nothing_is_wider_than_the_window(self, seen: dict[str, Any]) -> None:
@@ -579,10 +515,6 @@ class TestInChromium:
         assert all(contrast(colour, seen["card"]) >= 3 for colour in seen["lines"])
         assert len(set(seen["lines"])) == 4
         assert seen["size"] >= 10
-
-    def test_the_filter_shows_what_is_asked_for(self, seen: dict[str, Any]) -> None:
-        assert (seen["form"], seen["before"]) == (False, 4)
-        assert (seen["ruled"], seen["matching"], seen["none"], seen["files"]) == (1, 1, 0, 0)
 
     def test_no_code_of_the_files_ran(self, seen: dict[str, Any]) -> None:
         assert seen["title"] == "normlint report"

@@ -14,10 +14,10 @@ from typing import Any, Final
 import torch
 
 from normlint.engine.fix import Fixed, FixRequest, fix_file
-from normlint.engine.selection import Demand, Safety, Selection
+from normlint.engine.selection import Demand, Selection
 
 D: Final = 8
-WISH: Final = FixRequest(Demand(Selection(("ALL",), ("NRM602",)), safety=Safety(unsafe=True)))
+WISH: Final = FixRequest(Demand(Selection(("ALL",), ("NRM602",)), unsafe=True))
 LIMITS: Final = {torch.float64: 1e-3, torch.float32: 1e-3, torch.bfloat16: 4e-2, torch.float16: 6e-3}
 SLOPE: Final = 0.1 * torch.arange(D, dtype=torch.float64)
 

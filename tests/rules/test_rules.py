@@ -20,10 +20,18 @@ from normlint.rules.callers import called
 from normlint.rules.registry import RULES, Rule
 from normlint.text.edit import apply, overlap
 from normlint.text.finding import Applicability, Edit, Finding
+from tests.fences import diff
 
-FENCE = re.compile(r"^```py\n(.*?)^```$(?:\n^```fix\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-FIX_FENCE = re.compile(r"^```fix$", re.MULTILINE)
-ERROR = re.compile(r"# error: \[([\w, -]+)\]")
+FENCE = re.compile(r"^```py\n(.*?)^```$(?:\n^```diff\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+DIFF_FENCE = re.compile(r"^```diff$", re.MULTILINE)
+MORE = dict(
+    re.findall(
+        r"^## (NRM\d+)\n(.*?)(?=^## |\Z)",
+        (Path(__file__).parent / "examples.md").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+)
+ERROR = re.compile(r"  # error: \[([\w, -]+)\]")
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class Example:
     rule: Rule
     number: int
     text: str
-    fixed: str | None = None
+    fix: str | None = None
 
     @property
     def expected(self) -> list[tuple[int, str]]:
@@ -44,9 +52,14 @@ READ = [rule for rule in RULES.values() if rule.check or rule.check_calls]
 RUN = [rule for rule in RULES.values() if rule.check_run]
 
 
+def whole(rule: Rule) -> str:
+    """The rule's page, and the examples of examples.md."""
+    return f"{rule.doc}\n{MORE.get(rule.code, '')}"
+
+
 def examples(rules: list[Rule]) -> Iterator[Example]:
     for rule in rules:
-        for number, match in enumerate(FENCE.finditer(rule.doc), 1):
+        for number, match in enumerate(FENCE.finditer(whole(rule)), 1):
             yield Example(rule, number, match[1], match[2])
 
 
@@ -82,7 +95,7 @@ def fixed_once(text: str, rule: Rule) -> str:
     return apply(text, edits)
 
 
-WITH_FIX = [example for example in examples(READ) if example.fixed is not None]
+WITH_FIX = [example for example in examples(READ) if example.fix is not None]
 BEST_FIRST = [Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
 
 
@@ -95,13 +108,16 @@ def test_an_example_gets_the_findings_it_announces(example: Example) -> None:
 def test_a_rule_shows_what_it_finds_and_what_is_fine(rule: Rule) -> None:
     own = list(examples([rule]))
     assert any(name == rule.name for e in own for _, name in e.expected)
-    assert any(not e.expected for e in own) or any(e.fixed and reported(replace(e, text=e.fixed)) == [] for e in own)
+    fixed = [replace(e, text=fixed_once(e.text, rule)) for e in own if e.fix]
+    assert any(not e.expected for e in own) or any(reported(e) == [] for e in fixed)
 
 
 @pytest.mark.parametrize("example", WITH_FIX, ids=named)
 def test_the_fix_of_an_example_is_the_block_below_it_and_a_second_run_changes_nothing(example: Example) -> None:
-    assert fixed_once(example.text, example.rule) == example.fixed
-    assert of_rule(example.fixed, example.rule) == []
+    plain = ERROR.sub("", example.text)
+    fixed = fixed_once(plain, example.rule)
+    assert diff(plain, fixed) == example.fix
+    assert of_rule(fixed, example.rule) == []
 
 
 @pytest.mark.parametrize("example", list(examples(READ)), ids=named)
@@ -115,8 +131,8 @@ def test_no_fix_claims_to_be_safer_than_its_rule_says(example: Example) -> None:
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.name)
 def test_a_rule_with_a_fix_shows_it_and_says_how_far_it_may_be_trusted(rule: Rule) -> None:
-    shown = [example for example in examples([rule]) if example.fixed is not None]
-    assert len(shown) == len(FIX_FENCE.findall(rule.doc)), "a fix block stands directly below what it changes"
+    shown = [example for example in examples([rule]) if example.fix is not None]
+    assert len(shown) == len(DIFF_FENCE.findall(whole(rule))), "the diff of a fix stands directly below what it changes"
     assert bool(shown) == (rule.fix is not None) == ("Fix safety: " in rule.doc)
 
 

@@ -15,7 +15,7 @@ import {
   window,
   workspace,
 } from "vscode";
-import type { CodeLens, Diagnostic, Hover, MarkdownString, TextDocument } from "vscode";
+import type { Diagnostic, Hover, MarkdownString, TextDocument } from "vscode";
 
 const WRONG = ".mean()";
 const RIGHT = ".mean(-1, keepdim=True)";
@@ -85,13 +85,11 @@ const STEPS: Record<string, () => Promise<void>> = {
     await onSave();
     assert.equal(readFileSync(path, "utf8"), `\n${BROKEN.replace(WRONG, RIGHT)}`);
   },
-  "a hover and a line over the norm say how it reads": async () => {
+  "a hover says what is wrong": async () => {
     const document = await opened(BROKEN);
     const { range } = await one(document);
     const [hover] = await commands.executeCommand<Hover[]>("vscode.executeHoverProvider", document.uri, range.start);
     assert.match((hover!.contents[0] as MarkdownString).value, /NRM101/);
-    const lenses = await commands.executeCommand<CodeLens[]>("vscode.executeCodeLensProvider", document.uri, 9);
-    assert.match(lenses.map(({ command }) => command?.title).join(), /RMSNorm over ALL axes.*Verify this norm/);
   },
   "a page is read, and a notebook's cells as one text": async () => {
     await one(await opened(`# A page\n\n\`\`\`python\n${BROKEN}\`\`\`\n`, "markdown"));

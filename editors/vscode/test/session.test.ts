@@ -29,7 +29,7 @@ def rms_norm(x, weight, eps=1e-6):
     return (h * torch.rsqrt(h.pow(2).mean() + eps)).type_as(x) * weight
 `;
 const URI = pathToFileURL(join(tmpdir(), "normlint-vscode", "norm.py")).href;
-const SECTION = { path: "", trace: { server: "off" }, select: null, codeLens: true, verifyTimeout: 10 };
+const SECTION = { path: "", trace: { server: "off" }, select: null, verifyTimeout: 10 };
 
 function edited(text: string, edits: TextEdit[]): string {
   const starts = text.split("\n").map((_, n, lines) => lines.slice(0, n).join("\n").length + Number(n > 0));

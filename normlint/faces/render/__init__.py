@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partialmethod
 from importlib import import_module
 from typing import Final
 
@@ -15,13 +16,12 @@ from normlint.text.finding import ERROR
 class Display:
     """How a report is to be shown: with colour, and with which paths as they were given.
 
-    `quiet`: findings alone. `fixes`: what was fixed is listed. `remaining`: what remains is counted.
+    `quiet`: findings alone. `remaining`: what remains is counted.
     """
 
     colour: bool = False
     paths: tuple[str, ...] = ()
     quiet: bool = False
-    fixes: bool = False
     remaining: bool = True
 
 
@@ -48,38 +48,23 @@ _CONTROL_TOO: Final = dict.fromkeys(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Style:
     """Wraps text in ANSI colours where `colour` is set."""
 
     colour: bool = False
 
-    def bold(self, text: str) -> str:
-        """Paths."""
-        return self._wrap("1", text)
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
-    def alarm(self, text: str) -> str:
-        """What is wrong."""
-        return self._wrap("1;31", text)
+    bold = partialmethod(_wrap, "1")  # paths
+    dim = partialmethod(_wrap, "36")  # frames and places
+    gone = partialmethod(_wrap, "31")  # lines that a fix takes away
+    new = partialmethod(_wrap, "32")  # lines that it puts there
 
     def grade(self, text: str, severity: str) -> str:
         """Codes and carets of a finding."""
-        return self.alarm(text) if severity == ERROR else self._wrap("1;33", text)
-
-    def dim(self, text: str) -> str:
-        """Frames and places."""
-        return self._wrap("36", text)
-
-    def gone(self, text: str) -> str:
-        """Lines that a fix takes away."""
-        return self._wrap("31", text)
-
-    def new(self, text: str) -> str:
-        """Lines that it puts there."""
-        return self._wrap("32", text)
-
-    def _wrap(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+        return self._wrap("1;31" if severity == ERROR else "1;33", text)
 
 
 def in_one_line(path: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
@@ -38,13 +37,7 @@ def closing(report: Report, display: Display, *, would: bool = False) -> list[st
     text = text if display.remaining else f"{text.partition(';')[0]}."
     checked = [f"Checked {looked}."] if display.paths else []
     fixable = _fixable(report) if report.fixed is None else []
-    return [*_listed(report, display), *checked, text, *fixable, *verdicts.closing(report)]
-
-
-def _listed(report: Report, display: Display) -> list[str]:
-    """What was fixed, as it was."""
-    plain = (replace(one, fix=None) for one in (report.fixed or ()) if display.fixes)
-    return [f"fixed: {header(one, Style(display.colour))}" for one in plain]
+    return [*checked, text, *fixable, *verdicts.closing(report)]
 
 
 def looked_at(report: Report, display: Display) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.faces.render import Display, from_here, harmless
@@ -18,22 +18,26 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 def render(report: Report, display: Display) -> str:
     """All files in their order, those that failed among them."""
-    cases: dict[str, list[str]] = {path: [] for path in display.paths}
-    failures: dict[str, int] = defaultdict(int)
-    errors: dict[str, int] = defaultdict(int)
+    names = zip(report.findings, _names(report.findings), strict=True)
+    found: dict[str, list[Element]] = {path: [] for path in display.paths}
     for error in report.errors:
-        cases.setdefault(error.path, []).append(_error(error))
-        errors[error.path] += 1
-    for finding, name in zip(report.findings, _names(report.findings), strict=True):
-        cases.setdefault(finding.path, []).append(_failure(finding, name))
-        failures[finding.path] += 1
-    lines = ['<?xml version="1.0" encoding="utf-8"?>']
-    count = sum(len(found) or 1 for found in cases.values())
-    totals = f'tests="{count}" failures="{len(report.findings)}" errors="{len(report.errors)}"'
-    lines.append(f'<testsuites name="normlint" {totals}>')
-    for path, found in cases.items():
-        lines += _suite(path, found, failures[path], errors[path])
-    return "".join(f"{line}\n" for line in (*lines, "</testsuites>"))
+        found.setdefault(error.path, []).append(_error(error))
+    for finding, name in names:
+        found.setdefault(finding.path, []).append(_failure(finding, name))
+    root = Element("testsuites", name="normlint")
+    for path, cases in found.items():
+        suite = SubElement(root, "testsuite", name=_clean(path), package="normlint")
+        suite.extend(cases or [_case("normlint", path)])
+        _count(suite)
+    _count(root)
+    indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, "unicode")}\n'
+
+
+def _count(element: Element) -> None:
+    """Say how many cases there are, and how they ended."""
+    for what, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(what, str(len(list(element.iter(tag)))))
 
 
 def _names(findings: Iterable[Diagnostic]) -> Iterator[str]:
@@ -46,39 +50,27 @@ def _names(findings: Iterable[Diagnostic]) -> Iterator[str]:
         yield name if count == 1 else f"{name} ({count})"
 
 
-def _suite(path: str, cases: list[str], failures: int, errors: int) -> Iterator[str]:
-    counts = f'tests="{len(cases) or 1}" failures="{failures}" errors="{errors}" skipped="0"'
-    yield f'  <testsuite name={_attribute(path)} package="normlint" {counts}>'
-    yield from cases or [f'    <testcase name="normlint" {_home(path)}/>']
-    yield "  </testsuite>"
+def _case(name: str, path: str, line: int | None = None) -> Element:
+    case = Element("testcase", name=_clean(name), classname=_clean(path), file=_clean(from_here(path)))
+    if line is not None:
+        case.set("line", str(line))
+    return case
 
 
-def _failure(finding: Diagnostic, name: str) -> str:
-    text = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
-    line = f' line="{finding.start.line}"' if finding.start.cell is None else ""
-    return (
-        f"    <testcase name={_attribute(name)} {_home(finding.path)}{line}>"
-        f'<properties><property name="severity" value="{finding.severity}"/></properties>'
-        f"<failure message={_attribute(full_message(finding))} type={_attribute(finding.name)}>"
-        f"{_text(text)}</failure></testcase>"
-    )
+def _failure(finding: Diagnostic, name: str) -> Element:
+    case = _case(name, finding.path, finding.start.line if finding.start.cell is None else None)
+    SubElement(SubElement(case, "properties"), "property", name="severity", value=finding.severity)
+    message = _clean(full_message(finding))
+    failure = SubElement(case, "failure", message=message, type=finding.name)
+    failure.text = _clean(f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}")
+    return case
 
 
-def _error(error: Failure) -> str:
-    line = f' line="{error.line}"' if error.line is not None else ""
-    return (
-        f'    <testcase name="normlint" {_home(error.path)}{line}>'
-        f'<error message={_attribute(error.message)} type="unreadable"/></testcase>'
-    )
+def _error(error: Failure) -> Element:
+    case = _case("normlint", error.path, error.line)
+    SubElement(case, "error", message=_clean(error.message), type="unreadable")
+    return case
 
 
-def _home(path: str) -> str:
-    return f"classname={_attribute(path)} file={_attribute(from_here(path))}"
-
-
-def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("�", harmless(text)))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("�", harmless(text)))
+def _clean(text: str) -> str:
+    return _NOT_XML.sub("�", harmless(text))

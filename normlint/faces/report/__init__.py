@@ -20,7 +20,7 @@ class Html(str):
 Content = str | Iterable[str] | None
 
 
-def element(name: str, /, *content: Content, **attributes: str | bool | None) -> Html:
+def element(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Html:
     """`<name …>content</name>`. Of attributes, `class_` is class, `data_x` is data-x; None and False leave one out."""
     given = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
@@ -46,8 +46,8 @@ def _piece(one: Content) -> str:
     return text(one) if isinstance(one, str) else join(*one)
 
 
-def _attribute(key: str, value: str | bool | None) -> str:
+def _attribute(key: str, value: str | float | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{text(value)}"'
+    return f" {name}" if value is True else f' {name}="{text(value if isinstance(value, str) else format(value, "g"))}"'

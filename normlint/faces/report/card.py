@@ -9,7 +9,7 @@ from typing import Final
 from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedFix
 from normlint.faces.render import verdicts
 from normlint.faces.report import Html, element, join
-from normlint.faces.report.code import Mark, Runs, listing
+from normlint.faces.report.code import Lines, listing
 from normlint.faces.report.pictures import figures, worst
 from normlint.faces.rules import url_of
 from normlint.text.finding import ERROR, SEVERITIES, WARNING, Applicability
@@ -25,7 +25,7 @@ _TRUST: Final = {
 }
 
 
-def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
+def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
     """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
     findings = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
     overview = element("div", element("div", _story(norm), findings), worst(norm, key), class_="glance")
@@ -35,8 +35,7 @@ def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -
         element("div", overview, _more(norm, found, shown, key), class_="body"),
         open=bad(norm, found) < len(SEVERITIES),
     )
-    status = norm.verdict.status if norm.verdict else "not run"
-    return element("article", whole, class_="norm item", id=key, data_verdict=status, **sorted_by(found))
+    return element("article", whole, class_="norm", id=key)
 
 
 def bad(norm: ListedNorm, found: Iterable[Diagnostic]) -> int:
@@ -44,13 +43,6 @@ def bad(norm: ListedNorm, found: Iterable[Diagnostic]) -> int:
     ran = _RAN.get(norm.verdict.status) if norm.verdict else None
     grades = (*(one.severity for one in found), *([ran] if ran else ()))
     return min(map(SEVERITIES.index, grades), default=len(SEVERITIES))
-
-
-def sorted_by(found: Iterable[Diagnostic]) -> dict[str, str]:
-    """The attributes that the page's filter reads: the rules and severities found in a norm."""
-    every = tuple(found)
-    codes, severities = {one.code for one in every}, {one.severity for one in every}
-    return {"data_rules": " ".join(sorted(codes)), "data_severities": " ".join(sorted(severities))}
 
 
 def _story(norm: ListedNorm) -> Html:
@@ -62,16 +54,18 @@ def _story(norm: ListedNorm) -> Html:
     return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")
 
 
-def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Runs, key: str) -> Html:
+def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
     """Open where no patch shows what a finding is about."""
-    marks = tuple(Mark(one.start, one.end, one.code) for one in found)
+    hits = [
+        line for one in found if one.start.cell == norm.place.cell for line in range(one.start.line, one.end.line + 1)
+    ]
     pictures = figures(norm, key)
     return element(
         "details",
         element("summary", "Source and all measurements" if pictures else "Source"),
         element("p", "Spine ", element("code", norm.spine), " ", verdicts.LEGEND, class_="spine dim"),
-        listing(shown, marks, f"source of {norm.qualname}")
-        if shown
+        listing(shown, hits, f"source of {norm.qualname}")
+        if shown[1]
         else element("p", "Its source is gone.", class_="dim"),
         pictures,
         class_="more",

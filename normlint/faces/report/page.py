@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
 
 from normlint import __version__
@@ -16,8 +14,8 @@ from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
 from normlint.faces.render.concise import by_severity
 from normlint.faces.report import Html, element, join
-from normlint.faces.report.card import KINDS, SIGNS, bad, badge, card, finding, sorted_by, spoken
-from normlint.faces.report.code import Runs, definitions, runs
+from normlint.faces.report.card import KINDS, bad, badge, card, finding, spoken
+from normlint.faces.report.code import Lines, definitions, shown
 from normlint.faces.rules import summary_of, url_of
 from normlint.faces.terminal import counted
 from normlint.text.finding import SEVERITIES
@@ -27,8 +25,7 @@ from normlint.text.source import Source
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
 
 ORDER: Final = (WRONG, PRECISION, SKIPPED, MATCH)
-_HERE: Final = Path(__file__).parent
-Lines = Mapping[tuple[str, int], Runs]  # by a norm's path and number
+Sources = Mapping[tuple[str, int], Lines]  # by a norm's path and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +58,9 @@ def _part(report: Report, path: str) -> Part:
     return Part(path, tuple(about), tuple(one for one in found if id(one) not in placed))
 
 
-def page(report: Report, lines: Lines, files: int) -> str:
+def page(report: Report, lines: Sources, files: int) -> str:
     """The document, with the source of norms in `lines`. `files`: how many were looked at."""
-    script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
+    style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     every = parts(report)
     body = element(
         "body",
@@ -71,23 +68,17 @@ def page(report: Report, lines: Lines, files: int) -> str:
         element(
             "main",
             _summary(report, files),
-            _filter(report, every),
             list(_sections(every, lines)),
             _errors(report.errors),
         ),
         element("footer", element("p", f"normlint {__version__}", _where(report))),
-        element("script", Html(script)),
     )
-    return f"<!doctype html>\n{element('html', _head(style, script), body, lang='en')}\n"
+    return f"<!doctype html>\n{element('html', _head(style), body, lang='en')}\n"
 
 
-def _head(style: str, script: str) -> Html:
-    """Nothing is loaded from anywhere, and no other script than the page's own runs: the browser sees to it."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def _head(style: str) -> Html:
+    """Nothing is loaded from anywhere, and no script runs: the browser sees to it."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -151,14 +142,8 @@ def _verdicts(report: Report) -> Html | None:
     counts = Counter(norm.verdict.status for norm in report.norms if norm.verdict)
     if not counts:
         return None
-    there = [status for status in ORDER if counts[status]]
-    bar = [element("span", class_=status, style=f"flex-grow: {counts[status]}") for status in there]
-    items = [element("li", badge(status), f" {counts[status]}") for status in there]
-    return join(
-        element("h3", "Verdicts"),
-        element("div", bar, class_="bar", aria_hidden="true"),
-        element("ul", items, class_="legend"),
-    )
+    items = [element("li", badge(status), f" {counts[status]}") for status in ORDER if counts[status]]
+    return join(element("h3", "Verdicts"), element("ul", items, class_="legend"))
 
 
 def _rules(report: Report) -> Html | None:
@@ -186,45 +171,15 @@ def _rule(code: str, found: Sequence[Diagnostic], share: float) -> Html:
     )
 
 
-def _filter(report: Report, every: Sequence[Part]) -> Html | None:
-    """Shown by the script that makes it work. What there is one of is no choice."""
-    codes = sorted({one.code for one in report.findings})
-    severities = [one for one in SEVERITIES if any(one == found.severity for found in report.findings)]
-    statuses = [one for one in ORDER if any(norm.verdict and norm.verdict.status == one for norm in report.norms)]
-    choices = (
-        _choice("folder", [(one, one) for one in _folders(every)]),
-        _choice("rule", [("-", "none"), *((code, code) for code in codes)]),
-        _choice("severity", [(one, one) for one in severities], least=2),
-        _choice("verdict", [(one, f"{SIGNS[one]} {one}") for one in statuses], least=2),
-    )
-    if len(report.norms) < 2:
-        return None
-    return element("form", *choices, element("output", class_="dim", aria_live="polite"), id="filter", hidden=True)
-
-
-def _folders(every: Sequence[Part]) -> list[str]:
-    """Those that hold some of the files but not all."""
-    count = Counter(above for part in every for above in PurePath(part.path).parents)
-    return sorted(one.as_posix() for one, number in count.items() if number < len(every))
-
-
-def _choice(name: str, options: Sequence[tuple[str, str]], least: int = 1) -> Html | None:
-    if len(options) < least:
-        return None
-    shown = [element("option", text, value=value) for value, text in [("", "all"), *options]]
-    return element("label", name.capitalize(), " ", element("select", shown, name=name))
-
-
-def _sections(every: Sequence[Part], lines: Lines) -> Iterator[Html]:
+def _sections(every: Sequence[Part], lines: Sources) -> Iterator[Html]:
     for number, part in enumerate(every, 1):
         cards = [
-            card(norm, found, lines.get(norm.key, ()), f"n{number}-{at}")
+            card(norm, found, lines.get(norm.key, (1, ())), f"n{number}-{at}")
             for at, (norm, found) in enumerate(part.norms, 1)
         ]
-        items = [element("li", finding(one), class_="item", data_verdict="", **sorted_by([one])) for one in part.loose]
+        items = [element("li", finding(one)) for one in part.loose]
         loose = element("ul", items, class_="findings loose") if items else None
-        folder = PurePath(part.path).parent.as_posix()
-        yield element("section", element("h2", part.path), cards, loose, class_="file", data_folder=folder)
+        yield element("section", element("h2", part.path), cards, loose, class_="file")
 
 
 def _errors(errors: Sequence[Failure]) -> Html | None:
@@ -247,15 +202,15 @@ def write_report(file: str, report: Report, chosen: Targets) -> None:
 
 def html(report: Report, chosen: Targets) -> str:
     """The page as text."""
-    lines: dict[tuple[str, int], Runs] = {}
+    lines: dict[tuple[str, int], Lines] = {}
     for part in parts(report):
         source = _source(part.path, chosen.data)
         if source is None:
             continue
         known = [definitions(source, unit) for unit in units_of(source)]
-        for norm, found in part.norms:
+        for norm, _ in part.norms:
             if norm.unit < len(known) and _is_there(source, norm):
-                lines[norm.key] = runs(source, norm, found, known[norm.unit])
+                lines[norm.key] = shown(source, norm, known[norm.unit])
     return page(report, lines, len(chosen.paths))
 
 

@@ -2,131 +2,99 @@
 
 from __future__ import annotations
 
-import io
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from normlint.engine.report import ListedNorm
-from normlint.faces.report import Html, element, join, text
+from normlint.faces.report import Html, element, join
 from normlint.text.sweep import NORM, TORCH, Points, Sweep
 from normlint.text.verdict import SKIPPED, percent
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
-# Stand-ins, each for one of the page's colours: matplotlib knows no variables.
-INK, LINE, LIMIT, OWN, FIXED, REFERENCE = (f"#0{n}0b0c" for n in range(1, 7))
-_VARIABLES: Final = {INK: "muted", LINE: "line", LIMIT: "wrong", OWN: "norm", FIXED: "fixed", REFERENCE: "ink"}
-_RC: Final = {"svg.fonttype": "none", "svg.hashsalt": "normlint", "font.size": 9, "text.color": INK}
+LEFT, RIGHT, TOP, BOTTOM = 43.0, 247.0, 6.0, 145.0  # where the axes stand
+_ACROSS: Final = 4.3  # powers of ten on either side of 1
 _LOWEST: Final = 1e-8
 _HIGHEST: Final = 10.0
 _MORE: Final = 1e8
 _SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _FAINTEST: Final = 1e-7  # of a change
+_CROSS: Final = "M {0:.3f} {1:.3f} m -3 -3 l 6 6 m 0 -6 l -6 6"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve: whose it is, in words and as the name of its group in the SVG."""
+    """A curve: whose it is, in words and as the name of its class on the page."""
 
     name: str
     label: str
     points: Points
 
 
-_LOOKS: Final[dict[str, dict[str, Any]]] = {
-    "norm": {"color": OWN, "linewidth": 2.4, "marker": "o", "markersize": 3.4},
-    "fixed": {"color": FIXED, "linewidth": 2.0, "marker": "s", "markersize": 3.0},
-    "torch": {"color": REFERENCE, "linewidth": 1.1, "linestyle": (0, (3, 2))},
-}
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Two axes of powers of ten: the input's scale, and the error up to `top`."""
+
+    top: float
+
+    def place(self, scale: float, error: float) -> tuple[float, float]:
+        """Where a point is drawn; an error beyond the edges stands at them."""
+        across = (math.log10(scale) + _ACROSS) / (2 * _ACROSS)
+        up = math.log10(min(max(error, _LOWEST), self.top) / _LOWEST) / math.log10(self.top / _LOWEST)
+        return LEFT + (RIGHT - LEFT) * across, BOTTOM - (BOTTOM - TOP) * up
+
+    def drawn(self) -> Iterator[Html]:
+        """A line and a number for each second power of ten."""
+        for exponent in range(-4, 5, 2):
+            x, _ = self.place(10.0**exponent, 1.0)
+            yield element("path", d=_path([(x, TOP), (x, BOTTOM)]), class_="grid")
+            yield _label(_power(exponent), x, BOTTOM + 14, "middle")
+        for exponent in range(-8, round(math.log10(self.top)) + 1, 2):
+            _, y = self.place(1.0, 10.0**exponent)
+            yield element("path", d=_path([(LEFT, y), (RIGHT, y)]), class_="grid")
+            yield _label(_power(exponent), LEFT - 5, y + 3, "end")
 
 
-def _drawn(draw: Callable[..., Html]) -> Callable[..., Html]:
-    """Wrap a drawing function so that it uses the report's matplotlib settings, and none of the user's."""
-
-    @wraps(draw)
-    def styled(*given: Any) -> Html:
-        import matplotlib as mpl
-
-        with mpl.rc_context({**mpl.rcParamsDefault, **_RC}):
-            return draw(*given)
-
-    return styled
-
-
-@_drawn
 def of_error(lines: Sequence[Line], limit: float, description: str, key: str) -> Html:
     """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
-    top = _top(lines)
-    figure, axes = _graph(top)
-    axes.axhspan(limit, top, facecolor=LIMIT, alpha=0.07, linewidth=0)
-    (drawn,) = axes.plot((5e-5, 2e4), (limit, limit), color=LIMIT, linewidth=1)
-    drawn.set_gid("limit")
-    for line in lines:
-        _draw(axes, line, top)
-    svg = _svg(figure, description, key)
-    for artist in (*axes.lines, *axes.patches):
-        artist.remove()
-    return svg
+    axes = Axes(_top(lines))
+    _, edge = axes.place(1.0, limit)
+    beyond = element("rect", x=LEFT, y=TOP, width=RIGHT - LEFT, height=edge - TOP, class_="beyond")
+    allowed = _named("limit", key, _path([(LEFT, edge), (RIGHT, edge)]))
+    curves = [curve for line in lines for curve in _curve(axes, line, key)]
+    names = _names("scale of the input", "largest error, as a share", 252, 180)
+    return _picture((252, 180), description, *axes.drawn(), beyond, allowed, *curves, names)
 
 
-@lru_cache(maxsize=8)
-def _graph(top: float) -> tuple[Figure, Axes]:
-    """What all pictures of errors share, up to this value: to make it takes as long as to draw the rest."""
-    figure, axes = _empty((3.5, 2.5), (0.17, 0.165, 0.81, 0.815))
-    _frame(axes, (5e-5, 2e4), (_LOWEST, top))
-    axes.set_xlabel("scale of the input")
-    axes.set_ylabel("largest error, as a share")
-    return figure, axes
+def _curve(axes: Axes, line: Line, key: str) -> Iterator[Html]:
+    yield _named(line.name, key, _path([axes.place(*point) for point in line.points]))
+    lost = [axes.place(x, y) for x, y in line.points if not math.isfinite(y)]
+    if lost:
+        yield _named(line.name, f"{key}-lost", " ".join(_CROSS.format(*one) for one in lost))
 
 
-@_drawn
-def of_change(change: Sequence[Sequence[float]], description: str, key: str) -> Html:
+def of_change(change: Sequence[Sequence[float]], description: str) -> Html:
     """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
-    figure, axes = _grid(len(change))
-    looks: dict[tuple[str, float], list[tuple[int, int]]] = {}
-    for i, row in enumerate(change):
-        for j, value in enumerate(row):
-            if value:
-                looks.setdefault((FIXED if i == j else LIMIT, _weight(value)), []).append((i, j))
-    filled = [
-        _squares(axes, alike, facecolor=colour, alpha=weight, linewidth=0) for (colour, weight), alike in looks.items()
+    count = len(change)
+    side = 130 / count
+    squares = [_square(i, j, side, value) for i, row in enumerate(change) for j, value in enumerate(row)]
+    ends = [
+        number
+        for at in sorted({1, count})
+        for number in (
+            _label(str(at), 30 + (at - 0.5) * side, 147, "middle"),
+            _label(str(at), 26, 5 + (at - 0.5) * side + 3, "end"),
+        )
     ]
-    svg = _svg(figure, description, key)
-    for one in filled:
-        one.remove()
-    return svg
+    names = _names("output row", "changed input row", 166, 166)
+    return _picture((166, 166), description, *squares, *ends, names)
 
 
-@lru_cache(maxsize=8)
-def _grid(count: int) -> tuple[Figure, Axes]:
-    """The figure with empty squares that all pictures of changes share."""
-    figure, axes = _empty((2.3, 2.3), (0.17, 0.17, 0.81, 0.81))
-    _squares(axes, [(i, j) for i in range(count) for j in range(count)], fill=False, edgecolor=LINE, linewidth=0.6)
-    axes.set(xlim=(0.4, count + 0.6), ylim=(count + 0.6, 0.4), aspect="equal")
-    _plain(axes)
-    ticks = sorted({1, count})
-    axes.set_xticks(ticks)
-    axes.set_yticks(ticks)
-    axes.set_xlabel("output row")
-    axes.set_ylabel("changed input row")
-    return figure, axes
-
-
-def _squares(axes: Axes, cells: Sequence[tuple[int, int]], **look: Any) -> Patch:
-    """Draw squares in these cells as one path: a path for each would cost time and space."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    corners = ((0.54, 0.54), (1.46, 0.54), (1.46, 1.46), (0.54, 1.46), (0.54, 0.54))
-    squares = [Path([(j + x, i + y) for x, y in corners], closed=True) for i, j in cells]
-    return axes.add_patch(PathPatch(Path.make_compound_path(*squares), **look))
+def _square(i: int, j: int, side: float, value: float) -> Html:
+    look = "empty" if not value else "itself" if i == j else "other"
+    x, y = 30 + (j + 0.04) * side, 5 + (i + 0.04) * side
+    opacity = _weight(value) if value else None
+    return element("rect", x=x, y=y, width=0.92 * side, height=0.92 * side, class_=look, opacity=opacity)
 
 
 def _weight(value: float) -> float:
@@ -135,84 +103,38 @@ def _weight(value: float) -> float:
     return round(0.15 + 0.85 * share, 1)
 
 
-def _empty(size: tuple[float, float], place: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
-    """A figure of this size with axes at this place: matplotlib's own layout takes longer than drawing."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(size)
-    figure.patch.set_visible(False)
-    axes = figure.add_axes(place)
-    axes.patch.set_visible(False)
-    return figure, axes
+def _picture(size: tuple[int, int], description: str, *content: Html) -> Html:
+    box = f"0 0 {size[0]} {size[1]}"
+    return element("svg", *content, role="img", aria_label=description, viewBox=box)
 
 
-def _top(lines: Sequence[Line]) -> float:
-    highest = max((value for line in lines for _, value in line.points if math.isfinite(value)), default=0.0)
-    return _HIGHEST if highest < _HIGHEST / 2 else min(10.0 ** math.ceil(math.log10(highest) + 0.5), _MORE)
+def _named(name: str, key: str, path: str) -> Html:
+    """A path that the page draws in the colour of its name."""
+    return element("g", element("path", d=path, class_=f"line {name}"), id=f"{key}-{name}")
 
 
-def _frame(axes: Axes, across: tuple[float, float], up: tuple[float, float]) -> None:
-    axes.set(xscale="log", yscale="log", xlim=across, ylim=up)
-    for axis, ticks in ((axes.xaxis, range(-4, 5, 2)), (axes.yaxis, range(-8, round(math.log10(up[1])) + 1, 2))):
-        axis.set_ticks([10.0**e for e in ticks], [_power(e) for e in ticks])
-        axis.set_tick_params(which="minor", size=0)
-        axis.set_minor_locator(_none())
-    axes.grid(visible=True, color=LINE, linewidth=0.6)
-    axes.set_axisbelow(True)
-    _plain(axes)
+def _names(across: str, up: str, width: int, height: int) -> Html:
+    """What both axes are, below and, turned, on the left."""
+    middle = (LEFT + width) / 2
+    below = _label(across, middle, height - 5, "middle")
+    return join(below, _label(up, -(height - 30) / 2, 9, "middle", "rotate(-90)"))
 
 
-def _none() -> Any:
-    from matplotlib.ticker import NullLocator
+def _label(words: str, x: float, y: float, anchor: str, transform: str | None = None) -> Html:
+    return element("text", words, x=x, y=y, text_anchor=anchor, transform=transform)
 
-    return NullLocator()
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{'L' if at else 'M'} {x:.3f} {y:.3f}" for at, (x, y) in enumerate(points))
 
 
 def _power(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPT)}" if exponent else "1"
 
 
-def _plain(axes: Axes) -> None:
-    """Remove the box around the axes, and make the ticks grey."""
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.tick_params(colors=INK, length=0)
-    for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_color(INK)
-
-
-def _draw(axes: Axes, line: Line, top: float) -> None:
-    shown = [(x, min(max(y, _LOWEST), top)) for x, y in line.points]
-    (drawn,) = axes.plot(*zip(*shown, strict=True), **_LOOKS[line.name])
-    drawn.set_gid(line.name)
-    lost = [(x, top) for x, y in line.points if not math.isfinite(y)]
-    if lost:
-        look = {**_LOOKS[line.name], "linestyle": "none", "marker": "X", "markersize": 7, "clip_on": False}
-        (crosses,) = axes.plot(*zip(*lost, strict=True), **look)
-        crosses.set_gid(f"{line.name}-lost")
-
-
-_HEAD: Final = re.compile(r".*?<svg ", re.DOTALL)
-_METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
-_ID: Final = re.compile(r'(?<= id=")|(?<=url\(#)|(?<=href="#)')
-_OWN: Final = re.compile(r' id="(?:figure|axes|patch|matplotlib|[xy]tick|line2d|text)[^"]*"')
-_EMPTY: Final = re.compile(r"<g(?: id=\"[^\"]*\")?/>|(?<=\n)\s+")
-_SIZE: Final = re.compile(r' (?:width|height)="[\d.]+pt"')
-_FONT: Final = re.compile(r"font(?:-size)?: ([\d.]+)px(?: |; font-family: )[^;\"]*")
-
-
-def _svg(figure: Figure, description: str, key: str) -> Html:
-    """The figure as SVG for the page: in the page's colours and width, with ids that begin with `key`."""
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    svg = _HEAD.sub("<svg ", out.getvalue(), count=1)
-    for gone in (_METADATA, _OWN, _EMPTY):
-        svg = gone.sub("", svg)
-    svg = _SIZE.sub("", svg, count=2)
-    svg = _FONT.sub(r"font: \1px var(--font)", _ID.sub(f"{key}-", svg))
-    for stand_in, variable in _VARIABLES.items():
-        svg = svg.replace(stand_in, f"var(--{variable})")
-    return Html(svg.replace("<svg ", f'<svg role="img" aria-label="{text(description)}" ', 1))
+def _top(lines: Sequence[Line]) -> float:
+    highest = max((value for line in lines for _, value in line.points if math.isfinite(value)), default=0.0)
+    return _HIGHEST if highest < _HIGHEST / 2 else min(10.0 ** math.ceil(math.log10(highest) + 0.5), _MORE)
 
 
 DTYPES: Final = ("fp32", "fp16", "bf16")
@@ -236,7 +158,7 @@ def figures(norm: ListedNorm, key: str) -> Html | None:
         return None
     others = [dtype for dtype in DTYPES if dtype != _worst_dtype(sweep)]
     errors = [one for dtype in others if (one := _error(sweep, fixed, dtype, f"{key}-{dtype}"))]
-    changes = _changes(sweep, fixed, key)
+    changes = _changes(sweep, fixed)
     if not sweep.curves and not changes:
         return None
     return element(
@@ -309,15 +231,15 @@ _MAPS: Final = element(
 )
 
 
-def _changes(sweep: Sweep, fixed: Sweep | None, key: str) -> list[Html]:
+def _changes(sweep: Sweep, fixed: Sweep | None) -> list[Html]:
     shown = (("norm", sweep), ("fixed", fixed))
-    return [_change(name, one, f"{key}-{name}-rows") for name, one in shown if one and one.change]
+    return [_change(name, one) for name, one in shown if one and one.change]
 
 
-def _change(name: str, sweep: Sweep, key: str) -> Html:
+def _change(name: str, sweep: Sweep) -> Html:
     description = f"{_WHOSE[name]}: {_reach(sweep.change)}"
     caption = element("figcaption", element("strong", _WHOSE[name]), f" {_reach(sweep.change)}")
-    return element("figure", caption, of_change(sweep.change, description, key))
+    return element("figure", caption, of_change(sweep.change, description))
 
 
 def _reach(change: tuple[tuple[float, ...], ...]) -> str:

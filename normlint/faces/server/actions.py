@@ -159,7 +159,7 @@ def _fix_all(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
     """The action that makes all fixes: with its edits if it is asked for by name, else as a command."""
     if not asked.wants(FIX_ALL_KIND) or not any(one.fix and one.fix.made for one in checked.report.findings):
         return
-    trusted = "" if checked.demand.safety.unsafe else " safe"
+    trusted = "" if checked.demand.unsafe else " safe"
     action = types.CodeAction(f"Make all{trusted} fixes of normlint", kind=FIX_ALL_KIND)
     if asked.on_save:
         action.edit = fix_all_edit(checked, versioned=asked.versioned)

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
 from lsprotocol import types
 
-from normlint import __version__
-from normlint.engine.settings import CONFIG_FILES
 from normlint.faces.server import runs
 from normlint.faces.server.actions import FIX_ALL, KINDS, Asked, actions_of, fix_all_edit
 from normlint.faces.server.server import NormlintServer
-from normlint.faces.server.texts import EXPLAIN, VERIFY, diagnostics_of, hover_of, lenses_of, norm_text
+from normlint.faces.server.texts import VERIFY, hover_of
 
-DEBUG: Final = "normlint.showDebugInformation"
 server: Final = NormlintServer()
 
 
 @server.feature(types.INITIALIZE)
 def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
-    """Diagnostics are pulled only by an editor that supports a refresh."""
+    """Take the settings that the editor starts with."""
     ls.begin(params.initialization_options)
-    if ls.pulls:
-        options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
-        ls.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
 
 
 @server.feature(types.INITIALIZED)
 async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
-    """Watch for changed files and settings, and ask the editor for its settings: allowed from here on."""
+    """Watch for changed settings, and ask the editor for them: allowed from here on."""
     await ls.watch()
     if ls.can("workspace.configuration"):
-        await ls.configure()
+        await ls.ask()
 
 
 @server.feature(types.SHUTDOWN)
@@ -63,13 +54,6 @@ def did_open(ls: NormlintServer, params: types.DidOpenTextDocumentParams) -> Non
 def did_change(ls: NormlintServer, params: types.DidChangeTextDocumentParams) -> None:
     """Analyse a document that was edited once its author pauses."""
     ls.documents.touch(params.text_document.uri)
-
-
-@server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-def did_save(ls: NormlintServer, params: types.DidSaveTextDocumentParams) -> None:
-    """Analyse all documents anew after a configuration file was saved."""
-    if params.text_document.uri.endswith(tuple(f"/{name}" for name in CONFIG_FILES)):
-        ls.reload()
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
@@ -108,32 +92,13 @@ def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumen
 async def did_change_configuration(ls: NormlintServer, params: types.DidChangeConfigurationParams) -> None:
     """Read the settings anew; an editor that can't be asked for them sends them along."""
     ls.forget_warnings()
-    await ls.configure(params.settings)
-
-
-@server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-def did_change_watched_files(ls: NormlintServer, _: types.DidChangeWatchedFilesParams) -> None:
-    """Analyse all documents anew after a configuration file was created, changed or deleted."""
-    ls.forget_warnings()
-    ls.reload()
-
-
-@server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-async def did_change_workspace_folders(ls: NormlintServer, _: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Ask for the settings again: each folder may have its own."""
-    await ls.configure()
+    if ls.can("workspace.configuration"):
+        await ls.ask()
+    else:
+        ls.configure(params.settings)
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
-
-
-async def pull(ls: NormlintServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-    """The diagnostics of one text that the editor asks for; those of cells are sent without being asked for."""
-    found = await ls.documents.current(params.text_document.uri)
-    if found is None or found[1].document.cells:
-        return types.RelatedFullDocumentDiagnosticReport([])
-    ls.warn(*found[1].warnings)
-    return types.RelatedFullDocumentDiagnosticReport(diagnostics_of(found[1]).get(params.text_document.uri, []))
 
 
 @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(KINDS)))
@@ -156,14 +121,6 @@ async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | 
     return hover_of(found[1], uri, params.position) if found else None
 
 
-@server.feature(types.TEXT_DOCUMENT_CODE_LENS)
-async def code_lens(ls: NormlintServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """The lines above each norm."""
-    uri = params.text_document.uri
-    found = await ls.documents.current(uri)
-    return lenses_of(found[1], uri) if found and ls.documents.options(found[0].uri).code_lens else []
-
-
 # --- commands --------------------------------------------------------------------------------------------------------
 
 
@@ -180,12 +137,11 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
     if isinstance(ready, str):
         ran = runs.Ran(ready)
     else:
-        async with _progress(ls, f"Verifying {norm.qualname}"):
-            work = partial(runs.run, ready, ls.documents.options(opened.uri))
-            ran = await runs.in_thread(work, ls.waiting) or runs.Ran("the server was ended")
+        work = partial(runs.run, ready, ls.documents.options)
+        ran = await runs.in_thread(work, ls.waiting) or runs.Ran("the server was ended")
     if opened.current is not None and opened.current.document is checked.document:
         opened.checked = runs.with_verdict(opened.current, ran)
-        ls.renew(opened.checked)
+        ls.show(opened.checked)
     ls.say(f"normlint: {ran.message}", types.MessageType.Warning if ran.wrong else types.MessageType.Info)
     verdict = ran.report.norms[0].verdict if ran.report else None
     return {"qualname": norm.qualname, "status": verdict.status if verdict else None, "message": ran.message}
@@ -200,40 +156,3 @@ async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
         return False
     done = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label="Fixes of normlint"))
     return done.applied
-
-
-@server.command(EXPLAIN)
-async def show_norm(ls: NormlintServer, uri: str, where: Any) -> str | None:
-    """How a norm reads, as a message, and in Markdown."""
-    found = await ls.documents.current(uri)
-    norm = runs.norm_at(found[1], uri, where) if found else None
-    if norm is None:
-        return None
-    ls.say(f"{norm.qualname}: {norm.sentence}")
-    return norm_text(norm)
-
-
-@server.command(DEBUG)
-def show_debug_information(ls: NormlintServer) -> dict[str, Any]:
-    """What the server holds, for a report of what goes wrong."""
-    return {
-        "version": __version__,
-        "documents": sorted(ls.documents.uris),
-        "texts": sorted(ls.workspace.text_documents),
-        "folders": list(ls.documents.folders),
-    }
-
-
-@asynccontextmanager
-async def _progress(ls: NormlintServer, title: str) -> AsyncIterator[None]:
-    """Show progress in the editor while the block runs, if the editor can."""
-    if not ls.can("window.work_done_progress"):
-        yield
-        return
-    token = str(uuid.uuid4())
-    await ls.work_done_progress.create_async(token)
-    ls.work_done_progress.begin(token, types.WorkDoneProgressBegin(title))
-    try:
-        yield
-    finally:
-        ls.work_done_progress.end(token, types.WorkDoneProgressEnd())

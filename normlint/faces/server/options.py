@@ -21,7 +21,6 @@ class Options:
     extend_select: tuple[str, ...] = ()
     extend_exclude: tuple[str, ...] = ()
     unsafe_fixes: bool | None = None
-    code_lens: bool = True
     verify_timeout: float = TIMEOUT
     device: str = "auto"
 
@@ -79,7 +78,6 @@ _KEYS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "extendSelect": ("extend_select", codes_in),
     "extendExclude": ("extend_exclude", strings),
     "unsafeFixes": ("unsafe_fixes", flag),
-    "codeLens": ("code_lens", flag),
     "verifyTimeout": ("verify_timeout", _seconds),
     "device": ("device", _device),
 }

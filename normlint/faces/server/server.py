@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -20,7 +20,6 @@ from pygls.workspace import Workspace
 
 from normlint import __version__
 from normlint.engine.discovery import Configs
-from normlint.engine.settings import CONFIG_FILES
 from normlint.faces.server.documents import (
     Checked,
     Document,
@@ -61,8 +60,7 @@ class OpenDocuments:
         self._show = show
         self._opened: dict[str, Opened] = {}
         self._pool = ThreadPoolExecutor(1, "normlint")
-        self._options: dict[str, Options] = {"": Options()}
-        self._configs: dict[str, Configs] = {}
+        self.options = Options()  # the editor's
         self.workspace = Workspace(None)
 
     @property
@@ -76,19 +74,8 @@ class OpenDocuments:
         paths = (to_fs_path(folder.uri) for folder in self.workspace.folders.values())
         return tuple(sorted((path for path in paths if path), key=len, reverse=True))
 
-    def configure(self, given: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
-        """Take the editor's settings by folder, "" for all others; returns what is wrong with them."""
-        read = {folder: options_of(*values) for folder, values in given.items()}
-        self._options = {"": Options(), **{folder: options for folder, (options, _) in read.items()}}
-        return tuple(dict.fromkeys(message for _, wrong in read.values() for message in wrong))
-
-    def options(self, uri: str) -> Options:
-        """The editor's settings for a document."""
-        return self._options.get(self._folder(self._path(uri)), self._options[""])
-
     def open(self, uri: str) -> None:
-        """Note that a document was opened, and read the settings anew."""
-        self._configs.clear()
+        """Note that a document was opened."""
         self._opened[uri] = Opened(uri)
         self.touch(uri, 0.0)
 
@@ -110,7 +97,6 @@ class OpenDocuments:
 
     def reload(self) -> None:
         """Analyse all open documents anew, since settings have changed."""
-        self._configs.clear()
         for uri in self.uris:
             self.touch(uri, 0.0)
 
@@ -154,7 +140,7 @@ class OpenDocuments:
             document = self._document(opened)
             if document is None:
                 return None
-            configs, folders = self._configs_for(document.source.path), self.folders
+            configs, folders = Configs(self.options.over), self.folders
             checked = await self.in_worker(lambda: check(document, configs, folders))
             if document.generation == opened.generation:
                 opened.checked = checked
@@ -170,17 +156,6 @@ class OpenDocuments:
 
     def _path(self, uri: str) -> str:
         return path_of(uri, next(iter(self.folders), os.getcwd()))
-
-    def _folder(self, path: str) -> str:
-        inside = (folder for folder in self.folders if path == folder or path.startswith(os.path.join(folder, "")))
-        return next(inside, "")
-
-    def _configs_for(self, path: str) -> Configs:
-        folder = self._folder(path)
-        if folder not in self._configs:
-            options = self._options.get(folder, self._options[""])
-            self._configs[folder] = Configs(options.over)
-        return self._configs[folder]
 
 
 LOG: Final = logging.getLogger("normlint.server")
@@ -201,12 +176,6 @@ class NormlintServer(LanguageServer):
         self._shown_messages: set[str] = set()
 
     @property
-    def pulls(self) -> bool:
-        """Whether the editor pulls diagnostics and supports a refresh; else they are pushed."""
-        pulls = get_capability(self.client_capabilities, "text_document.diagnostic", None) is not None
-        return pulls and self.can("workspace.diagnostics.refresh_support")
-
-    @property
     def versioned(self) -> bool:
         """Can the editor tell whether an edit is meant for the text that it has?"""
         return self.can("workspace.workspace_edit.document_changes")
@@ -225,65 +194,38 @@ class NormlintServer(LanguageServer):
         self.protocol._workspace = exact  # noqa: SLF001 - pygls has no other way in
         self.documents.workspace = exact
         self.given = options
-        self.warn(*self.documents.configure({"": [options]}))
+        self.configure()
 
-    async def configure(self, settings: Any = None) -> None:
-        """Ask for the settings of each folder, or take the settings sent; those given at the start hold below them."""
-        folders = self.documents.folders
-        answers = [settings] * (len(folders) + 1)
-        if self.can("workspace.configuration"):
-            uris = [None, *(folder.uri for folder in self.documents.workspace.folders.values())]
-            paths = [to_fs_path(uri) if uri else None for uri in uris]
-            items = [types.ConfigurationItem(scope_uri=uri, section=SECTION) for uri in uris]
-            try:
-                found = await self.workspace_configuration_async(types.ConfigurationParams(items=items))
-            except JsonRpcException as error:
-                LOG.warning("no configuration: %s", error)
-                return
-            by_path = dict(zip(paths, found, strict=False))
-            answers = [by_path.get(path) for path in (None, *folders)]
-        given = {folder: [self.given, answer] for folder, answer in zip(("", *folders), answers, strict=True)}
-        self.warn(*self.documents.configure(given))
-        self.reload()
-
-    def reload(self) -> None:
-        """Analyse all open documents anew, since settings have changed."""
+    def configure(self, *settings: Any) -> None:
+        """Take the editor's settings, over those given at the start, and analyse all documents anew."""
+        self.documents.options, wrong = options_of(self.given, *settings)
+        self.warn(*wrong)
         self.documents.reload()
-        if self.pulls:
-            self.workspace_diagnostic_refresh(None)
+
+    async def ask(self) -> None:
+        """Ask the editor for its settings."""
+        items = [types.ConfigurationItem(section=SECTION)]
+        try:
+            self.configure(*await self.workspace_configuration_async(types.ConfigurationParams(items=items)))
+        except JsonRpcException as error:
+            LOG.warning("no configuration: %s", error)
 
     async def watch(self) -> None:
-        """Ask for notifications of changed configuration, if the editor supports that."""
-        wanted: list[types.Registration] = []
-        if self.can("workspace.did_change_watched_files.dynamic_registration"):
-            watchers = [types.FileSystemWatcher(f"**/{name}") for name in CONFIG_FILES]
-            options: Any = types.DidChangeWatchedFilesRegistrationOptions(watchers)
-            wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+        """Ask for notifications of changed settings, if the editor supports that."""
         if self.can("workspace.did_change_configuration.dynamic_registration"):
             options = types.DidChangeConfigurationRegistrationOptions(SECTION)
-            wanted.append(types.Registration("settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
-        if wanted:
+            wanted = types.Registration("settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
             with contextlib.suppress(JsonRpcException):
-                await self.client_register_capability_async(types.RegistrationParams(wanted))
+                await self.client_register_capability_async(types.RegistrationParams([wanted]))
 
     def show(self, checked: Checked) -> None:
         """Tell the editor what is known of a document now."""
         self.warn(*checked.warnings)
         for error in checked.report.errors:
             LOG.info("%s: %s", error.path, error.message)
-        if self.pulls and not checked.document.cells:
-            return
         for uri, found in diagnostics_of(checked).items():
             version = checked.document.version(uri)
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
-
-    def renew(self, checked: Checked) -> None:
-        """Show the document anew after its norms were run, and let the editor ask again for what it pulls."""
-        self.show(checked)
-        if self.pulls:
-            self.workspace_diagnostic_refresh(None)
-        if self.can("workspace.code_lens.refresh_support"):
-            self.workspace_code_lens_refresh(None)
 
     def clear(self, *uris: str) -> None:
         """Clear the diagnostics of these texts."""

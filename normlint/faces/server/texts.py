@@ -1,4 +1,4 @@
-"""What an editor shows in a text: findings, a line above each norm, and what is said of the place under the cursor."""
+"""What an editor shows in a text: findings, and what is said of the place under the cursor."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from normlint.faces.render.verdicts import LEGEND, eps_text, full_message, verdi
 from normlint.faces.rules import url_of
 from normlint.faces.server.documents import Checked
 from normlint.text.finding import ERROR, REVIEW, WARNING
-from normlint.text.source import Place
-from normlint.text.verdict import MATCH
 
 SOURCE: Final = "normlint"
 SEVERITY: Final = {
@@ -30,8 +28,6 @@ def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
     found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.document.homes}
     for finding in checked.report.findings:
         found[checked.document.home(finding.start.cell)].append(diagnostic(checked, finding))
-    for norm in _unreported(checked):
-        found[checked.document.home(norm.place.cell)].append(_verdict(checked, norm))
     return found
 
 
@@ -48,50 +44,12 @@ def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
     )
 
 
-def _unreported(checked: Checked) -> Iterator[ListedNorm]:
-    """Norms with a verdict other than a match that no finding tells."""
-    shown = {number for one in checked.report.findings if one.verdict for number in one.norms}
-    for norm in checked.report.norms:
-        if norm.verdict is not None and norm.verdict.status != MATCH and norm.number not in shown:
-            yield norm
-
-
-def _verdict(checked: Checked, norm: ListedNorm) -> types.Diagnostic:
-    assert norm.verdict is not None
-    line = next(iter(checked.document.source.lines(norm.place.cell, norm.place.line, norm.place.line)), "")
-    end = Place(norm.place.cell, norm.place.line, max(len(line.rstrip()), norm.place.column) + 1)
-    return types.Diagnostic(
-        range=checked.document.range(norm.place, end),
-        message=f"verify: {verdict_text(norm.verdict)}",
-        severity=types.DiagnosticSeverity.Information,
-        source=SOURCE,
-    )
-
-
 VERIFY: Final = "normlint.verify"
-EXPLAIN: Final = "normlint.showNorm"
-
-
-def lenses_of(checked: Checked, uri: str) -> list[types.CodeLens]:
-    """Two over each norm that stands in this text."""
-    return [lens for norm in checked.report.norms if _uri(checked, norm) == uri for lens in _lenses(checked, norm)]
 
 
 def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Command:
     """The command that runs this norm."""
     return types.Command(title, VERIFY, arguments=[checked.document.uri, norm.number])
-
-
-def _lenses(checked: Checked, norm: ListedNorm) -> Iterator[types.CodeLens]:
-    at = checked.document.position(norm.place)
-    where = types.Range(at, at)
-    yield types.CodeLens(where, types.Command(norm.sentence, EXPLAIN, arguments=[checked.document.uri, norm.number]))
-    title = verdict_text(norm.verdict) if norm.verdict is not None else "Verify this norm"
-    yield types.CodeLens(where, verify_command(title, checked, norm))
-
-
-def _uri(checked: Checked, norm: ListedNorm) -> str:
-    return checked.document.home(norm.place.cell)
 
 
 _DEFINES: Final = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)")

@@ -303,7 +303,7 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
     """
     owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
     tests = (test for c in norm.computations for test in c.tests)
-    chosen = any(words.endswith(" is None") and taken for words, taken in tests)  # a caller's device wins
+    chosen = any("device" in words and words.endswith(" is None") and taken for words, taken in tests)  # by a caller
     for param in owned if norm.judged else ():
         if param.dtype in (DType.FP16, DType.BF16):
             yield Problem(param.span, f"`{param.name}` is made in {param.dtype.value}: small updates of it are lost")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE, VARIANCE_AS_DIFFERENCE, Abs, Apply, Step
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Step
 from normlint.norm.conventions import stays_wide
 from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
@@ -257,7 +257,7 @@ def _is_cast_back(c: Computation) -> bool:
 def _returned_wide(c: Computation) -> bool:
     given = c.sees_half and c.input.has_data  # what the text made has the dtype that it was made in
     # Pixels over 255 come in as integers, which the output must not go back to.
-    scaled = abs(c.input.coef) != 1 or any(n.span == NOWHERE for n in c.counts)
+    scaled = abs(c.input.coef) != 1
     return c.returned and given and c.gain_may_be_half and c.output.wide and not (c.partial or scaled)
 
 

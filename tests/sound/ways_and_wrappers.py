@@ -103,16 +103,6 @@ class Pixels(nn.Module):
     def forward(self, pixels):
         return self.norm(pixels.float() / 255)
 """,
-    "pixels that are scaled before they are normalized": """
-class PixelNorm(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(dim))
-
-    def forward(self, pixels):
-        h = pixels.float() / 255
-        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
-""",
     "a wrapper of torch's norm that takes a sum": """
 class AddNorm(nn.Module):
     def __init__(self, dim, eps=1e-5):

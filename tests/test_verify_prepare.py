@@ -426,6 +426,56 @@ def test_a_bare_method_of_a_page_gets_a_class_that_holds_what_it_reads() -> None
     assert job(METHOD.replace("self.weight", "self.lake(x)"), "page.md", snippet=True).needs
 
 
+CLAIMS = {
+    "a unit vector that is given back": (True, "def l2norm(a):\n    return a / a.norm(dim=-1, keepdim=True)\n"),
+    "factors of a similarity": (
+        False,
+        "def cosine(a, b):\n    a, b = (F.normalize(v, dim=-1) for v in (a, b))\n    return a @ b.transpose(-1, -2)\n",
+    ),
+    "factors of a similarity, seen from who asks for it": (
+        False,
+        """
+        def cosine(a, b, scale):
+            a = a / a.norm(dim=-1, keepdim=True)
+            b = b / b.norm(dim=-1, keepdim=True)
+            return scale * torch.bmm(a, b)
+
+        class Head(nn.Module):
+            def __init__(self, dim):
+                super().__init__()
+                self.one, self.two = nn.Linear(dim, dim), nn.Linear(dim, dim)
+
+            def forward(self, x, scale):
+                return cosine(self.one(x), self.two(x), scale)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("claims", "text"), CLAIMS.values(), ids=CLAIMS.keys())
+def test_a_norm_claims_to_be_one_unless_it_is_one_of(claims: bool, text: str) -> None:
+    found = jobs(HEAD + textwrap.dedent(text))
+    assert found
+    assert {one.claims for one in found} == {claims}
+
+
+def test_a_helper_that_a_table_goes_through_is_the_norm() -> None:
+    table = """
+        def l2norm(t):
+            return F.normalize(t, p=2, dim=-1)
+
+        class TokenEmbedding(nn.Module):
+            def __init__(self, dim, num_tokens):
+                super().__init__()
+                self.emb = nn.Embedding(num_tokens, dim)
+
+            def forward(self, x):
+                return l2norm(self.emb(x.long()))
+    """
+    one = next(one for one in jobs(HEAD + textwrap.dedent(table)) if one.qualname.startswith("Token"))
+    assert (one.entry, judged(one).status) == ("l2norm", "match")
+
+
 ROOT = "torch.rsqrt(v.pow(2).mean(-1, keepdim=True) + 1e-6)"
 AMONG = {
     "in a forward": MODEL.format(f"v = self.proj(ids)\n        return self.head(v * {ROOT}, mask)"),

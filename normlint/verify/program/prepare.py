@@ -134,7 +134,7 @@ def _job(file: _File, meant: Meaning) -> Job:
         return inside
     names = None if found.function is None else [p.name for p in found.function.params]
     given = _input(file, names)
-    if given is None and norm.owner.intent in ("", "other"):
+    if given is None and norm.owner.intent in ("", "other") and not norm.main.returned:
         return inside
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
     others = [atom for atom in norm.main.others if not _is_left_out(atom, meant.gain, found.function)]

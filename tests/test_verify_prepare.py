@@ -12,9 +12,8 @@ import torch
 from normlint import rules
 from normlint.evaluate.concrete import Unsupported
 from normlint.text.source import Source, Unit
-from normlint.text.verdict import SKIPPED
 from normlint.verify.assembly.instance import resolved
-from normlint.verify.interpret import interpreted, judged
+from normlint.verify.interpret import interpreted
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare
 
@@ -457,89 +456,3 @@ def test_a_norm_claims_to_be_one_unless_it_is_one_of(claims: bool, text: str) ->
     found = jobs(HEAD + textwrap.dedent(text))
     assert found
     assert {one.claims for one in found} == {claims}
-
-
-def test_a_helper_that_a_table_goes_through_is_the_norm() -> None:
-    table = """
-        def l2norm(t):
-            return F.normalize(t, p=2, dim=-1)
-
-        class TokenEmbedding(nn.Module):
-            def __init__(self, dim, num_tokens):
-                super().__init__()
-                self.emb = nn.Embedding(num_tokens, dim)
-
-            def forward(self, x):
-                return l2norm(self.emb(x.long()))
-    """
-    one = next(one for one in jobs(HEAD + textwrap.dedent(table)) if one.qualname.startswith("Token"))
-    assert (one.entry, judged(one).status) == ("l2norm", "match")
-
-
-ROOT = "torch.rsqrt(v.pow(2).mean(-1, keepdim=True) + 1e-6)"
-AMONG = {
-    "in a forward": MODEL.format(f"v = self.proj(ids)\n        return self.head(v * {ROOT}, mask)"),
-    "in a forward, by a helper": "def root(v):\n    return "
-    + ROOT
-    + "\n"
-    + MODEL.format("v = self.proj(ids)\n        return self.head(v * root(v), mask)"),
-    "in a script": f"v = torch.randn(3, 8)\nrms_norm = v * {ROOT}\nprint(rms_norm)\n",
-    "in a lambda": f"rms_norm = lambda v, w: (v * {ROOT}) * w\n",
-}
-
-
-@pytest.mark.parametrize("text", AMONG.values(), ids=AMONG.keys())
-def test_a_norm_that_stands_among_other_code_needs_a_definition_of_its_own(text: str) -> None:
-    found = jobs(HEAD + text)
-    assert found
-    assert {one.needs.partition(":")[0] for one in found} == {"a class or a def of its own"}
-
-
-# --- what can't be had -----------------------------------------------------------------------------------------------
-
-NEEDS = {
-    "the scale that its configuration asks for": """
-        class HyperSphereNorm(nn.Module):
-            def __init__(self, config):
-                super().__init__()
-                self.gain = nn.Parameter(torch.ones(config.dim))
-                self.radius = config.scale * config.dim**0.5
-
-            def forward(self, x):
-                return x / (x.norm(dim=-1, keepdim=True) + 1e-6) * self.radius * self.gain
-        """,
-    "assignment to Space.rsqrt": """
-        torch.rsqrt = torch.sqrt
-
-        def rms_norm(x, eps=1e-6):
-            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-        """,
-    "Missing": """
-        from elsewhere import Missing
-
-        class RMSNorm(Missing):
-            def forward(self, x):
-                ms = x.pow(2).mean(-1, keepdim=True)
-                if self.fast:
-                    scale = torch.rsqrt(ms + 1e-6)
-                else:
-                    scale = 1 / torch.sqrt(ms + 1e-6)
-                return x * scale
-        """,
-    "one side only": """
-        class SimpleNorm(nn.Module):
-            def __init__(self, dim):
-                super().__init__()
-                self.weight = nn.Parameter(torch.ones(dim))
-
-            def forward(self, x):
-                return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-6) * self.weight
-        """,
-}
-
-
-@pytest.mark.parametrize(("needs", "text"), NEEDS.items(), ids=NEEDS.keys())
-def test_what_is_missing_is_named(needs: str, text: str) -> None:
-    verdict = judged(job(HEAD + textwrap.dedent(text)))
-    assert verdict.status == SKIPPED
-    assert needs in verdict.reason

@@ -124,9 +124,7 @@ def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None
 
 def _job(file: _File, meant: Meaning) -> Job:
     """The class or function as it stands, where it gives the norm of its own argument back, or is called a norm."""
-    norm, found = file.norm, _definition(file, file.norm.qualname.split("."))
-    if found is not None and _is_made_elsewhere(file, found):
-        found = _definition(file, file.around.holding(norm.span))
+    norm, found = file.norm, _definition(file)
     if found is not None and not found.method and found.function and _takes_self(found.function):
         found, meant = _with_class(file, found.function, meant), replace(meant, filled_later=True)
     inside = Job(norm.qualname, meant, needs=f"a class or a def of its own: it stands in {norm.qualname}")
@@ -143,12 +141,6 @@ def _job(file: _File, meant: Meaning) -> Job:
     names = sorted(_free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     missing = file.around.missing(names)
     return replace(job, program="", needs=missing) if missing else file.around.job(job, names)
-
-
-def _is_made_elsewhere(file: _File, found: _Definition) -> bool:
-    """What the function gives back is the norm of something of its own, made by another one: that one is the norm."""
-    norm, own = file.norm, found.function.span if found.function else Span(0, 0)
-    return holds(own, norm.owner.span) and not holds(own, norm.span) and _input(file, None) is None
 
 
 def _takes_self(function: s.Function) -> bool:
@@ -207,11 +199,11 @@ def _open_axis(norm: Norm, found: _Definition) -> str:
     return next((p.name for p in params if p.name in _AXES and isinstance(p.default, s.Literal)), "")
 
 
-def _definition(file: _File, names: list[str]) -> _Definition | None:
-    """What a qualified name means; what stands in a function is lifted out of it."""
-    if not names or names[-1] == "<module>":
+def _definition(file: _File) -> _Definition | None:
+    """What the norm's qualified name means; what stands in a function is lifted out of it."""
+    *owners, name = file.norm.qualname.split(".")
+    if name == "<module>":
         return None
-    *owners, name = names
     chain = _chain(file, [*owners, name]) or _chain(file, owners)
     if not chain or (not owners and not isinstance(chain[-1], s.Function)):
         return None

@@ -14,7 +14,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import Program
 from normlint.evaluate.concrete.program import STAR
 from normlint.evaluate.module import Module
-from normlint.evaluate.walk import definitions, walk
+from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
@@ -65,14 +65,6 @@ class Surroundings:
     def defining(self, name: str) -> s.Block:
         """The statements at the top that define a name."""
         return tuple(stmt for piece in self._module.index.get(name, ()) for stmt in self._module.block(piece))
-
-    def holding(self, span: Span) -> list[str]:
-        """The names of the definitions that a stretch lies in, the outermost first."""
-        names: list[str] = []
-        block = next((self._module.block(piece) for piece in self._module.pieces if holds(piece.span, span)), ())
-        while one := next((one for one in definitions(block) if holds(one.span, span)), None):
-            names, block = [*names, one.name], one.body
-        return names
 
     def missing(self, names: Iterable[str]) -> str:
         """The first name that nothing binds, "" where all are bound."""

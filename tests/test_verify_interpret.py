@@ -43,6 +43,19 @@ CASES = {
         "Norm.forward",
         MEANT,
         WRONG, ""),
+    "printing once, or for halves alone, is no printing at every call": (
+        NORM.replace("self.eps = eps", "self.eps = eps; self.told = False").replace("        h = x", (
+            "        if not self.told:\n            self.told = True; print(x.shape)\n"
+            "        if x.dtype == torch.float16: print('a half')\n        h = x")),
+        "Norm.forward", None, MATCH, ""),
+    "a gain that is a buffer of the root of the width is moved, and need not be saved": (
+        NORM.replace("self.eps = eps", "self.eps = eps; root = torch.tensor(dim**0.5); "
+                     "self.register_buffer('root', root, persistent=False)")
+        .replace(".mean(-1, keepdim=True)", ".sum(-1, keepdim=True)").replace("dtype) *", "dtype) * self.root *"),
+        "Norm.forward", None, MATCH, ""),
+    "a class that isn't called a norm is run where it gives back nothing else": (
+        NORM.replace("Norm(", "Stage(").replace("self.weight\n", "self.weight.exp()\n").replace("ones", "zeros"),
+        "Stage.forward", None, MATCH, ""),
     "printing at every call is seen, and nothing printed": (
         NORM.replace("h = x", "print(x); h = x"), "Norm.forward", None, WRONG, "prints at every call"),
     "torch's own in its place is held to what was meant": (

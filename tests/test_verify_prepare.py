@@ -12,9 +12,8 @@ import torch
 from normlint import rules
 from normlint.evaluate.concrete import Unsupported
 from normlint.text.source import Source, Unit
-from normlint.text.verdict import SKIPPED
 from normlint.verify.assembly.instance import resolved
-from normlint.verify.interpret import interpreted, judged
+from normlint.verify.interpret import interpreted
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare
 
@@ -426,70 +425,34 @@ def test_a_bare_method_of_a_page_gets_a_class_that_holds_what_it_reads() -> None
     assert job(METHOD.replace("self.weight", "self.lake(x)"), "page.md", snippet=True).needs
 
 
-ROOT = "torch.rsqrt(v.pow(2).mean(-1, keepdim=True) + 1e-6)"
-AMONG = {
-    "in a forward": MODEL.format(f"v = self.proj(ids)\n        return self.head(v * {ROOT}, mask)"),
-    "in a forward, by a helper": "def root(v):\n    return "
-    + ROOT
-    + "\n"
-    + MODEL.format("v = self.proj(ids)\n        return self.head(v * root(v), mask)"),
-    "in a script": f"v = torch.randn(3, 8)\nrms_norm = v * {ROOT}\nprint(rms_norm)\n",
-    "in a lambda": f"rms_norm = lambda v, w: (v * {ROOT}) * w\n",
-}
+CLAIMS = {
+    "a unit vector that is given back": (True, "def l2norm(a):\n    return a / a.norm(dim=-1, keepdim=True)\n"),
+    "factors of a similarity": (
+        False,
+        "def cosine(a, b):\n    a, b = (F.normalize(v, dim=-1) for v in (a, b))\n    return a @ b.transpose(-1, -2)\n",
+    ),
+    "factors of a similarity, seen from who asks for it": (
+        False,
+        """
+        def cosine(a, b, scale):
+            a = a / a.norm(dim=-1, keepdim=True)
+            b = b / b.norm(dim=-1, keepdim=True)
+            return scale * torch.bmm(a, b)
 
-
-@pytest.mark.parametrize("text", AMONG.values(), ids=AMONG.keys())
-def test_a_norm_that_stands_among_other_code_needs_a_definition_of_its_own(text: str) -> None:
-    found = jobs(HEAD + text)
-    assert found
-    assert {one.needs.partition(":")[0] for one in found} == {"a class or a def of its own"}
-
-
-# --- what can't be had -----------------------------------------------------------------------------------------------
-
-NEEDS = {
-    "the scale that its configuration asks for": """
-        class HyperSphereNorm(nn.Module):
-            def __init__(self, config):
-                super().__init__()
-                self.gain = nn.Parameter(torch.ones(config.dim))
-                self.radius = config.scale * config.dim**0.5
-
-            def forward(self, x):
-                return x / (x.norm(dim=-1, keepdim=True) + 1e-6) * self.radius * self.gain
-        """,
-    "assignment to Space.rsqrt": """
-        torch.rsqrt = torch.sqrt
-
-        def rms_norm(x, eps=1e-6):
-            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-        """,
-    "Missing": """
-        from elsewhere import Missing
-
-        class RMSNorm(Missing):
-            def forward(self, x):
-                ms = x.pow(2).mean(-1, keepdim=True)
-                if self.fast:
-                    scale = torch.rsqrt(ms + 1e-6)
-                else:
-                    scale = 1 / torch.sqrt(ms + 1e-6)
-                return x * scale
-        """,
-    "one side only": """
-        class SimpleNorm(nn.Module):
+        class Head(nn.Module):
             def __init__(self, dim):
                 super().__init__()
-                self.weight = nn.Parameter(torch.ones(dim))
+                self.one, self.two = nn.Linear(dim, dim), nn.Linear(dim, dim)
 
-            def forward(self, x):
-                return x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-6) * self.weight
+            def forward(self, x, scale):
+                return cosine(self.one(x), self.two(x), scale)
         """,
+    ),
 }
 
 
-@pytest.mark.parametrize(("needs", "text"), NEEDS.items(), ids=NEEDS.keys())
-def test_what_is_missing_is_named(needs: str, text: str) -> None:
-    verdict = judged(job(HEAD + textwrap.dedent(text)))
-    assert verdict.status == SKIPPED
-    assert needs in verdict.reason
+@pytest.mark.parametrize(("claims", "text"), CLAIMS.values(), ids=CLAIMS.keys())
+def test_a_norm_claims_to_be_one_unless_it_is_one_of(claims: bool, text: str) -> None:
+    found = jobs(HEAD + textwrap.dedent(text))
+    assert found
+    assert {one.claims for one in found} == {claims}

@@ -143,7 +143,16 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         if norm is not None:
             kinds.setdefault(name, set()).update([norm.kind] if norm.main.returned else [])
             norms.append(norm)
-    yield from (replace(norm, wide=wide, either=len(kinds.get(norm.qualname, ())) > 1) for norm in norms)
+    factor = not any(c.returned for norm in norms for c in norm.computations)
+    yield from (
+        replace(
+            norm,
+            factor=factor and norm.qualname == entry.qualname,
+            wide=wide,
+            either=len(kinds.get(norm.qualname, ())) > 1,
+        )
+        for norm in norms
+    )
 
 
 def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:

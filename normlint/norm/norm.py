@@ -323,6 +323,7 @@ class Norm:
     computations: tuple[Computation, ...]
     helper: bool = False  # seen from inside a function that others in the text call: they judge it
     sentence: str = ""  # the same in words
+    factor: bool = False  # the function that makes it doesn't give it back: it is one of a similarity, say
     either: bool = False  # on other paths its function gives a norm of another kind
     within: tuple[Span, ...] = ()  # every function that it comes about in
     wide: bool = field(default=False, compare=False)  # on some path its function gives back fp32, whatever comes in

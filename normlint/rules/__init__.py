@@ -96,8 +96,10 @@ def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False)
     within: dict[tuple[str, Span, Span], dict[Span, None]] = {}
     for norm in found:
         within.setdefault(_key(norm), {})[norm.owner.span] = None
+    factors = {norm.qualname for norm in found if norm.factor}
     listed = {
-        _key(norm): replace(norm, helper=_key(norm) not in heads, within=tuple(within[_key(norm)])) for norm in found
+        key: replace(norm, helper=key not in heads, within=tuple(within[key]), factor=key[0] in factors)
+        for norm, key in zip(found, map(_key, found), strict=True)
     }
     numbers = {key: number for number, key in enumerate(listed)}
     findings: dict[FindingKey, Finding] = {}

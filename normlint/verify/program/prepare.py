@@ -63,16 +63,16 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """What to run to verify a norm of `unit`; nothing of it is run here."""
     meant = meaning(norm, unit.text)
+    claims = norm.meant or bool(meant.gain) or (not norm.factor and norm.owner.intent not in ("", "other"))
     if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm, unit.text):
-        return Job(norm.qualname, meant, needs=unclear)
-    claims = norm.meant or bool(meant.gain) or norm.owner.intent not in ("", "other")
+        return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
         return replace(job, claims=claims, folded=_is_folded(norm, unit.text))
     except (RecursionError, MemoryError):
-        return Job(norm.qualname, meant, needs="code that is nested less deeply")
+        return Job(norm.qualname, meant, needs="code that is nested less deeply", claims=claims)
     except SyntaxError:
-        return Job(norm.qualname, meant, needs="code that parses")
+        return Job(norm.qualname, meant, needs="code that parses", claims=claims)
 
 
 def _is_folded(norm: Norm, text: str) -> bool:
@@ -132,7 +132,7 @@ def _job(file: _File, meant: Meaning) -> Job:
         return inside
     names = None if found.function is None else [p.name for p in found.function.params]
     given = _input(file, names)
-    if given is None and norm.owner.intent in ("", "other"):
+    if given is None and norm.owner.intent in ("", "other") and not norm.main.returned:
         return inside
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
     others = [atom for atom in norm.main.others if not _is_left_out(atom, meant.gain, found.function)]

@@ -127,7 +127,6 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
-    kinds: dict[str, set[str]] = {}
     norms: list[Norm] = []
     read = [f.computation for several in places.values() for f in several if not f.computation.fused]
     learned = {name for c in read for name in c.learned}
@@ -140,19 +139,18 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
                 owner, handed_params=handed, keeps=keeps, undone=undone, brought_back=back, passes=passing == {True}
             )
         norm = _norm(entry, name, owners[name], group)
-        if norm is not None:
-            kinds.setdefault(name, set()).update([norm.kind] if norm.main.returned else [])
-            norms.append(norm)
+        norms += [norm] if norm is not None else []
+    yield from (replace(norm, wide=wide) for norm in _among_each_other(norms, entry))
+
+
+def _among_each_other(norms: list[Norm], entry: Entry) -> Iterator[Norm]:
+    """The norms of an entry, which know whether it gives none of them back, and one of another kind on other paths."""
+    kinds: dict[str, set[str]] = {}
+    for norm in norms:
+        kinds.setdefault(norm.qualname, set()).update([norm.kind] if norm.main.returned else [])
     factor = not any(c.returned for norm in norms for c in norm.computations)
-    yield from (
-        replace(
-            norm,
-            factor=factor and norm.qualname == entry.qualname,
-            wide=wide,
-            either=len(kinds.get(norm.qualname, ())) > 1,
-        )
-        for norm in norms
-    )
+    for norm in norms:
+        yield replace(norm, factor=factor and norm.qualname == entry.qualname, either=len(kinds[norm.qualname]) > 1)
 
 
 def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:

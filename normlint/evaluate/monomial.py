@@ -348,13 +348,18 @@ def stats_of(mono: Mono) -> Iterator[Stat]:
 
 
 def leaves(mono: Mono) -> Iterator[Atom]:
-    """What a product is made of, also within sums and calls that weren't followed."""
-    for f in mono.factors:
-        if isinstance(f.atom, Apply):
-            for arg in f.atom.args:
-                yield from leaves(arg) if isinstance(arg, Mono) else ()
-        else:
-            yield f.atom
+    """What a product is made of, also within sums and calls that weren't followed; of shared ones each is read once."""
+    seen, left = set[int](), [mono]
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        for f in one.factors:
+            if isinstance(f.atom, Apply):
+                left += [arg for arg in f.atom.args if isinstance(arg, Mono)]
+            else:
+                yield f.atom
 
 
 def positive(atom: Atom) -> bool:

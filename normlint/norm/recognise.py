@@ -75,17 +75,31 @@ def computation(flow: Flow, context: Context) -> Computation | None:
 _MOST_STATISTICS = 8  # in one product; a norm has one or two
 
 
-def _comes_in(atom: Atom, *, whole: bool = True) -> bool:
+def _comes_in(atom: Atom) -> bool:
     """A tensor from outside, be it after a dropout or a clamp, or a sum of such tensors, none of them dropped out."""
+    if isinstance(atom, Apply) and atom.name in WEIGHTLESS:
+        return True
+    seen, left = set[int](), [atom]  # a sum of sums shares its terms: each is looked at once
+    while left:
+        one = left.pop()
+        if id(one) in seen or isinstance(one, Input):
+            continue
+        seen.add(id(one))
+        terms = _terms(one)
+        tensors = [[f.atom for f in t.factors if bears_data(f.atom)] if isinstance(t, Mono) else [] for t in terms]
+        if not all(tensors) or not terms:
+            return False  # what a dropout was given isn't known any more: in a sum it may be what other layers make
+        left += [a for atoms in tensors for a in atoms]
+    return True
+
+
+def _terms(atom: Atom) -> tuple[object, ...]:
     match atom:
         case Plus(inner=inner):
-            terms: tuple[object, ...] = (inner,)
+            return (inner,)
         case Apply(name="+", args=args):
-            terms = args
-        case _:  # what a dropout was given isn't known any more: in a sum it may be what other layers make
-            return isinstance(atom, Input) or (whole and isinstance(atom, Apply) and atom.name in WEIGHTLESS)
-    tensors = [[f.atom for f in t.factors if bears_data(f.atom)] if isinstance(t, Mono) else [] for t in terms]
-    return all(atoms and all(_comes_in(a, whole=False) for a in atoms) for atoms in tensors)
+            return args
+    return ()
 
 
 def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:

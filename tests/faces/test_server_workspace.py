@@ -226,8 +226,10 @@ async def test_a_norm_is_run_when_it_is_asked_for() -> None:
         assert ["verify: wrong on cpu: changing one token" in message for message in found] == [True, False]
 
 
+LARGE = "x.new_ones(2000, 2000)"  # a tenth of a second a product: the budget of steps lasts longer than the test
 WAITING = SOUND.replace(
-    "        h = x.float()\n", "        h = x.float()\n        for _ in range(10**12):\n            pass\n"
+    "        h = x.float()\n",
+    f"        h = x.float()\n        for _ in range(10**12):\n            {LARGE} @ {LARGE}\n",
 )
 
 
@@ -240,9 +242,11 @@ async def test_a_norm_that_never_ends_keeps_neither_the_server_nor_its_end(
         uri = own.open(WAITING)
         assert await own.codes(uri) == []
         running = asyncio.create_task(own.command("normlint.verify", uri, 0))
-        await asyncio.sleep(1.5)
+        while not list(tmp_path.iterdir()):
+            assert not running.done()
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(1)
         assert not running.done()
-        assert list(tmp_path.iterdir())
         own.type(uri, OVER_THE_LAST, OVER_ALL)
         assert await own.codes(uri, ["NRM101"])
         await asyncio.wait_for(own.client.shutdown_session(), 60)  # and not when the norm's time is over

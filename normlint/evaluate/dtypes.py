@@ -30,9 +30,12 @@ _SPELLED = {
     DType.FP32: "float float32 FloatTensor",
     DType.FP16: "half float16 HalfTensor",
     DType.BF16: "bfloat16",
-    DType.INT: "int int32 long int64 int8 uint8 bool",
+    DType.INT: "int int32 long int64 int8 uint8 bool short int16",
 }
-NAMED = {word: dtype for dtype, words in _SPELLED.items() for word in words.split()}
+INTEGRAL_TENSORS = tuple(f"{kind}Tensor" for kind in ("Bool", "Byte", "Char", "Short", "Int", "Long"))
+NAMED = {word: dtype for dtype, words in _SPELLED.items() for word in words.split()} | dict.fromkeys(
+    INTEGRAL_TENSORS, DType.INT
+)
 
 _WEIGHT = [DType.WEAK, DType.INT, DType.UNKNOWN, DType.FP16, DType.BF16, DType.PARAM, DType.INPUT]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.binding import Args
+from normlint.evaluate.dtypes import INTEGRAL_TENSORS, DType
 from normlint.evaluate.machine import Machine
 from normlint.evaluate.module import Use
 from normlint.evaluate.monomial import Input, Param
@@ -90,7 +91,9 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
         return symbol(m, param)
     if function and low in GAINS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)
-    return of_atom(Input(param.name), m.ctx.input_dtype, param.span, alias=param.name)
+    integral = any(word in note for word in INTEGRAL_TENSORS)
+    dtype = DType.INT if integral else m.ctx.input_dtype
+    return of_atom(Input(param.name, integral), dtype, param.span, alias=param.name)
 
 
 def received(ref: FunctionRef, receiver: Value) -> FunctionRef:

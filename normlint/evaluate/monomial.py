@@ -147,6 +147,7 @@ class Input:
     """A tensor from outside: a parameter of the entry, or a name that is free in a snippet."""
 
     name: str
+    integral: bool = field(default=False, compare=False)  # annotated as a tensor of integers or flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Step
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Input, Offset, Step, leaves
 from normlint.norm.conventions import stays_wide
 from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
@@ -256,9 +256,14 @@ def _is_cast_back(c: Computation) -> bool:
 
 def _returned_wide(c: Computation) -> bool:
     given = c.sees_half and c.input.has_data  # what the text made has the dtype that it was made in
-    # Pixels over 255 come in as integers, which the output must not go back to.
-    scaled = abs(c.input.coef) != 1
-    return c.returned and given and c.gain_may_be_half and c.output.wide and not (c.partial or scaled)
+    return c.returned and given and c.gain_may_be_half and c.output.wide and not (c.partial or _may_be_integers(c))
+
+
+def _may_be_integers(c: Computation) -> bool:
+    """Pixels over 255 come in as integers, which the output must not go back to; so does what is annotated so."""
+    offset = [f.atom.inner for f in c.input.factors if isinstance(f.atom, Offset)]
+    scaled = any(abs(m.coef) != 1 for m in (c.input, *offset))
+    return scaled or any(isinstance(atom, Input) and atom.integral for atom in leaves(c.input))
 
 
 def _widened_last(c: Computation) -> bool:

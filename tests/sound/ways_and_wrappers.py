@@ -94,6 +94,39 @@ class RMSNorm(nn.Module):
         h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
         return (h * self.weight).type_as(x), residual
 """,
+    "pixels that are scaled in a norm by hand": """
+class PixelNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, pixels):
+        h = pixels.float() / 255
+        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+""",
+    "pixels that are scaled to -1 to 1 in a norm by hand": """
+class PixelNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, pixels):
+        h = pixels.float() / 127.5 - 1
+        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+""",
+    "counts that are annotated as integers": """
+class CountNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, counts: torch.LongTensor):
+        h = counts.float()
+        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+""",
     "pixels that are scaled before torch's norm takes them": """
 class Pixels(nn.Module):
     def __init__(self, dim):

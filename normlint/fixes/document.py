@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice, takewhile
 from typing import Any, Final
 
@@ -89,7 +89,7 @@ class Block:
     def edits(self, changes: Changes, above: Set[cst.CSTNode]) -> tuple[Edit, ...]:
         """What turns the block into the one with these nodes exchanged; nothing where that can't be written.
 
-        Nor where a comment would be lost, but for those of statements that go.
+        Nor where a comment would be lost, but for one behind a statement that goes.
         """
         took(len(self.text))
         try:
@@ -112,6 +112,14 @@ def in_front(lines: Sequence[Any], now: Any) -> cst.FlattenSentinel[Any]:
     cut = blank[-1] + 1 if blank else 0
     first = lines[0].with_changes(leading_lines=now.leading_lines[:cut])
     return cst.FlattenSentinel([first, *lines[1:], now.with_changes(leading_lines=now.leading_lines[cut:])])
+
+
+def _below_comments(above: Sequence[cst.EmptyLine], change: Any, now: Any) -> Any:
+    """The line, changed as it was to be, below these lines."""
+    new = change(now) if callable(change) else change or now
+    first, *rest = new.nodes if isinstance(new, cst.FlattenSentinel) else (new,)
+    first = first.with_changes(leading_lines=[*above, *first.leading_lines])
+    return cst.FlattenSentinel([first, *rest]) if rest else first
 
 
 class Document:
@@ -200,12 +208,25 @@ class Document:
 
     def edits(self, changes: Changes) -> tuple[Edit, ...]:
         """The smallest edits that exchange these nodes: for others, for what a function makes of them, or for none."""
+        changes = self._commented(changes)
         above = {one for node in changes for one in (node, *self.above(node))}
         parts: dict[Block, Changes] = {}
         for node, new in changes.items():
             parts.setdefault(self._known[node], {})[node] = new
         made = [block.edits(part, above) for block, part in parts.items()]
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
+
+    def _commented(self, changes: Changes) -> Changes:
+        """The changes, with the comments above a line that goes above the one behind it."""
+        made = dict(changes)
+        for line in sorted((n for n in changes if changes[n] is None), key=self.span, reverse=True):
+            above = getattr(line, "leading_lines", ())
+            if any(one.comment is not None for one in above):
+                body = getattr(self.parent(line), "body", ())
+                behind = next((one for one in body[body.index(line) + 1 :] if changes.get(one, one) is not None), None)
+                if behind is not None:
+                    made[behind] = partial(_below_comments, above, made.get(behind))
+        return made
 
     def fix(self, message: str, changes: Changes, applicability: Applicability) -> Fix:
         """What makes these changes; of no edits, and so no fix, where they can't be written."""
@@ -246,18 +267,14 @@ class _Exchange(cst.CSTTransformer):
         return node in self._above
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+        if isinstance(updated_node, cst.SimpleStatementLine) and 0 < len(updated_node.body) < len(original_node.body):
+            last = updated_node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+            updated_node = updated_node.with_changes(body=[*updated_node.body[:-1], last])
         new = self._changes.get(original_node, updated_node)
         if new is None:
             return cst.RemoveFromParent()
         if isinstance(new, cst.IndentedBlock) and not new.body:
             raise ValueError("nothing is left of the block")
-        if (
-            new is updated_node
-            and isinstance(new, cst.SimpleStatementLine)
-            and 0 < len(new.body) < len(original_node.body)
-        ):
-            last = new.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-            return new.with_changes(body=[*new.body[:-1], last])
         return new if isinstance(new, cst.CSTNode) or not callable(new) else new(updated_node)
 
 

@@ -1,4 +1,4 @@
-"""What a fix does with comments: those in what it replaces stay, those of a statement that goes go with it."""
+"""What a fix does with comments: they stay, but for those behind a statement that goes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ KEPT = {
     "at the end of a block that is no longer one": (
         f"with torch.no_grad():\n        r = torch.rsqrt({MS} + eps)\n        # why\n    y = h * r",
         f"r = torch.rsqrt({MS} + eps)\n    # why\n    y = h * r",
+    ),
+    "above a root that goes, which come to stand above the division": (
+        f"# over the features\n    r = torch.sqrt({MS} + eps)\n    # the norm\n    y = h / r",
+        f"# over the features\n    # the norm\n    y = h * torch.rsqrt({MS} + eps)",
+    ),
+    "above a print that goes": (
+        f"# the input\n    print(x)\n    y = h * torch.rsqrt({MS} + eps)",
+        f"# the input\n    y = h * torch.rsqrt({MS} + eps)",
     ),
     "behind a print, which go together": (
         f"print(x)  # why\n    y = h * torch.rsqrt({MS} + eps)",

@@ -114,6 +114,14 @@ def in_front(lines: Sequence[Any], now: Any) -> cst.FlattenSentinel[Any]:
     return cst.FlattenSentinel([first, *lines[1:], now.with_changes(leading_lines=now.leading_lines[cut:])])
 
 
+def _comments_of(line: Any) -> Sequence[cst.EmptyLine]:
+    """The lines above one, and the comment behind it, unless the line is a mere call."""
+    if not isinstance(line, cst.SimpleStatementLine) or isinstance(line.body[0], cst.Expr):
+        return getattr(line, "leading_lines", ())
+    behind = line.trailing_whitespace.comment
+    return (*line.leading_lines, *([cst.EmptyLine(comment=behind)] if behind else []))
+
+
 def _below_comments(above: Sequence[cst.EmptyLine], change: Any, now: Any) -> Any:
     """The line, changed as it was to be, below these lines."""
     new = change(now) if callable(change) else change or now
@@ -217,10 +225,10 @@ class Document:
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
 
     def _commented(self, changes: Changes) -> Changes:
-        """The changes, with the comments above a line that goes above the one behind it."""
+        """The changes, with the comments of a line that goes above the one behind it."""
         made = dict(changes)
         for line in sorted((n for n in changes if changes[n] is None), key=self.span, reverse=True):
-            above = getattr(line, "leading_lines", ())
+            above = _comments_of(line)
             if any(one.comment is not None for one in above):
                 body = getattr(self.parent(line), "body", ())
                 behind = next((one for one in body[body.index(line) + 1 :] if changes.get(one, one) is not None), None)

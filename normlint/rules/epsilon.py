@@ -75,7 +75,8 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     ```diff
     -    rms = h.pow(2).mean(-1, keepdim=True).sqrt()
     -    return (h / (rms + eps)).type_as(x) * weight
-    +    return (h / torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
+    +    rms = torch.sqrt(h.pow(2).mean(-1, keepdim=True) + eps)
+    +    return (h / rms).type_as(x) * weight
     ```
 
     torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from normlint.fixes.tree import LOOKS, Tree
-from normlint.fixes.work import took
+from normlint.norm.kept import took
 from normlint.norm.norm import Norm
 from normlint.text.finding import Edit, Span
 from normlint.text.operations import CLASSES

@@ -16,7 +16,7 @@ from normlint.fixes.flow import given, names_in, single_targets, stored
 from normlint.fixes.powers import in_place_of
 from normlint.fixes.spelling import expression, tight
 from normlint.fixes.tree import Tree, spelled
-from normlint.fixes.work import CALL, took
+from normlint.norm.kept import CALL, took
 from normlint.text.frozen import dataclass
 
 _NAME: Final = "\0"  # in a cast that asks for the dtype of what it casts
@@ -47,9 +47,8 @@ def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes
     operand, stmt = receiver(document, call), document.parent(call)
     if call is None or operand is None:
         return None
-    if isinstance(stmt, cst.Assign) and stmt.targets[-1].target.deep_equals(operand):
-        return document.gone(stmt)
-    return {call: lambda now: in_place_of(document, call, now.func.value)}
+    alone = isinstance(stmt, cst.Assign) and stmt.targets[-1].target.deep_equals(operand)
+    return document.gone(stmt) if alone else {call: lambda now: in_place_of(document, call, now.func.value)}
 
 
 def scope(document: Document, node: cst.CSTNode | None) -> Any:

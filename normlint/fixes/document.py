@@ -18,7 +18,7 @@ import libcst as cst
 from libcst.metadata import CodeRange, ExpressionContext, ExpressionContextProvider, MetadataWrapper, PositionProvider
 
 from normlint.fixes.tree import USUAL
-from normlint.fixes.work import took
+from normlint.norm.kept import took
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.source import line_starts
 
@@ -112,14 +112,6 @@ def in_front(lines: Sequence[Any], now: Any) -> cst.FlattenSentinel[Any]:
     cut = blank[-1] + 1 if blank else 0
     first = lines[0].with_changes(leading_lines=now.leading_lines[:cut])
     return cst.FlattenSentinel([first, *lines[1:], now.with_changes(leading_lines=now.leading_lines[cut:])])
-
-
-def _comments_of(line: Any) -> Sequence[cst.EmptyLine]:
-    """The lines above one, and the comment behind it, unless the line is a mere call."""
-    if not isinstance(line, cst.SimpleStatementLine) or isinstance(line.body[0], cst.Expr):
-        return getattr(line, "leading_lines", ())
-    behind = line.trailing_whitespace.comment
-    return (*line.leading_lines, *([cst.EmptyLine(comment=behind)] if behind else []))
 
 
 def _below_comments(above: Sequence[cst.EmptyLine], change: Any, now: Any) -> Any:
@@ -225,15 +217,15 @@ class Document:
         return tuple(edit for edits in made for edit in edits) if all(made) else ()
 
     def _commented(self, changes: Changes) -> Changes:
-        """The changes, with the comments of a line that goes above the one behind it."""
+        """The changes, with the comments of a line that goes above the one behind it; a mere call takes its own."""
         made = dict(changes)
-        for line in sorted((n for n in changes if changes[n] is None), key=self.span, reverse=True):
-            above = _comments_of(line)
-            if any(one.comment is not None for one in above):
-                body = getattr(self.parent(line), "body", ())
-                behind = next((one for one in body[body.index(line) + 1 :] if changes.get(one, one) is not None), None)
-                if behind is not None:
-                    made[behind] = partial(_below_comments, above, made.get(behind))
+        gone = [n for n, new in changes.items() if new is None and isinstance(n, cst.SimpleStatementLine)]
+        for line in sorted(gone, key=self.span, reverse=True):
+            own = None if isinstance(line.body[0], cst.Expr) else line.trailing_whitespace.comment
+            above, body = [*line.leading_lines, *([cst.EmptyLine(comment=own)] if own else [])], self.parent(line).body
+            behind = next((one for one in body[body.index(line) + 1 :] if changes.get(one, one) is not None), None)
+            if behind is not None and any(one.comment for one in above):
+                made[behind] = partial(_below_comments, above, made.get(behind))
         return made
 
     def fix(self, message: str, changes: Changes, applicability: Applicability) -> Fix:

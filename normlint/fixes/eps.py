@@ -273,9 +273,8 @@ def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
     name, params = function.name.value, function.params
     forwarded = {"eps", params.star_kwarg.name.value if params.star_kwarg else ""}
     used = any(n.value in forwarded for n in names_in(document, function.body))
-    protocol = name != "__init__" and (
-        name.startswith("__") or name == "forward" or parameters(function)[:1] == ["ctx"]
-    )
+    own = name == "forward" or name.startswith("__") or parameters(function)[:1] == ["ctx"]
+    protocol = own and name != "__init__"
     typed = "# type:" in document.source(function) or "jit.script" in document.text
     full = isinstance(params.star_arg, cst.Param) or "eps" in parameters(function)
     return not (protocol or typed or full or used) and decorators(function) <= _TRANSPARENT

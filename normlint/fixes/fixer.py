@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from normlint.fixes.callers import beside, beside_norm
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of, with_twins
-from normlint.fixes.work import LimitReached, took
+from normlint.norm.kept import LimitReached, took
 from normlint.norm.norm import Norm
 from normlint.rules.registry import Part, Repair
 from normlint.text.edit import overlap
@@ -21,22 +21,20 @@ if TYPE_CHECKING:
     from normlint.evaluate.module import Uses
 
 
+@dataclass
 class Fixer:
     """One unit's text, parsed when the first repair asks for it."""
 
-    def __init__(
-        self, text: str, norms: tuple[Norm, ...], judged: tuple[Norm, ...], *, snippet: bool = False, uses: Uses = ()
-    ) -> None:
-        self._text = text
-        self._snippet = snippet
-        self._uses = uses
-        self._norms = norms
-        self._judged = judged
+    text: str
+    norms: tuple[Norm, ...]
+    judged: tuple[Norm, ...]
+    snippet: bool = False
+    uses: Uses = ()
 
     @cached_property
     def _tree(self) -> Tree | None:
         try:
-            return Tree(self._text, snippet=self._snippet, uses=self._uses)
+            return Tree(self.text, snippet=self.snippet, uses=self.uses)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
@@ -49,13 +47,13 @@ class Fixer:
             return None
 
     def _fix(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
-        norms = [self._norms[number] for number in finding.norms]
+        norms = [self.norms[number] for number in finding.norms]
         tree.owners = frozenset(norm.qualname for norm in norms)
         fix = self._made(tree, norms, repairs)
         # read again, no norm with the finding has it as often as before, and no other norm has more findings
         if fix is None or not all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms):
             return None
-        whole = frozenset(n.qualname for n in self._norms if n.main.returned and not n.main.partial)  # by themselves
+        whole = frozenset(n.qualname for n in self.norms if n.main.returned and not n.main.partial)  # by themselves
         other = self._disagrees(norms) or beside(tree, fix.edits, tree.owners, whole)
         other = other or beside_norm(tree, fix.edits, norms)
         if not other:
@@ -79,7 +77,7 @@ class Fixer:
         places = {c.statistic.span for norm in norms for c in norm.computations}
         keys = {(norm.qualname, norm.span) for norm in norms}
         owners = {norm.qualname: norm.owner.span for norm in norms}  # read from a call, it is of another owner
-        others = (n for n in self._judged if any(c.statistic.span in places for c in n.computations))
+        others = (n for n in self.judged if any(c.statistic.span in places for c in n.computations))
         apart = (n for n in others if owners.get(n.qualname, n.owner.span) == n.owner.span)
         return next((n.qualname for n in apart if (n.qualname, n.span) not in keys), "")
 

@@ -183,11 +183,9 @@ def only_for(document: Document, node: cst.CSTNode, kept: cst.CSTNode) -> Change
     return {gone: None for s in alone for gone in (*document.gone(s), *only_for(document, s.value, kept))}
 
 
-def bound_between(
-    document: Document, first: cst.BaseExpression, last: cst.BaseExpression, start: cst.CSTNode | None = None
-) -> bool:
-    """May a name in an expression stand for something else in another, further on, than at the start, or at it?"""
-    start, end = (document.span(n).end for n in (start or first, last))
+def bound_between(document: Document, first: cst.CSTNode, last: cst.CSTNode, since: cst.CSTNode | None = None) -> bool:
+    """May a name in an expression stand for something else in another, further on, than there, or than `since`?"""
+    start, end = (document.span(n).end for n in (since or first, last))
     names, scope = {n.value for n in document.below(first, cst.Name)}, document.scope(last)
     own = set(document.above(last))  # `x = x / rms` binds x behind it
     between = (n for n in names_in(document, scope) if n.value in names and start <= document.span(n).start < end)

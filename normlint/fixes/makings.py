@@ -9,8 +9,7 @@ import libcst as cst
 
 from normlint.fixes import calls
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import STEP, LimitReached, took
-from normlint.norm.kept import kept
+from normlint.norm.kept import STEP, LimitReached, kept, took
 from normlint.rules.callers import Called
 from normlint.rules.callers import called as read
 from normlint.text.edit import apply

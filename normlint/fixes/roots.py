@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import libcst as cst
 
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import Assignment, bound_between, meant, only_for, product_at
+from normlint.fixes.flow import bound_between, meant, only_for, product_at
 from normlint.fixes.powers import Power, in_place_of, joining, power_of, powers_of, renamed, turned
 from normlint.fixes.spelling import (
     HALF,
@@ -130,16 +130,14 @@ def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
     if over is not None and over.base is whole and over.power == -1:  # one over an inverse root is a root
         whole, root = over.whole, root._replace(power=-root.power)
     value, gone = rooted(tree, summed(root.base, eps), NAMED[root.power]), only_for(document, left[0], root.base)
-    named = gone and elsewhere and not isinstance(whole, cst.AugAssign)
-    named = named and not isinstance(document.parent(whole), Assignment)
+    named = gone and elsewhere and not {type(n) for n in (whole, document.parent(whole))} & {cst.AugAssign, cst.Assign}
     if named and not bound_between(document, eps, whole, taken):  # the root stays where it is
         return {taken: in_place_of(document, taken, value), whole: in_place_of(document, whole, left[0])}
     if elsewhere and (not gone or bound_between(document, taken, whole)):
         return {}
     if not isinstance(whole, cst.AugAssign):
         return {whole: in_place_of(document, whole, value), **gone}
-    made = cst.Assign([cst.AssignTarget(whole.target)], value, semicolon=whole.semicolon)
-    return {whole: made, **gone}
+    return {whole: cst.Assign([cst.AssignTarget(whole.target)], value, semicolon=whole.semicolon), **gone}
 
 
 def _root(node: Any, tree: Tree) -> Power | None:

@@ -141,9 +141,5 @@ def _read_later(document: Document, stmt: cst.CSTNode, name: cst.BaseExpression)
         return False
     later: Sequence[cst.Name] = loads(document, name.value, document.scope(stmt))
     end = document.span(stmt).end
-    return any(document.span(n).start >= end and not _looks(document, n) for n in later)
-
-
-def _looks(document: Document, node: cst.Name) -> bool:
-    holder = document.parent(node)
-    return called(holder) == "type_as" or (isinstance(holder, cst.Attribute) and holder.attr.value in LOOKS)
+    holders = [document.parent(n) for n in later if document.span(n).start >= end]
+    return any(called(h) != "type_as" and not (isinstance(h, cst.Attribute) and h.attr.value in LOOKS) for h in holders)

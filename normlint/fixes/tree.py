@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from normlint.fixes.work import took
+from normlint.norm.kept import took
 from normlint.text.finding import Span
 from normlint.text.source import line_starts
 from normlint.text.syntax import parsed

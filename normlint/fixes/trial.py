@@ -18,9 +18,8 @@ from normlint.evaluate.monomial import Centred, Stat
 from normlint.fixes.callers import beside_norm
 from normlint.fixes.document import Change, Document
 from normlint.fixes.tree import Tree
-from normlint.fixes.work import STEP, took
 from normlint.norm.blocks import Block, blocks, whole
-from normlint.norm.kept import norms
+from normlint.norm.kept import STEP, norms, took
 from normlint.norm.norm import HALF, Computation, Norm
 from normlint.rules.registry import RULES
 from normlint.text.edit import apply

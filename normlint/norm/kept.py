@@ -1,4 +1,7 @@
-"""Norms that are read once while a file is being fixed: what is tried in one round is what the next one reads."""
+"""What is kept while a file is being fixed: the norms that were read, and how much work its fixes took.
+
+The work is counted, so that it is the same each time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,14 @@ from normlint.evaluate.module import Module
 from normlint.norm import collect
 from normlint.norm.norm import Norm
 
+MOST: Final = 300_000  # nodes that are looked at for all fixes of a file; real files take 220,000 at most
+STEP: Final = 20  # nodes that a step of evaluation counts as, where a text is read again; a letter of it as one
+CALL: Final = 60  # and a question that takes some thought
 _Read = tuple[tuple[Norm, ...], dict[str, Any]]
+
+
+class LimitReached(Exception):  # noqa: N818  (it is how the fixes of a file end, no error)
+    """The fixes have taken as much as they may; the findings that are left go without."""
 
 
 class Kept:
@@ -52,3 +62,11 @@ def norms(module: Module) -> tuple[Norm, ...]:
     found, state = known.read[key]
     vars(module).update(state)
     return found
+
+
+def took(nodes: int) -> None:
+    """Count nodes that were visited; LimitReached if they are too many."""
+    file = of_file()
+    file.spent += nodes
+    if file.spent > MOST:
+        raise LimitReached

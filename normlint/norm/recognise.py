@@ -252,8 +252,7 @@ def _around(
     stat, centre = settled(root.stat, context.shapes), centre and settled(centre, context.shapes)
     counts = _counts(sizes, root, gains, mono.coef, context.shapes)
     kind = _kind(root, centred, counts)
-    if mono.coef != 1 and root.coef != 1:
-        base = Mono(mono.coef, base.factors)  # the number came before the statistic: x / 255, say
+    base = base if 1 in (mono.coef, root.coef) else Mono(mono.coef, base.factors)  # x / 255: both have the number
     centre = None if centre is not None and centre.span == root.stat.span else centre
     return Computation(
         kind, stat, degree[0], root.power, base, centre, centred, root.eps, counts, gains, None,

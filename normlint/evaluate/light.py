@@ -1,6 +1,7 @@
-"""The light reading of a function: where each value comes from, and whether a statistic of it has met it.
+"""The light domain, statements: track where each value comes from, and whether it is multiplied by its own statistic.
 
-One walk over Python's own tree, without paths: what either branch binds, a name may hold. A doubt is a yes.
+One walk over Python's own syntax tree, without paths: after a branch a name may hold what either side bound.
+In doubt the answer is yes.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from normlint.evaluate.origins import (
     pure,
 )
 
-_OF_FEW: Final = 4  # tensors and statistics of them that a norm's root is taken of
+_OF_FEW: Final = 4  # statistics under the root of one norm
 
 
 def function_of(body: Sequence[ast.stmt]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The function that a text consists of, be it indented."""
+    """Return the first function definition of a text, which may be indented."""
     inner = body[0].body if body and isinstance(body[0], ast.If) else body
     return next((s for s in inner if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)), None)
 
 
 def seen(body: Sequence[ast.stmt], text: Text, *, binds: bool) -> Seen:
-    """The statements of a function's text, or loose ones, each function in them with a symbol for each parameter."""
+    """Walk a function, or loose statements; each parameter is a symbol of its own."""
     walk = _Walk(text, {}, Seen(binds), 0)
     function = function_of(body) if body and isinstance(body[0], ast.If | ast.FunctionDef) else None
     if function is None:
@@ -53,24 +54,24 @@ def seen(body: Sequence[ast.stmt], text: Text, *, binds: bool) -> Seen:
 
 
 def result_of(function: Any, env: Env, text: Text, into: Seen, depth: int) -> Value:
-    """What a function gives back for what its parameters are; what it shows is noted."""
+    """Return the result of a function for the arguments in `env`; what it shows is noted in `into`."""
     return _Walk(text, dict(env), into, depth).run(function)
 
 
 def global_of(body: Sequence[ast.stmt], name: str, text: Text) -> Value:
-    """What loose statements leave in a name."""
+    """Return the value that loose statements bind to a name."""
     walk = _Walk(text, {}, Seen(), 1)
     walk.block(body)
     return walk.env.get(name, NOTHING)
 
 
 class _Walk(Expressions):
-    """Statements; `_STMT` below says which method."""
+    """The walk over statements; `_STMT` maps each kind to its method."""
 
     # --- functions
 
     def function(self, node: Any, outer: Env) -> Value:
-        """By itself: with a symbol for each parameter."""
+        """Walk a function with a symbol for each parameter."""
         env = outer | bound(node.args, (), {})
         for param, default in zip(reversed(node.args.args), reversed(node.args.defaults), strict=False):
             given = self.expr(default)
@@ -93,7 +94,7 @@ class _Walk(Expressions):
                 handler(self, stmt)
 
     def apart(self, *bodies: Sequence[ast.stmt]) -> None:
-        """Blocks of which one is run: a name may hold what any of them leaves there."""
+        """Walk blocks of which one runs: afterwards a name may hold what any of them bound."""
         before, after = self.env, []
         for body in bodies:
             self.env = dict(before)
@@ -107,7 +108,7 @@ class _Walk(Expressions):
                     self.env[name] = value if mine is None or mine == value else join((mine, value))
 
     def again(self, *bodies: Sequence[ast.stmt]) -> None:
-        """A block that may be repeated."""
+        """Walk a block that may run several times, or never."""
         before = self.env
         self.apart((), *bodies)
         if any(v.stats and before.get(n, NOTHING).stats != v.stats for n, v in self.env.items() if n in before):
@@ -188,7 +189,7 @@ class _Walk(Expressions):
         self.alone(given)
 
     def alone(self, value: Value) -> None:
-        """An inverse root that somebody else multiplies by: of a tensor or two, not of all that a model computes."""
+        """Note a returned inverse root of few tensors: a caller may multiply by it."""
         rooted = value.how & ROOTED and value.how & STRONG and pure(value)
         if (
             rooted
@@ -229,7 +230,7 @@ class _Walk(Expressions):
     # --- calls of what is nested
 
     def followed(self, made: Nested, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-        """A function in another is walked again, with what it is given."""
+        """Return the result of a call of a nested function, which is walked again with its arguments."""
         if self.depth >= DEEPEST:
             return mix([*args, *named.values()])
         env = made.env | bound(made.node.args, args, self.defaults(made) | dict(named))
@@ -240,7 +241,7 @@ class _Walk(Expressions):
         return known[key] if key in known else mix([*args, *named.values()])
 
     def defaults(self, made: Nested) -> dict[str, Value]:
-        """What the last parameters are unless they are given."""
+        """Return the default values of a function's parameters."""
         args = made.node.args
         walk = _Walk(self.text, dict(made.env), self.seen, self.depth + 1)
         pairs = [

@@ -1,4 +1,4 @@
-"""The light reading of expressions and calls."""
+"""The light domain, expressions and calls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from normlint.evaluate.origins import (
 
 
 class Expressions:
-    """Expressions; what binds names, and functions by themselves, is of the walk over statements."""
+    """The walk over expressions; binding names and walking functions are left to the walk over statements."""
 
     def __init__(self, text: Text, env: Env, into: Seen, depth: int) -> None:
         self.text = text
@@ -119,7 +119,7 @@ class Expressions:
         return handler(self, node) if handler is not None else self.all_of(node)
 
     def all_of(self, node: ast.AST) -> Value:
-        """Anything else: made of its parts."""
+        """Return the value of any other node: made of all its parts."""
         return join([self.expr(inner) for inner in ast.iter_child_nodes(node) if isinstance(inner, ast.expr)])
 
     def nothing(self, _: ast.expr) -> Value:
@@ -138,7 +138,7 @@ class Expressions:
         return self.expr(node.operand)
 
     def bindings(self, node: ast.expr) -> Value:
-        """A comparison, a string: its parts are evaluated for what they bind."""
+        """Return nothing for a comparison or a string, after its walruses have been bound."""
         if self.seen.binds:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.NamedExpr):
@@ -204,19 +204,19 @@ class Expressions:
         return value if left.bare.isdisjoint(right.bare) else value._replace(how=value.how | SQUARED)
 
     def meet(self, left: Value, right: Value) -> None:
-        """The product of what a statistic was taken of with it."""
+        """Note a product of a value with a statistic of it."""
         how = left.how * bool(left.stats) | right.how * bool(right.stats)
         if how & (STRONG | ROOTED):
             self.seen.met = True
         self.seen.weakly = True
 
     def power(self, value: Value) -> Value:
-        """A square, or a root."""
+        """Return a power of a value: a square, or a root of a statistic."""
         how = value.how | (SQUARED if value.bare else 0) | (ROOTED if value.stats else 0)
         return value._replace(how=how, made=())
 
     def sum(self, left: Value, right: Value) -> Value:
-        """The sum or difference of two values; x − mean(x) still counts as x."""
+        """Return the sum or difference of two values; x − mean(x) counts as x."""
         if left.stats and reduced(left) and left.stats & right.bare:
             return mix((left._replace(stats=left.stats - right.bare), right))
         if right.stats and reduced(right) and right.stats & left.bare:
@@ -299,7 +299,7 @@ class Expressions:
         return value
 
     def apply(self, func: Value, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
-        """A call of what a name or an expression holds."""
+        """Return the result of calling a value."""
         results = []
         for made in func.made:
             if isinstance(made, str):
@@ -322,7 +322,7 @@ class Expressions:
         return None
 
     def op(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
-        """The value of an operation of torch, by the class of the operation; products and statistics are noted."""
+        """Return the result of an operation of torch, by its class; products with a statistic are noted."""
         name = OPERATORS.get(name, name)
         if name in FUSED_NORMS:
             self.seen.met = True
@@ -350,7 +350,7 @@ class Expressions:
         return self.op(near, node, args, named) if near else self.unknown(node, args, named, name)
 
     def reduced(self, name: str, node: ast.Call, args: list[Value], named: dict[str, Value]) -> Value:
-        """A statistic, which may have one of its own in turn: its label begins with #."""
+        """Return a statistic; its label begins with `#`, so that statistics of it can be told, too."""
         value = mix((*args, *named.values()))
         if not (value.bare or value.stats) or _of_strings(node):
             return NOTHING
@@ -362,7 +362,7 @@ class Expressions:
         return Value(frozenset((f"#{node.lineno}:{node.col_offset}",)), value.bare | value.stats, how)
 
     def contracted(self, node: ast.AST, every: Sequence[Value]) -> Value:
-        """Sums of products: of something with itself or with a constant, a statistic."""
+        """Return a sum of products; with itself or a constant it is a statistic."""
         label = frozenset((f"#{node.lineno}:{node.col_offset}",))  # type: ignore[attr-defined]
         sole, *others = [v for v in every if v.bare or v.stats] or [NOTHING]
         if not others:
@@ -376,7 +376,7 @@ class Expressions:
         return Value(label, stats.stats, stats.how | how)
 
     def unknown(self, node: ast.Call, args: Sequence[Value], named: Mapping[str, Value], name: str = "") -> Value:
-        """A value of its own, and a function of every statistic that was given."""
+        """Return the result of an unknown call: a new value that depends on each statistic among its arguments."""
         every = [v for v in (*args, *named.values()) if v.bare or v.stats]
         handed = [v for v in args if v.made and not v.bare and not v.stats]
         if handed and every:  # functions that it may call with what else it is given
@@ -392,12 +392,12 @@ class Expressions:
 
 
 def _alike(one: Value, two: Value) -> bool:
-    """The same tensor, perhaps with a mask or a gain: their product is a square."""
+    """Return whether both are the same tensor, perhaps with a mask or a gain, so that their product is a square."""
     return bool(one.bare and two.bare) and (one.bare <= two.bare or two.bare <= one.bare)
 
 
 def _sums(node: ast.AST) -> bool:
-    """An `einsum` over letters that its result lacks: of two tensors it is neither a product nor a statistic."""
+    """Return whether an `einsum` sums over an axis."""
     first = node.args[0] if isinstance(node, ast.Call) and node.args else None
     equation = first.value if isinstance(first, ast.Constant) else None
     taken, arrow, left = equation.partition("->") if isinstance(equation, str) else ("", "", "")
@@ -405,7 +405,7 @@ def _sums(node: ast.AST) -> bool:
 
 
 def _of_strings(node: ast.Call) -> bool:
-    """As `unicodedata.normalize("NFC", text)`."""
+    """Return whether a call is about strings, as `unicodedata.normalize("NFC", text)` is."""
     first = node.args[0] if node.args else None
     return isinstance(first, ast.Constant) and isinstance(first.value, str)
 

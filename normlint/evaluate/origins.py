@@ -1,4 +1,4 @@
-"""What the light reading knows of a value, and the classes of operations that it tells apart."""
+"""Values of the light domain, and the classes of operations that it distinguishes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from normlint.text.operations import CLASSES, CONSTANTS, FUSED, LENGTHS, PATTERN
 
 Labels: TypeAlias = "frozenset[str]"
 NONE: Final[Labels] = frozenset()
-SQUARED, STRONG, ROOTED = 1, 2, 4  # what is bare, a square or the like; a statistic of one; a root of a statistic
-MOST_OPERANDS: Final = 16  # of a contraction, that are followed
-DEEPEST: Final = 5  # calls within calls
-MOST_FOLLOWED: Final = 500  # calls of nested functions with other names in sight
-MOST: Final = 16  # origins of one value; what is made of more is something of its own
+SQUARED, STRONG, ROOTED = 1, 2, 4  # a square or the like; a statistic of one; a root of a statistic
+MOST_OPERANDS: Final = 16  # operands of a contraction that are followed
+DEEPEST: Final = 5  # nesting of calls
+MOST_FOLLOWED: Final = 500  # calls of nested functions with different environments
+MOST: Final = 16  # origins of one value; with more it becomes a new value
 
 
 def _words(*classes: str) -> frozenset[str]:
@@ -45,14 +45,14 @@ _NEAR: Final = sorted(_words("statistic", "power"))
 PASSING: Final = frozenset(
     "next iter list tuple dict zip map filter enumerate reversed sorted chain accumulate pop get popleft copy".split()
 )
-# A layer without parameters of its own, by the name of its class: torch's function of the same name.
+# Layers without parameters, by the lowercase name of their class: torch's function of the same name.
 LAYERS: Final = {word.replace("_", ""): word for word in _words("layout", "reduction")}
 PARTIAL: Final = frozenset(("partial", "compile", "vmap", "wraps", "jit", "script", "checkpoint"))
 
 
 @lru_cache(maxsize=4096)
 def meant(name: str) -> str:
-    """The statistic or power that a name which torch doesn't have is nearly the name of; empty if there is none."""
+    """Return the statistic or power whose name a misspelt name is closest to, or ""; known names give ""."""
     if name in _KNOWN or len(name) < 3 or not name.isalpha() or not name.islower():
         return ""
     from difflib import get_close_matches
@@ -61,9 +61,10 @@ def meant(name: str) -> str:
 
 
 class Value(NamedTuple):
-    """`bare`: what it is made of, element by element; `stats`: what a reduction in it was taken of.
+    """What the light domain knows of a value.
 
-    `how`: as bits, what is known of both. `made`: if it is a function, what it computes.
+    `bare`: labels of the values that it is made of element by element. `stats`: labels of the values that its
+    statistics were taken of. `how`: SQUARED, STRONG and ROOTED, as bits. `made`: the functions that it may be.
     """
 
     bare: Labels = NONE
@@ -77,7 +78,7 @@ Env: TypeAlias = "dict[str, Value]"
 
 
 class Called(NamedTuple):
-    """A function of the text that may be called: `own`: a method of `self`; `given`: with a statistic."""
+    """A call of a function of the text: `own` is "self" or a class for a method; `given`: a statistic is passed."""
 
     own: str
     name: str
@@ -85,7 +86,7 @@ class Called(NamedTuple):
 
 
 class Nested:
-    """A function in another, or a lambda, with the names it sees."""
+    """A nested function or a lambda, with its environment."""
 
     __slots__ = ("env", "node")
 
@@ -95,7 +96,7 @@ class Nested:
 
 
 class Method:
-    """An op of a value, handed on without being called."""
+    """A bound method of a tensor that is passed on without being called."""
 
     __slots__ = ("name", "value")
 
@@ -108,25 +109,25 @@ class Seen:
     """What a walk over a function has shown."""
 
     def __init__(self, binds: bool = True) -> None:
-        self.binds = binds  # a walrus stands in the text
+        self.binds = binds  # the text has a walrus
         self.met = False
-        self.weakly = False  # with a mean of itself, not of squares
+        self.weakly = False  # a product with a plain mean, not one of squares
         self.result = NOTHING
-        self.attrs: Env = {}  # of self, that hold a statistic or a function
+        self.attrs: Env = {}  # of `self`, with a statistic or a function as value
         self.read: set[str] = set()  # attributes of self
         self.called: set[Called] = set()
-        self.followed: dict[object, Value] = {}  # what a nested function gave back, by the names that it saw
+        self.followed: dict[object, Value] = {}  # results of nested functions, by function and environment
 
 
 class Text:
-    """What a function may see of its text: nothing, for one that is read by itself."""
+    """What a function may see of the rest of its text; here nothing."""
 
     def attribute(self, name: str) -> Value:  # noqa: ARG002
-        """What any function of the text has put there."""
+        """Return what the functions of the text assign to an attribute of `self`."""
         return NOTHING
 
     def name(self, name: str) -> Value | None:  # noqa: ARG002
-        """What the text binds outside of functions."""
+        """Return the value of a global name, or None."""
         return None
 
     def call(
@@ -136,12 +137,12 @@ class Text:
         named: Mapping[str, Value],  # noqa: ARG002
         depth: int,  # noqa: ARG002
     ) -> Value | None:
-        """What a function of the text gives back; None where there is none."""
+        """Return the result of a function of the text, or None if there is no such function."""
         return None
 
 
 def mix(values: Iterable[Value]) -> Value:
-    """What is made of all of them."""
+    """Return a value that is computed from all of the values."""
     kept = [v for v in values if v.bare or v.stats]
     if len(kept) < 2:
         return Value(*kept[0][:3]) if kept else NOTHING
@@ -157,7 +158,7 @@ def mix(values: Iterable[Value]) -> Value:
 
 
 def join(values: Iterable[Value]) -> Value:
-    """What may be any of them, or holds all."""
+    """Return a value that may be any of the values, or that holds all of them."""
     kept = [v for v in values if v is not NOTHING]
     if len(kept) < 2:
         return kept[0] if kept else NOTHING
@@ -167,7 +168,7 @@ def join(values: Iterable[Value]) -> Value:
 
 
 def bound(node: ast.arguments, args: Sequence[Value], named: Mapping[str, Value]) -> Env:
-    """The parameters of a call; those that aren't given stand for themselves."""
+    """Return the environment of a call; parameters without an argument are symbols."""
     params = [*node.posonlyargs, *node.args]
     env: Env = {}
     if params and params[0].arg in ("self", "cls"):
@@ -184,17 +185,17 @@ def bound(node: ast.arguments, args: Sequence[Value], named: Mapping[str, Value]
 
 
 def reduced(value: Value) -> bool:
-    """Nothing but statistics."""
+    """Return whether a value is made of statistics alone."""
     return all(label[0] == "#" for label in value.bare)
 
 
 def pure(value: Value) -> bool:
-    """A statistic and numbers, as far as one can tell."""
+    """Return whether a value is, as far as is known, a statistic combined with numbers only."""
     return value.bare.isdisjoint(value.stats) and not any("@" in label or "(" in label for label in value.bare)
 
 
 def may_meet(values: Sequence[Value]) -> bool:
-    """A statistic is handed over, and what it may be of: in another argument, or by `self`."""
+    """Return whether a statistic is passed together with the value that it may be a statistic of."""
     stats = NONE.union(*[v.stats for v in values])
     if not stats:
         return False
@@ -202,7 +203,7 @@ def may_meet(values: Sequence[Value]) -> bool:
 
 
 def item_of(value: Value, key: object) -> Value:
-    """An item or an attribute: something of its own, made as the whole is."""
+    """Return an item or attribute of a value: a new label, made as the whole is."""
     if not value.bare:
         return value
     if len(value.bare) > 3 or any(label.endswith("]") for label in value.bare):

@@ -1,4 +1,4 @@
-"""Ways through a tree: everything below a node, the blocks of a scope, the definitions in a block."""
+"""Traverse the syntax tree: all nodes below one, the blocks of a scope, the definitions in a block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normlint.text.finding import Span
 
 
 def walk(node: object, *, own: bool = False) -> Iterator[s.Node]:
-    """The node and everything below it, in the order of the text; `own`: that isn't in a function or class below it."""
+    """Yield a node and all nodes below it in text order; `own`: without those inside nested functions and classes."""
     waiting = [node]
     while waiting:
         here = waiting.pop()
@@ -35,12 +35,12 @@ _BELOW = {
 
 
 def below(node: s.Node) -> tuple[object, ...]:
-    """What a node holds, in the order of the text: nodes, and tuples of them."""
+    """Return the child nodes, and tuples of child nodes, of a node in text order."""
     return tuple(getattr(node, name) for name in reversed(_BELOW[type(node)]))
 
 
 def children(holder: s.Node | tuple[object, ...]) -> Iterator[s.Node]:
-    """The nodes right below one, in the order of the text."""
+    """Yield the direct children of a node in text order."""
     for part in below(holder) if isinstance(holder, s.Node) else holder:
         if isinstance(part, s.Node):
             yield part
@@ -49,7 +49,7 @@ def children(holder: s.Node | tuple[object, ...]) -> Iterator[s.Node]:
 
 
 def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
-    """The blocks of a compound statement that share its scope."""
+    """Return the blocks of a compound statement that share its scope."""
     match stmt:
         case s.If(body=body, orelse=orelse) | s.Loop(body=body, orelse=orelse):
             return (body, orelse)
@@ -63,7 +63,7 @@ def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
 
 
 def definitions(block: s.Block) -> Iterator[s.Function | s.Class]:
-    """The classes and functions of a block, also under `if` and `try`."""
+    """Yield the classes and functions of a block, also those under `if` and `try`."""
     for stmt in block:
         if isinstance(stmt, s.Function | s.Class):
             yield stmt

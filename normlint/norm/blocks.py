@@ -1,6 +1,6 @@
-"""A unit cut into blocks: each the few statements that norms which belong together are made of, and no more.
+"""Cut a module into blocks: the statements that related norms need, and no more.
 
-What a block gives depends on its text alone, so a norm that is copied from file to file is evaluated once.
+The result for a block depends on its text alone, so a norm that is copied from file to file is evaluated once.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
 _OF_IMPORTS: Final = {"from", "import", "as"}
 _TORCHS: Final = re.compile(r"torch(?<=\btorch)\.(\w+)")
-OTHERS: Final = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")  # that have arrays
-STORING: Final = {"load", "save"}  # all that some use of torch, whose arrays are those of another library
+OTHERS: Final = ("numpy", "jax", "tensorflow", "keras", "mlx", "paddle", "cupy", "flax")  # array libraries
+STORING: Final = {"load", "save"}  # used from torch by files whose arrays are another library's
 _REINITIALISED: Final = ("_init_weights", "quant_mode", "weight_loader", "def load_weights")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Statements of a unit in their order, `text`, and the way from there back to the unit."""
+    """Some statements of a module in their order, with the mapping of offsets back to the module."""
 
     text: str
     reinitialised: Refilled | None
-    begin: Candidates  # by where they start in the block
-    _starts: tuple[int, ...]  # of the statements in the block
-    origins: tuple[int, ...]  # and in the unit
+    begin: Candidates  # offsets in the block
+    _starts: tuple[int, ...]  # of the statements, in the block
+    origins: tuple[int, ...]  # of the same statements, in the module
 
     def home(self, span: Span) -> Span:
-        """A span of the block in the unit."""
+        """Return the module's span for a span of the block."""
         number = max(bisect_right(self._starts, span.start) - 1, 0)
         return span.shift(self.origins[number] - self._starts[number])
 
     def here(self, span: Span, unit: str) -> Span | None:
-        """A span of the unit in the block; None where the block has nothing of it."""
+        """Return the block's span for a span of the module, or None if the block lacks that text."""
         number = bisect_right(self.origins, span.start) - 1
         if number < 0:
             return None
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 def homed(value: T, block: Block) -> T:
-    """What was found in a block, with its spans moved to where they are in the unit."""
+    """Return `value` with every span in it mapped from the block to the module."""
     done: dict[int, Any] = {}
 
     def moved(one: Any) -> Any:
@@ -86,9 +86,9 @@ def homed(value: T, block: Block) -> T:
 
 @lru_cache(maxsize=4)
 def reinitialises(text: str) -> Refilled | None:
-    """Do gains get their values elsewhere? A quantised copy or a server takes its weights over from a trained model.
+    """Return the classes whose weights the text fills later, each with its value (ones, zeros, random); None if none.
 
-    The classes whose weights are filled there, and what with: ones, zeros, random (around 0); None: no.
+    Quantised copies and inference servers, for example, take their weights over from a trained model.
     """
     if not any(mark in text for mark in _REINITIALISED):
         return None
@@ -96,14 +96,14 @@ def reinitialises(text: str) -> Refilled | None:
 
 
 def whole(text: str) -> Block:
-    """All of a unit as one block."""
+    """Return the whole module as one block."""
     return Block(text, reinitialises(text), None, (0,), (0,))
 
 
 def blocks(text: str, own: int | None = None) -> Iterator[Block]:
-    """The blocks of a unit that may hold norms, in text order; from offset `own` on, the text is from other files."""
+    """Yield the blocks that may hold norms, in text order; the text from offset `own` on is from other files."""
     foreign = all(used[1] in STORING for used in _TORCHS.finditer(text)) and "from torch" not in text
-    if foreign and any(map(text.__contains__, OTHERS)):  # whose arrays, all imports tell
+    if foreign and any(map(text.__contains__, OTHERS)):  # all imports are needed to tell whose arrays they are
         yield whole(text)
         return
     found = pieces(text)
@@ -129,15 +129,15 @@ class _Cutter:
         for piece in found:
             for name in piece.names:
                 self._index.setdefault(name, []).append(piece)
-        self._classes = {piece.names[0]: piece for piece in found if piece.kind == "class"}  # the last of each name
+        self._classes = {piece.names[0]: piece for piece in found if piece.kind == "class"}  # the last one of each name
 
     def groups(self) -> list[set[Piece]]:
-        """What each candidate needs; those that need one another, or the same reduction, are together."""
+        """Return the pieces of each block: candidates that need one another, or the same reduction, share one."""
         groups: list[set[Piece]] = []
         loose = [piece for piece in self._begin if piece.kind in _LOOSE]
         others = [[piece] for piece in self._begin if piece.kind not in _LOOSE]
-        for begin in [loose] * bool(loose) + others[::-1]:  # what comes last needs most
-            if any(begin[0] in group for group in groups):  # and so is all that it needs
+        for begin in [loose] * bool(loose) + others[::-1]:  # later definitions need more
+            if any(begin[0] in group for group in groups):  # then all that it needs is there, too
                 continue
             needed = self._needed(begin)
             shared = {one for one in needed if one in self._begin or self._marks.reduces(one.span)}
@@ -151,10 +151,10 @@ class _Cutter:
         return sorted(groups, key=lambda group: min(piece.span for piece in group))
 
     def _needed(self, begin: Sequence[Piece]) -> set[Piece]:
-        """The pieces, and the definitions that evaluating them asks for, and those that these ask for."""
+        """Return the pieces with all definitions that evaluating them needs."""
         found = set(begin)
         waiting = list(begin)
-        known: set[str] = set()  # names all of whose definitions are found
+        known: set[str] = set()  # names whose definitions have all been added
         while waiting:
             one = waiting.pop()
             for word in (self._words_of(one) & self._index.keys()) - known:
@@ -168,7 +168,7 @@ class _Cutter:
         return found
 
     def _asks(self, one: Piece, name: str) -> bool:
-        """An instance of a class is opaque where it is made: only bases, attributes and annotations are looked into."""
+        """Return whether a piece needs the body of a class: as a base, for an attribute or in an annotation."""
         if one.kind not in ("class", "def") or all(other.kind != "class" for other in self._index[name]):
             return True
         return name in bases_of(self._text, one.span) or any(
@@ -183,12 +183,12 @@ class _Cutter:
         return self._words[piece]
 
     def _imported(self, piece: Piece) -> set[str]:
-        """What imports under an `if` or a `try` bind, and more of their words."""
+        """Return the words of the imports under an `if` or a `try`."""
         every = " ".join(match.group() for match in _IMPORT.finditer(self._text, *piece.span))
         return set(WORD.findall(every)) - _OF_IMPORTS
 
     def block(self, group: set[Piece], reinitialised: Refilled | None) -> Block:
-        """The group's statements, with the imports that they use."""
+        """Return the block of a group: its statements and the imports that they use."""
         words: frozenset[str] = frozenset().union(*map(self._words_of, group))
         made = (self._classes[name] for name in words & self._classes.keys())
         several = sorted({*group, *self._importing, *made}, key=lambda piece: piece.span)
@@ -200,7 +200,7 @@ class _Cutter:
         return Block("".join(parts), reinitialised, tuple(begin.items()), starts, origins)
 
     def _kept(self, piece: Piece, group: set[Piece], words: frozenset[str]) -> str:
-        """The text of a statement as a block has it: all of it, `class A: ...` for a class outside the group, or ""."""
+        """Return what a block holds of a statement: all of it, `class A: ...` for a class outside the group, or ""."""
         if piece in group:
             return _trimmed(self._text[slice(*piece.span)])
         if piece.kind == "import" and not words.isdisjoint(self._words_of(piece)):
@@ -213,7 +213,7 @@ class _Cutter:
 
 
 def _trimmed(source: str) -> str:
-    """A statement without the comments and blank lines that follow it, which may speak of what comes next."""
+    """Return a statement without the comments and blank lines that follow it."""
     end = len(source)
     while (line := source.rfind("\n", 0, end - 1) + 1) and source[line:end].strip()[:1] in ("", "#"):
         if source[line:end][:1] in " \t" and source[line:end].strip():

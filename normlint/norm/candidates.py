@@ -1,6 +1,6 @@
-"""Which statements at the top of a unit are worth evaluating, and in which of their functions a norm may come about.
+"""Select the top-level statements, and the functions in them, that may compute a norm and so have to be evaluated.
 
-The light reading tells it: of the functions that hold a reduction, and of those that what these give back gets to.
+The light domain decides it: it walks the functions that call a reduction, and those that receive their results.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from normlint.text.finding import Span
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, methods
 
-Functions = frozenset[str] | None  # by name; None: any
-Found = dict[Piece, Functions]  # pieces that may hold a norm, in the order of the text, and where in them
-Candidates = tuple[tuple[int, Functions], ...] | None  # by where a piece starts; None: not looked for yet
+Functions = frozenset[str] | None  # names of functions; None: all of them
+Found = dict[Piece, Functions]  # pieces that may hold a norm, in text order, with their functions
+Candidates = tuple[tuple[int, Functions], ...] | None  # (start of a piece, its functions); None: not computed yet
 _MOST_CALLS: Final = 200  # followed in one text
-_MOST_READ: Final = 500_000  # characters read in one text, one over and over among them
-_MOST_CALLED: Final = 40  # by one function, with what these call
+_MOST_READ: Final = 500_000  # characters read in one text, counting repeated readings
+_MOST_CALLED: Final = 40  # functions reachable from one function
 _LOOSE: Final = ("plain", "compound")
-_FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # that is no method
+_FUNCTION: Final = re.compile(r"\n[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\((?!self|cls)")  # no method
 _CLASS: Final = re.compile(r"^[ \t]*class\b", re.MULTILINE)
 _WORD: Final = re.compile(r"\w+")
 _AS: Final = re.compile(r"\b(\w+) as (\w+)")
@@ -38,12 +38,12 @@ _SUPER: Final = re.compile(r"\bsuper\([^()]*\)\.$")
 
 
 def candidates(text: str, pieces: Sequence[Piece], marks: Marks) -> Found:
-    """The parts of the text that may compute a norm and have to be evaluated."""
+    """Return the pieces of the text that may compute a norm, in text order, with the functions concerned."""
     return _Reading(text, pieces, marks).candidates() if marks.seeds or marks.wrapped else {}
 
 
 class _Reading:
-    """The functions of a text, read as far as statistics get in it."""
+    """The light walk over a text: it follows each statistic from function to function."""
 
     def __init__(self, text: str, pieces: Sequence[Piece], marks: Marks) -> None:
         self.text = text
@@ -51,19 +51,19 @@ class _Reading:
         self._starts = [piece.span.start for piece in pieces]
         self._units: dict[Piece, tuple[Unit, ...]] = {}
         self._marks = marks
-        self._waiting: dict[Unit, None] = {}  # the last is read first
-        self._others: dict[str, set[str]] = {}  # names by the function that they are given
-        self._made: set[str] = set()  # names of loose statements with a reduction
-        self._special: set[Span] = set()  # units that were read
-        self._givers: dict[Span, Value] = {}  # of those of them that give a statistic back, what they give
+        self._waiting: dict[Unit, None] = {}  # a stack: the last one is read first
+        self._others: dict[str, set[str]] = {}  # function → names that loose statements bind to it
+        self._made: set[str] = set()  # names bound by loose statements that call a reduction
+        self._special: set[Span] = set()  # spans of the units that were read
+        self._givers: dict[Span, Value] = {}  # results of the units that return a statistic
         self.attrs: dict[str, Value] = {}
         self._arrived: set[Unit] = set()
         self._whole: set[Piece] = set()
         self._known: dict[object, Value] = {}
         self._calls = 0
-        self._roots: dict[Span, bool] = {}  # of units that were called: may they take one?
+        self._roots: dict[Span, bool] = {}  # whether a called unit may take a root
         self._families: dict[str, list[Piece]] = {}
-        self._just: dict[tuple[str, frozenset[str]], Unit] = {}  # whose namers have been put in `_waiting`
+        self._just: dict[tuple[str, frozenset[str]], Unit] = {}  # keys whose users are in `_waiting` already
         self._users: dict[tuple[str, frozenset[str]], tuple[Unit, ...]] = {}
         self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
@@ -71,7 +71,7 @@ class _Reading:
             for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
                 self.index.setdefault(name, []).append(piece)
 
-    # --- what there is
+    # --- pieces, units and classes
 
     def piece_at(self, at: int) -> Piece:
         return self.pieces[max(bisect_right(self._starts, at) - 1, 0)]
@@ -88,7 +88,7 @@ class _Reading:
         return self._units[piece]
 
     def unit_at(self, at: int) -> Unit | None:
-        """The unit at a place; None for a place in a class outside its methods."""
+        """Return the unit at an offset, or None for an offset in a class but outside its methods."""
         units = self.units(self.piece_at(at))
         if self.piece_at(at).kind in _LOOSE:
             return self._loose
@@ -96,24 +96,23 @@ class _Reading:
 
     @cached_property
     def _loose(self) -> Unit:
-        """All statements that define nothing, as one."""
+        """The statements that define neither a class nor a function, as one unit."""
         return Unit(Span(-1, -1), "", next((p for p in self.pieces if p.kind in _LOOSE), self.pieces[0]))
 
     def source(self, unit: Unit) -> str:
-        """Its text."""
         if unit.span.start >= 0:
             return self.text[slice(*unit.span)]
         return "".join(self.text[slice(*p.span)] for p in self.pieces if p.kind in _LOOSE)
 
     @cached_property
     def _lines(self) -> dict[str, set[str]]:
-        """Class name → the classes of the text above it, with itself."""
+        """Each class name with the names of its bases in the text, itself among them."""
         classes = {p.names[0]: p for p in self.pieces if p.kind == "class"}
         direct = {name: bases_of(self.text, p.span) & classes.keys() for name, p in classes.items()}
         return {name: reached({name}, direct) for name in classes}
 
     def related(self, name: str) -> list[Piece]:
-        """The classes above and below one, and itself."""
+        """Return the base classes and subclasses of a class, and the class itself."""
         if name not in self._families:
             self._families[name] = self._family(name)
         return self._families[name]
@@ -124,7 +123,7 @@ class _Reading:
         return [p for other in line | below for p in self.index[other] if p.kind == "class"]
 
     def targets(self, called: Called, piece: Piece) -> list[Unit]:
-        """The functions of the text that a call in a piece may mean."""
+        """Return the functions of the text that a call in `piece` may refer to."""
         if not called.own:
             found = [p for p in self.index.get(called.name, ()) if p.kind == "def"]
             return [unit for p in found for unit in self.units(p)]
@@ -135,18 +134,18 @@ class _Reading:
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
-        """Other names that ops are imported by."""
+        """Local names of ops that are imported under another name."""
         imports = (p.span for p in self.pieces if p.kind in ("import", "compound"))
         pairs = (pair for span in imports for pair in _AS.findall(self.text, *span))
         return {other: name for name, other in pairs if name in OPS}
 
     @cached_property
     def _handing(self) -> set[str]:
-        """Names that loose statements give to what may be a function."""
+        """Names that loose statements bind to something that may be a function."""
         plain = [p for p in self.pieces if p.kind == "plain" and p.names]
         return {name for p in plain if _HANDS_ON.search(self.text, *p.span) for name in p.names} | self._made
 
-    # --- reading
+    # --- the walk
 
     def candidates(self) -> Found:
         seeds = self._marks.seeds if self.pieces else []
@@ -179,7 +178,7 @@ class _Reading:
         return self._found()
 
     def _gives(self, unit: Unit, seen: Seen) -> None:
-        """Where a statistic of what a caller has comes back from it, who names it is read, or read again."""
+        """If the unit returns a statistic of its arguments, queue the units that name it."""
         result = seen.result
         known = (
             not result.stats.isdisjoint(result.bare)
@@ -189,7 +188,7 @@ class _Reading:
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
             left_out = self._just.setdefault(self._key(unit), unit)
-            again = (left_out,) if left_out != unit else self._naming(unit)  # of many alike the others wait already
+            again = (left_out,) if left_out != unit else self._naming(unit)  # those of equal units are queued already
             self._waiting.update(dict.fromkeys(again))
 
     def _process(self, unit: Unit) -> None:
@@ -204,7 +203,7 @@ class _Reading:
         self._note(unit, seen)
 
     def _asks(self, seen: Seen, unit: Unit) -> bool:
-        """Something of the text's own matters in it."""
+        """Return whether attributes or functions of the text can change what the unit shows."""
         if not self.attrs.keys().isdisjoint(seen.read):
             return True
         for called in seen.called:
@@ -223,7 +222,7 @@ class _Reading:
             return None
 
     def _note(self, unit: Unit, seen: Seen) -> None:
-        """What a walk has shown; who may be concerned is read, or read again."""
+        """Record what a walk has shown, and queue the units that it concerns."""
         named = intent(unit.qualname)
         if seen.met or (seen.weakly and named in ("rms", "norm", "layer", "l2")):
             self._arrived.add(unit)
@@ -237,7 +236,7 @@ class _Reading:
         self._gives(unit, seen)
 
     def _reading(self, word: str) -> Iterator[Unit]:
-        """Units with an attribute."""
+        """Yield the units that name an attribute."""
         for at in mentions(self.text, word[1:], Span(0, len(self.text))):
             other = self.unit_at(at)
             if self.text[at - 1] == "." and other is not None:
@@ -247,14 +246,14 @@ class _Reading:
         return _FUNCTION.findall(self.text, *piece.span) if piece.kind == "compound" else piece.names
 
     def _using(self, name: str) -> Iterator[Unit]:
-        """Units that name what a loose statement binds."""
+        """Yield the units that name what a loose statement binds."""
         for at in mentions(self.text, name, Span(0, len(self.text))):
             unit = self.unit_at(at)
             if unit is not None and self.text[at - 1 : at] != ".":
                 yield unit
 
     def _places(self, name: str, *, dotted: bool) -> list[int]:
-        """Where the text names it, behind a dot or without one; looked for once, as many units may have one name."""
+        """Return the offsets at which a name stands behind a dot, or without one."""
         if name not in self._named:
             found: tuple[list[int], list[int]] = [], []
             for at in mentions(self.text, name, Span(0, len(self.text))):
@@ -263,19 +262,19 @@ class _Reading:
         return self._named[name][dotted]
 
     def _naming(self, unit: Unit) -> Iterator[Unit]:
-        """Units that name one, as what it is: a function, or a method of related classes."""
+        """Yield the other units that name this one, as a function or as a method of a related class."""
         key = self._key(unit)
         if key not in self._users:
             self._users[key] = tuple(dict.fromkeys(self._users_of(*key))) if unit.name else ()
         return (other for other in self._users[key] if other != unit)
 
     def _key(self, unit: Unit) -> tuple[str, frozenset[str]]:
-        """What units are named by: those of one key are named at the same places."""
+        """Return the name of a unit and its related classes; units with the same key have the same users."""
         related = self.related(unit.piece.names[0]) if unit.piece.kind == "class" else ()
         return unit.name, frozenset(p.names[0] for p in related)
 
     def _users_of(self, name: str, classes: frozenset[str]) -> Iterator[Unit]:
-        """Units that name a function, or a method of these classes."""
+        """Yield the units that name a function, or a method of these classes."""
         for at in self._places(name, dotted=bool(classes)):
             owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:] if classes else []
             own = owner in (["self"], ["cls"]) or _SUPER.search(self.text, max(at - 60, 0), at) is not None
@@ -285,12 +284,12 @@ class _Reading:
             if other is not None and (not own or classes.issuperset(other.piece.names[:1])):
                 yield other
 
-    # --- what is handed on
+    # --- calls
 
     def call(
         self, called: Called, args: Sequence[Value], named: Mapping[str, Value], depth: int, piece: Piece
     ) -> Value | None:
-        """What a function of the text gives back; it is followed where a statistic may meet its input in it."""
+        """Return the result of a call of a function of the text; it is followed only if it is given a statistic."""
         found = self.targets(called, piece)
         if not found:
             return None
@@ -305,7 +304,7 @@ class _Reading:
         return join(results)
 
     def _may_root(self, unit: Unit) -> bool:
-        """It takes a root or divides, or calls what may."""
+        """Return whether the unit, or a function that it reaches, may take a root or divide."""
         if unit.span not in self._roots:
             self._roots[unit.span] = self._roots_below(unit)
         return self._roots[unit.span]
@@ -329,7 +328,7 @@ class _Reading:
         return read and light.function_of(read.body)
 
     def _given(self, unit: Unit, env: origins.Env) -> Value:
-        """The statistic that comes back, of what the caller has passed."""
+        """Return the statistic that a unit returns, in terms of the caller's arguments."""
         result = self._givers[unit.span]
         stats = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.stats])
         bare = origins.mix([env.get(label, Value(frozenset((label,)))) for label in result.bare])
@@ -355,7 +354,7 @@ class _Reading:
         return value
 
     def global_(self, name: str) -> Value | None:
-        """What a loose statement binds, if that is a function; an import by another name."""
+        """Return the value of a global name if it is a function or a renamed op, else None."""
         if name in self._renamed:
             return Value(made=(self._renamed[name],))
         found = [p for p in self.index.get(name, ()) if p.kind in _LOOSE]
@@ -370,7 +369,7 @@ class _Reading:
                     self._known[key] = light.global_of(read.body, name, _Here(self, piece))
         return self._known[key] if self._known[key].made else None
 
-    # --- what comes of it
+    # --- the result
 
     def _found(self) -> Found:
         reached_, waiting, done = set(self._arrived), list(self._arrived), set()
@@ -399,7 +398,7 @@ class _Reading:
         return {p: found[p] for p in self.pieces if p in found and p.kind != "import"}
 
     def _aliases(self, function: str) -> set[str]:
-        """Names that loose statements give to a function, and to what they make of it."""
+        """Return the names that loose statements bind to a function, directly or through other names."""
         if function in self._others:
             return self._others[function]
         names = self._others[function] = set()
@@ -414,7 +413,7 @@ class _Reading:
         return names
 
     def _inherit(self, found: Found) -> None:
-        """What a class has from above may come about in it."""
+        """Add to each class the functions that its base classes hold."""
         own = dict(found)
         for piece in self.pieces:
             if piece.kind == "class":
@@ -425,7 +424,7 @@ class _Reading:
 
 
 class _Here(origins.Text):
-    """The text, as a function in one of its pieces sees it."""
+    """The text as seen from a function in one of its pieces."""
 
     def __init__(self, reading: _Reading, piece: Piece) -> None:
         self._reading = reading

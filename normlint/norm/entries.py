@@ -1,6 +1,6 @@
-"""Where evaluation begins: the methods and functions in which, by the light reading, a statistic may meet its input.
+"""The entry points of evaluation: methods and functions in which a statistic may be multiplied by its own input.
 
-Most of what reduces is no norm, and evaluating it is what costs. A doubt is a yes.
+Most code that calls a reduction is no norm, and evaluating it is expensive. In doubt it is evaluated.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from normlint.text.marks import Marks, any_reduction
 from normlint.text.pieces import WORD, Piece, pieces
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
-_CLASS = re.compile(r"\n[ \t\f]+class\b")  # within another
-_HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # what may be a method
+_CLASS = re.compile(r"\n[ \t\f]+class\b")  # nested in another class
+_HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # names that may be methods
 _MAPPED = re.compile(r"\bvmap\(\s*(\w+)")
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
-_CALLED = ("forward", "__call__")  # by torch and Python, whatever the text says
+_CALLED = ("forward", "__call__")  # torch and Python call these by themselves
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
 
 
 def entries(module: Module) -> Iterator[Entry]:
-    """The methods and functions that reach a reduction, and the statements of the unit itself."""
+    """Yield the methods and functions that reach a reduction, and the module level as an entry of its own."""
     marks = Marks(module.text)
     found = _candidates(module, marks)
     if not found:
@@ -58,13 +58,13 @@ def _candidates(module: Module, marks: Marks) -> Found:
         known = dict(module.begin)
         return {piece: known[piece.span.start] for piece in module.pieces if piece.span.start in known}
     found = candidates(module.text, pieces(module.text), marks)
-    if not found.keys() <= set(module.pieces):  # the lines misled
+    if not found.keys() <= set(module.pieces):  # cutting by lines went wrong
         found = candidates(module.text, module.pieces, marks)
     return found
 
 
 def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where: Functions) -> Iterator[Entry]:
-    """Where evaluation of a definition begins; `where`: the functions in which a norm may be, None: any."""
+    """Yield the entries of a definition; `where` names the functions in which a norm may be (None: all)."""
     module = machine.module
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
@@ -84,7 +84,7 @@ def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where
 
 
 def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
-    """What is below the statements in which a class may be."""
+    """Yield the nodes of the statements that hold a nested class."""
     places = [match.end() - 1 for match in _CLASS.finditer(module.text, *node.span)]
     for stmt in node.body if places else ():
         if any(stmt.span.start <= at < stmt.span.end for at in places):
@@ -92,7 +92,7 @@ def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
 
 
 def _recast(machine: Machine, node: s.Function) -> bool:
-    """A decorator of the text, or one that casts: what comes in is not what the caller passes."""
+    """Return whether a decorator may change or cast the arguments."""
     for decorator in node.decorators:
         func = decorator.func if isinstance(decorator, s.Call) else decorator
         value = machine.eval(machine.globals, func)
@@ -104,14 +104,14 @@ def _recast(machine: Machine, node: s.Function) -> bool:
 
 
 def _leaves(machine: Machine, decorator: Defined, node: s.Function) -> bool:
-    """Whether a decorator of the text gives back the function that it is given."""
+    """Return whether a decorator of the text returns the function unchanged."""
     given = Defined(FunctionRef(node, machine.globals, node.name), node.name)
     found = machine.call(decorator, Args((Given(given, node.head),)), node.head)
     return isinstance(found, Defined) and isinstance(found.ref, FunctionRef) and found.ref.node is node
 
 
 def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]:
-    """The methods that reach a reduction and that no other method of the class calls."""
+    """Yield the methods that reach a reduction and that no other method of the class calls."""
     methods = [f for f in cls.node.body if isinstance(f, s.Function) and f.name not in SKIPPED]
     have = {m.name for m in methods}
     above = list(cls.lineage())[1:]
@@ -146,9 +146,9 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
 
 
 def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool:
-    """A constructor or a statement of the unit names one of the functions: it may be called by another name.
+    """Return whether one of the functions may be called by another name.
 
-    Or the constructor makes a norm itself, which any method may have.
+    It may if a constructor or a top-level statement names it, or if the constructor calls a reduction itself.
     """
     made = [f.span for owner in cls.lineage() for f in owner.node.body if getattr(f, "name", "") == "__init__"]
     if "__init__" in functions and any(any_reduction(module.text, span) for span in made):
@@ -159,7 +159,7 @@ def _handed_on(module: Module, cls: ClassRef, functions: frozenset[str]) -> bool
 
 
 class Named:
-    """Where the unit names its functions."""
+    """The places where the module names its own functions."""
 
     def __init__(self, module: Module) -> None:
         self._text = module.text
@@ -169,13 +169,13 @@ class Named:
         self.mapped = frozenset(_MAPPED.findall(module.text)) if "vmap(" in module.text else frozenset()
 
     def is_called(self, name: str) -> bool:
-        """Somebody else in the text names the function, or it is private and its callers are elsewhere."""
+        """Return whether a function has callers: in the text, or elsewhere if its name is private."""
         if name not in self._called:
             self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses(name))
         return self._called[name]
 
     def _calls(self, place: int, name: str) -> bool:
-        """The place lies in a class or another function of the text that is no test."""
+        """Return whether an offset lies in a class or in another function that isn't a test."""
         piece = self._every[bisect_right(self._starts, place) - 1]
         held = piece.kind in ("class", "def") and name not in piece.names and place in range(*piece.span)
         return held and not piece.names[0].lower().startswith("test")
@@ -191,7 +191,7 @@ def _names(module: Module, method: s.Function) -> set[str]:
 
 
 def top_level(module: Module, pieces: list[Piece]) -> Iterator[Entry]:
-    """The statements of the unit itself, in order."""
+    """Yield the top-level statements as one entry, if there are any."""
     block: list[s.Stmt] = []
     for piece in pieces:
         try:

@@ -1,4 +1,4 @@
-"""The functions of a text, each read by itself, and where names stand in it."""
+"""The functions of a text, each walked by itself in the light domain, and an index of its names."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from normlint.text.pieces import Piece
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
 _BARE: Final = re.compile(r"(?<![\w.])\w+")
 _DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
-_MANY: Final = 300  # words asked for in one text
+_MANY: Final = 300  # lookups in one text, from which on an index of all its words is cheaper
 _WORD: Final = re.compile(r"\w+")
 _TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 
 
 def mentions(text: str, name: str, span: Span) -> Iterator[int]:
-    """Where a name stands in a stretch of text, alone and not as a string."""
+    """Yield the offsets in `span` at which a name stands as a whole word, outside quotes."""
     for at in _words(text).places(name, span):
         before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
         if not (_is_part(before) or _is_part(after)):
@@ -33,14 +33,14 @@ def mentions(text: str, name: str, span: Span) -> Iterator[int]:
 
 
 class _Words:
-    """Where a text has its words: looked for one by one, but all at once as soon as many are asked for."""
+    """The offsets of a text's words: searched one by one at first, indexed once many have been asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._asked = 0
 
     def places(self, word: str, span: Span) -> Iterator[int]:
-        """Where it has one, perhaps as a part of a longer one."""
+        """Yield the offsets of a word in `span`; it may be part of a longer word there."""
         self._asked += 1
         if self._asked > _MANY:
             every = self._index.get(word, [])
@@ -65,12 +65,12 @@ def _words(text: str) -> _Words:
 
 
 def bases_of(text: str, span: Span) -> set[str]:
-    """The words in the brackets of class statements."""
+    """Return the words in the base lists of the class statements in `span`."""
     return {word for match in _BASES.finditer(text, *span) for word in _WORD.findall(match[1])}
 
 
 def is_base(text: str, name: str) -> bool:
-    """Does another class of the text derive from this one?"""
+    """Return whether another class of the text derives from this one."""
     return name in _bases(text)
 
 
@@ -84,7 +84,7 @@ def _is_part(char: str) -> bool:
 
 
 class Unit(NamedTuple):
-    """A function at the top or in a class, or a statement that is neither."""
+    """A top-level function, a method, or all other top-level statements as one."""
 
     span: Span
     name: str
@@ -92,12 +92,12 @@ class Unit(NamedTuple):
 
     @property
     def qualname(self) -> str:
-        """Its name, behind that of its class."""
+        """The function's name, with the class's name before it."""
         return f"{self.piece.names[0]}.{self.name}" if self.piece.kind == "class" else self.name
 
 
 class Read(NamedTuple):
-    """A unit's statements, and what they show by themselves."""
+    """The statements of a unit, and what the light walk shows of them without the rest of the text."""
 
     body: list[ast.stmt]
     seen: Seen
@@ -105,7 +105,7 @@ class Read(NamedTuple):
 
 @lru_cache(maxsize=256)
 def read_of(text: str) -> Read | None:
-    """A text, read; None: not Python by itself."""
+    """Return the statements of a unit's text, walked, or None if the text isn't valid Python by itself."""
     try:
         body = None if too_deep(text) else _parsed(text)
         return None if body is None else Read(body, light.seen(body, origins.Text(), binds=":=" in text))
@@ -114,7 +114,7 @@ def read_of(text: str) -> Read | None:
 
 
 def _parsed(text: str) -> list[ast.stmt]:
-    """The statements; decorators of what came next may hang on to the end."""
+    """Return the statements; decorators of the next definition at the end of the text are dropped."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(4):
@@ -126,7 +126,7 @@ def _parsed(text: str) -> list[ast.stmt]:
 
 
 def reached(found: set[str], named: Mapping[str, set[str]]) -> set[str]:
-    """The names, the names in their definitions, and so on."""
+    """Return the transitive closure of `found` under `named`."""
     every, waiting = set(found), list(found)
     while waiting:
         new = named.get(waiting.pop(), set()) - every

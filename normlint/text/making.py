@@ -1,4 +1,4 @@
-"""Where a text makes norms by its spelling alone: what decides whether its constructions are read."""
+"""The sieve for the rules at constructors and calls: find where a text makes or wires norms, by regular expressions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
 
 class Making:
-    """A call of what is named like a norm: from its name's last word on.
+    """A call of a name that ends like a norm's.
 
-    `passes`: an eps is spoken of in it; `written`: it is a number, and the size is a configuration's.
+    `passes`: the arguments mention an eps, or may hold one; `written`: it is a number, and the size is an attribute.
     """
 
     __slots__ = ("name", "passes", "start", "written")
@@ -50,7 +50,7 @@ class Making:
 
 
 def may_make(data: bytes | str) -> bool:
-    """May the text construct a norm with a missing or fixed eps, or use one in a way that the rules look at?"""
+    """Return whether the text may construct a norm with a missing or fixed eps, or use one in a way that a rule checks."""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
     written = False
     for making in makings(text) if "eps" in text else ():
@@ -62,13 +62,13 @@ def may_make(data: bytes | str) -> bool:
 
 
 def configured(text: str) -> bool:
-    """Is an attribute passed as an eps?"""
+    """Return whether an attribute is passed as an eps."""
     return _CONFIGURED.search(text) is not None
 
 
-@lru_cache(maxsize=2)  # asked by the sieve and by the rules
+@lru_cache(maxsize=2)
 def wired(text: str) -> tuple[int, ...]:
-    """Where the text splits a conditioning tensor or uses a norm in a way that the rules look at."""
+    """Return the offsets at which a conditioning tensor is split, or a norm is used in a way that a rule checks."""
     return tuple(_wired(text))
 
 
@@ -85,7 +85,7 @@ def _wired(text: str) -> Iterator[int]:
 
 
 def _fed(text: str) -> Iterator[int]:
-    """Where a norm is given what a linear layer gives, into which as many features go as a norm is made for."""
+    """Yield the offsets at which a norm gets the output of a linear layer whose input size a norm was made for."""
     sizes = set(_MADE_FOR.findall(text))
     linears = [one for one in _LINEAR.finditer(text) if one[1] in sizes and one[1] != one[2]]
     owned = (_OWN.search(text, max(one.start() - 90, 0), one.start()) for one in linears)
@@ -97,7 +97,7 @@ def _fed(text: str) -> Iterator[int]:
 
 
 def _viewed(text: str) -> Iterator[int]:
-    """Where a norm is given a view whose last size is that of none of the norms that are made."""
+    """Yield the offsets at which a norm gets a view whose last size no norm was made for."""
     sizes: set[str] | None = None
     for match in _APPLIED.finditer(text):
         views = _VIEWED.findall(text, max(match.start() - _NEAR, 0), match.start())
@@ -108,7 +108,7 @@ def _viewed(text: str) -> Iterator[int]:
 
 
 def makings(text: str) -> Iterator[Making]:
-    """The calls of what is named like a norm and isn't one over the batch, in the order of the text."""
+    """Yield the calls of names that end like a feature norm's, in text order."""
     for match in _NAMED.finditer(text):
         before = _BEFORE.search(text, max(match.start() - 60, 0), match.end() - 1)
         if before is None or before[1] or before[2][:1] == "_" or any(other in before[2] for other in _OTHERS):

@@ -1,7 +1,7 @@
-"""Where a text shows a reduction or a root by its spelling alone: what decides how much of it is read at all.
+"""The sieve: find reductions in a text by regular expressions, which decides how much of it is parsed at all.
 
-A mark too many costs time, one too few a norm. Each pattern that runs over whole texts begins with a literal, since
-`re` finds a literal at the speed of memchr: a word before a bracket is looked at from the bracket.
+A false match costs time, a missed one a norm. Each pattern that runs over whole texts begins with a literal, since
+`re` finds a literal at the speed of memchr: the word before a bracket is matched from the bracket.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 
 
 def _called(words: Iterable[str], *, bare: bool = False, more: str = "(?!)") -> str:
-    """A bracket after one of the words and not after a longer one; `bare`: nor after `self.`; or `more`."""
+    """Return a pattern for the opening bracket of a call of one of the words; `bare`: not as a method of `self`."""
     words = tuple(words)
     ends = "|".join(sorted({word[-2:] for word in words}))
     gate = "|".join(rf"(?<=(?:{ends}){blank}\()" for blank in _BLANK)
@@ -76,12 +76,12 @@ _WORD_CHAR: Final = re.compile(r"(\[?)\\w")
 
 
 def may_concern(data: bytes | str) -> bool:
-    """May the text hold a norm, construct one in a way that the rules look at, or import one?"""
+    """Return whether the text may hold a norm, construct one in a way that a rule checks, or import one."""
     return may_hold_norm(data) or may_make(data) or may_take(data)
 
 
 def may_hold_norm(data: bytes | str) -> bool:
-    """Does the text seem to reduce a tensor? A wrong yes costs time, a wrong no a finding."""
+    """Return whether the text may reduce a tensor; a wrong yes costs time, a wrong no a finding."""
     if isinstance(data, str) and data[:1] == "{":
         data = data.encode("utf-8", "surrogatepass")
     if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
@@ -95,7 +95,7 @@ def may_hold_norm(data: bytes | str) -> bool:
 
 
 def _handed_on(text: str) -> Iterator[int]:
-    """Where a reduction is named without being called."""
+    """Yield the offsets at which a reduction is named without being called."""
     for match in _compiled(_UNCALLED).finditer(text):
         if _LIBRARY.search(text, max(match.start() - 12, 0), match.end()):
             yield match.start()
@@ -106,7 +106,7 @@ def _handed_on(text: str) -> Iterator[int]:
 
 
 def _wrapped(text: str) -> Iterator[int]:
-    """Where a class calls the norm of torch that is its only layer."""
+    """Yield the offsets at which a class calls the norm of torch that is its only layer."""
     made = _MADE.finditer(text) if any(f"nn.{norm}(" in text for norm in _NORMS) else ()
     for start in sorted({text.rfind("\nclass", 0, one.start()) + 1 for one in made}):
         match = _CLASS.match(text, start)
@@ -120,7 +120,7 @@ def _wrapped(text: str) -> Iterator[int]:
 
 
 def _joined(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Where a tensor is contracted or compared with a constant, or with itself."""
+    """Yield the offsets at which a tensor is contracted or compared with itself or with a constant."""
     end = len(text) if end is None else end
     for match in _compiled(_JOINING).finditer(text, start, end):
         if _TWICE.match(text, match.end()) or _near_constant(text, match.start()):
@@ -143,17 +143,17 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def any_reduction(text: str, span: Span) -> bool:
-    """Is there a reduction in a stretch of the text, be it a method of `self`?"""
+    """Return whether a span has a reduction; methods of `self` count, too."""
     return _compiled(_REDUCTION).search(text, *span) is not None or any(_joined(text, *span))
 
 
 def reductions(text: str, span: Span) -> list[int]:
-    """Where the reductions in a stretch of the text are: their brackets."""
+    """Return the offsets of the opening brackets of the reductions in a span."""
     return [*(match.start() for match in _compiled(_REDUCTION).finditer(text, *span)), *_joined(text, *span)]
 
 
 def _reduces(data: bytes | str) -> bool:
-    """Is there a reduction? `self.norm(x)` counts only where the text defines `self.norm`."""
+    """Return whether there is a reduction; `self.norm(x)` counts only if the text defines `self.norm`."""
     if _search(_BARE_REDUCTION, data):
         return True
     if not _search(_REDUCTION, data):
@@ -177,7 +177,7 @@ def _compiled(pattern: str, binary: bool = False) -> re.Pattern[Any]:
 
 @lru_cache(maxsize=1024)
 def _definition(word: str) -> tuple[re.Pattern[str], ...]:
-    """What makes `self.word` something of the text's own."""
+    """Return the patterns by which a text defines `self.word` itself."""
     return re.compile(rf"def[ \t]+{word}\b"), re.compile(rf"self\.{word}[ \t]*=(?![ \t]*(?:nn\.|[A-Z=]))")
 
 
@@ -194,7 +194,7 @@ def _reductions(text: str) -> list[int]:
 
 
 class Marks:
-    """What each stretch of a text shows; its docstrings show nothing."""
+    """The reductions of a text, by offset; those in triple-quoted strings are left out."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -203,20 +203,20 @@ class Marks:
 
     @cached_property
     def _docs(self) -> list[int]:
-        """Where triple-quoted strings begin and end, in turn; one that is left open is none."""
+        """Start and end offsets of the closed triple-quoted strings, alternating."""
         from normlint.text.pieces import quoted
 
         return [at for opened, closed in quoted(self._text) if closed < len(self._text) for at in (opened, closed)]
 
     @cached_property
     def renamed(self) -> dict[str, str]:
-        """Other names that reductions are imported by."""
+        """Local names of reductions that are imported under another name."""
         found = RENAMED.finditer(self._text)
         return {match[1]: self._text[: match.start()].rpartition(" ")[2].strip("(,") for match in found}
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Where reductions are called, or named."""
+        """Offsets at which reductions are called or named."""
         every = [*self.reductions, *self._outside(_handed_on(self._text))]
         for name in self.renamed:
             every += [match.start() for match in re.finditer(rf"\b{name}\(", self._text)]
@@ -224,16 +224,16 @@ class Marks:
 
     @cached_property
     def wrapped(self) -> list[int]:
-        """Where classes call the one norm of torch that they own."""
+        """Offsets at which classes call the one norm of torch that they own."""
         return list(self._outside(_wrapped(self._text)))
 
     def reduces(self, span: Span) -> bool:
-        """Is there a reduction in the span?"""
+        """Return whether the span has a reduction."""
         at = bisect_left(self.reductions, span[0])
         return at < len(self.reductions) and self.reductions[at] < span[1]
 
     def words(self, span: Span) -> frozenset[str]:
-        """All names in a stretch, also those in strings and comments."""
+        """Return all names in a span, also those in strings and comments."""
         from normlint.text.pieces import WORD
 
         if span not in self._words:

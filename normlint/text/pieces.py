@@ -1,4 +1,4 @@
-"""A unit of Python cut by its lines into the statements at its top, and a class into its methods: nothing is parsed."""
+"""Cut a module into top-level statements, and a class into methods, by line starts: nothing is parsed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORD: Final = re.compile(r"[^\W\d]\w*")  # a name, wherever it stands
 
 
 class Piece(NamedTuple):
-    """A statement at the top of the unit. `kind` is class, def, import, compound or plain."""
+    """A top-level statement. `kind` is class, def, import, compound or plain."""
 
     kind: str
     span: Span
@@ -41,20 +41,20 @@ class Piece(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A function in the body of a class, from its `def` to the next one."""
+    """A method, from its `def` to the next one."""
 
     name: str
     span: Span
 
 
 def with_line_feeds(text: str) -> str:
-    """The text as Python reads it, whose lines may end in CR alone or begin with a form feed; as long as it was."""
+    """Return the text with lone CRs and form feeds at line starts as LF, as Python reads it; its length stays."""
     text = _LONE_CR.sub("\n", text) if "\r" in text else text
     return _PAGE.sub(lambda match: "\n" * len(match[0]), text) if "\f" in text else text
 
 
 def pieces(text: str) -> tuple[Piece, ...]:
-    """The top-level statements of `text`."""
+    """Return the top-level statements of `text`."""
     starts = [*_starts(text), len(text)]
     found: list[tuple[int, int]] = []
     decorated = False
@@ -68,7 +68,7 @@ def pieces(text: str) -> tuple[Piece, ...]:
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Where lines begin at column 0, outside triple-quoted strings."""
+    """Yield the offsets of unindented lines outside triple-quoted strings."""
     starts = [match.start() + 1 for match in _LINE.finditer(text)]
     if _FIRST.match(text):
         starts.insert(0, 0)
@@ -82,7 +82,7 @@ def _starts(text: str) -> Iterator[int]:
 
 @lru_cache(maxsize=4)
 def quoted(text: str) -> tuple[tuple[int, int], ...]:
-    """From where to where triple-quoted strings go; one that is left open, to the end."""
+    """Return the offsets of the quotes of each triple-quoted string; one that isn't closed ends with the text."""
     return tuple(_quoted(text))
 
 
@@ -104,19 +104,19 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
-    """Are the three quotes part of a one-line string in quotes of the other kind?"""
+    """Return whether the three quotes are part of a one-line string in quotes of the other kind."""
     around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
     return around in ("''", '""') and around[0] != match.group()[0]
 
 
 def _in_comment(text: str, since: int, at: int) -> bool:
-    """Is the place in a comment? `since`: where the last string before it ends."""
+    """Return whether an offset is in a comment; `since`: the end of the last string before it."""
     line = text[max(text.rfind("\n", 0, at) + 1, since) : at]
     return "#" in line and "#" in _SHORT.sub("", line)
 
 
 def piece_of(text: str, start: int, end: int) -> Piece:
-    """What a top-level statement is, by its first words; a decorated one by what is decorated."""
+    """Return the piece of a top-level statement; its kind is told by its first words, behind any decorators."""
     match = _DECORATED.search(text[start:end]) if text[start] == "@" else _HEADER.match(text, start)
     if match:
         return Piece(match[1], Span(start, end), (match[2],))
@@ -128,7 +128,7 @@ def piece_of(text: str, start: int, end: int) -> Piece:
 
 
 def methods(text: str, span: Span) -> Iterator[Method]:
-    """The functions in a class's body, by the indentation of the first; also those that are written in its strings."""
+    """Yield the functions with the smallest indentation in a class's body; code in strings counts, too."""
     heads = list(_METHOD.finditer(text, *span))
     if heads:
         indent = min(len(head[1]) for head in heads)
@@ -139,7 +139,7 @@ def methods(text: str, span: Span) -> Iterator[Method]:
 
 
 def _before_decorators(text: str, end: int) -> int:
-    """The end of the line above the decorators above a `def`."""
+    """Return the end of the line above the decorators of a `def`."""
     while text[(above := text.rfind("\n", 0, end)) + 1 : end].lstrip(" \t").startswith("@"):
         end = above
     return end

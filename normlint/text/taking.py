@@ -1,4 +1,4 @@
-"""Where a text takes a norm from another file, by its spelling alone: what decides whether that file is read."""
+"""The sieve for imports: find the names of norms that a text imports, which decides whether that file is read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def may_take(data: bytes | str) -> bool:
-    """Does a class derive from an imported norm, or is an imported function called that is named like one?"""
+    """Return whether a class derives from an imported norm, or an imported function is called that is named like one."""
     return any(True for _ in taken(data.decode("latin-1") if isinstance(data, bytes) else data))
 
 
 def taken(text: str) -> Iterator[str]:
-    """The imported names that a norm of the text may hang on."""
+    """Yield the imported names that a norm of the text may depend on."""
     imports = [match[1] for match in _FROM.finditer(text)]
     every = " ".join(imports)
     spoken = "*" in every or _NORM.search(every) is not None
@@ -44,22 +44,22 @@ def taken(text: str) -> Iterator[str]:
 
 
 def _used(text: str) -> Iterator[str]:
-    """What is called, and what classes derive from."""
+    """Yield the names that are called, and those that classes derive from."""
     yield from _CALLED.findall(text)
     yield from (word for match in _DERIVED.finditer(text) for word in _WORD.findall(match[2]))
 
 
 def _speaks(names: tuple[str, str]) -> bool:
-    """Is one of both names of an import, here and there, that of a norm?"""
+    """Return whether an import's local or original name is that of a norm."""
     return any(map(is_norm, names))
 
 
 def is_norm(name: str) -> bool:
-    """Does a name speak of a norm over features?"""
+    """Return whether a name is that of a norm over features."""
     return _NORM.search(name) is not None and not _OTHER.search(name)
 
 
 def _imported(imports: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The names that are imported from modules other than torch's, with what they are called there."""
+    """Yield (local name, original name) of the imports from modules other than torch's."""
     found = (part.split() for names in imports for part in names.strip("()").split(","))
     return ((words[-1], words[0]) for words in found if words and (words[-1].isidentifier() or words == ["*"]))

@@ -50,7 +50,7 @@ class Making:
 
 
 def may_make(data: bytes | str) -> bool:
-    """Return whether the text may construct a norm with a missing or fixed eps, or use one in a way that a rule checks."""
+    """Return whether the text may construct a norm with a doubtful eps, or use one in a way that a rule checks."""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
     written = False
     for making in makings(text) if "eps" in text else ():

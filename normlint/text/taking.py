@@ -21,7 +21,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def may_take(data: bytes | str) -> bool:
-    """Return whether a class derives from an imported norm, or an imported function is called that is named like one."""
+    """Return whether a class derives from an imported norm, or an imported function named like one is called."""
     return any(True for _ in taken(data.decode("latin-1") if isinstance(data, bytes) else data))
 
 

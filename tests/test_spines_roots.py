@@ -136,6 +136,20 @@ def test_eps_is_found_with_the_power_of_what_it_joins(below: str, steps: str, po
 
 
 @pytest.mark.parametrize(
+    "mean",
+    table(
+        ("as a function", "torch.mean(x**2 + eps, dim=-1, keepdim=True)"),
+        ("as a method", "(x * x + eps).mean(-1, keepdim=True)"),
+        ("of a product of its own", "torch.add(x.square(), eps).mean(dim=(-1,), keepdim=True)"),
+    ),
+)
+def test_eps_added_before_the_mean_is_the_eps_of_the_mean(mean: str) -> None:
+    text = function(f"return x * torch.rsqrt({mean}) * weight", "x, weight, eps=1e-6")
+    assert spines(text) == [RMS]
+    assert [(e.name, e.power) for e in main(text).eps] == [("eps", 1)]
+
+
+@pytest.mark.parametrize(
     ("below", "powers"),
     table(
         ("both inside", "torch.sqrt(ms + 1e-6 + 1e-8)", [1, 1]),

@@ -19,6 +19,7 @@ from normlint.evaluate.monomial import (
     Factor,
     Layout,
     Mono,
+    Plus,
     Scalar,
     Size,
     Stat,
@@ -91,7 +92,10 @@ def _is_every(value: Value, x: Product) -> bool:
 
 
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
-    """The mean or sum of x over the call's axes."""
+    """Return the mean or sum of x over the call's axes."""
+    beside = _beside_eps(ctx, call, x) if kind == "mean" and not changes else None
+    if beside is not None:
+        return beside
     rank = ctx.rank(x)
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
@@ -118,6 +122,15 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     )  # fmt: skip
     result = of_atom(replace(stat, **changes), accumulate, call.span)  # type: ignore[arg-type]
     return replace(result, mono=result.mono.times(outside), layout=layout)
+
+
+def _beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
+    """Return mean(a) + eps for x = a + eps, or None for any other x."""
+    atom = x.sole.atom if x.sole is not None and x.sole.power == 1 else None
+    if not isinstance(atom, Plus) or atom.how != "add" or atom.inner.has_stat:
+        return None
+    mean = reduce(ctx, call, replace(x, mono=atom.inner), "mean")
+    return replace(mean, mono=Mono(1.0, (Factor(replace(atom, inner=mean.mono), ONCE, span=atom.span),)))
 
 
 def _centred_alike(mono: Mono, axes: Axes) -> Mono:

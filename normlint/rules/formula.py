@@ -195,6 +195,10 @@ def misapplied_gain(norm: Norm) -> Iterator[Problem]:
             yield Problem(norm.span, f"adds `{added.name}`, which starts at ones: a gain is multiplied")
         elif divided is not None:
             yield Problem(norm.span, f"divides by `{divided.param.name}`: a gain is multiplied")
+        elif not c.gains and (before := _scaled_before(c)) is not None:
+            yield Problem(
+                norm.span, f"multiplies by `{before.name}` before the norm, which evens its scale out: a gain comes after"
+            )
     if norm.owner.passes and norm.owner.intent in _CENTRED and norm.owner.module:
         yield Problem(norm.span, "what is normalised here is not what is given back")
 
@@ -202,6 +206,12 @@ def misapplied_gain(norm: Norm) -> Iterator[Problem]:
 def _learned(shift: Mono | None) -> Param | None:
     atom = shift.factors[0].atom if shift is not None and len(shift.factors) == 1 and shift.coef == 1 else None
     return atom if isinstance(atom, Param) else None
+
+
+def _scaled_before(c: Computation) -> Param | None:
+    """Return the learned gain that is a factor of the normalised input, if there is one."""
+    learned = (f.atom for f in c.input.factors if isinstance(f.atom, Param) and f.power == 1)
+    return next(filter(_starts_at_one, learned), None)
 
 
 def _starts_at_one(param: Param) -> bool:

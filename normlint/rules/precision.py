@@ -320,7 +320,7 @@ def _fixed(c: Computation) -> Step | None:
     """A cast of the input, the gain or the product to one half dtype that neither the input nor the gain need have."""
     casts = (*(s for s in c.input_steps if s.op == "cast"), *(g.cast for g in c.gains if g.cast is not None))
     steps = [s for s in casts if s.dtype in _HALF]
-    open_ = c.returned and c.entered is DType.INPUT and c.statistic.square not in _HALF and not _made_half(c)
+    open_ = c.returned and c.entered is DType.INPUT and not _made_half(c)
     known = [set(p).pop() for p in (c.possible, c.possible_gain) if len(p) == 1]
     return next((s for s in steps if s.dtype is not None and open_ and s.dtype.value not in known), None)
 

@@ -30,6 +30,7 @@ RMS = (
     "ms = h.pow(2).mean(-1, keepdim=True)\nh = h * torch.rsqrt(ms + self.eps)\n"
     "return h.type_as(x) * self.weight + self.bias"
 )
+BARE_RMS = RMS.replace("* self.weight ", "")
 ON_DEMAND = {"NRM602", "NRM601", "NRM203", "NRM207"}
 
 
@@ -76,6 +77,7 @@ def test_a_bias_that_starts_at_ones_beside_a_gain_is_silent() -> None:
         ("mean and variance swapped", LAYER, "- mu) / torch.sqrt(var", "- var) / torch.sqrt(mu", "LayerNorm", "NRM403"),
         ("a gain that is added", RMS, "* self.weight + self.bias", "+ self.weight", "RMSNorm", "NRM407"),
         ("a gain that divides", RMS, "* self.weight", "/ self.weight", "RMSNorm", "NRM407"),
+        ("a gain before the norm", BARE_RMS, "ms = h", "h = h * self.weight\nms = h", "RMSNorm", "NRM407"),
         ("an input that is given back", RMS, "h.type_as(x)", "x", "RMSNorm", "NRM407"),
         ("a variance of what was flattened", LAYER, VAR, "torch.flatten(h).var(-1)", "LayerNorm", "NRM101"),
         ("a mean square of what was flattened", RMS, MS, "h.reshape(-1).pow(2).mean(-1)", "RMSNorm", "NRM101"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, nodes, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, statements, stored
 
 _CONSTRUCTOR: Final = "__init__"
 _MOST: Final = 400  # statements of a function that is read
@@ -34,7 +34,7 @@ class Module:
 
     def __init__(self, owner: Owner, looked: tuple[Function, ...]) -> None:
         self.owner = owner
-        short = [f for f in looked if sum(isinstance(node, ast.stmt) for node in nodes(f)) <= _MOST]
+        short = [f for f in looked if len(statements(f)) <= _MOST]
         self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != _CONSTRUCTOR}
 
     @cached_property

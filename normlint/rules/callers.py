@@ -194,9 +194,10 @@ def _ignored(function: Function, text: str) -> str:
     """
     given, every = defaults(function), arguments(function)
     shared = function.name != "__init__" and any(a.arg in ("self", "cls") for a in every[:1])
-    if shared or any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
+    names = [] if shared else [a.arg for a in every if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))]
+    if names and any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
         return ""
-    for name in (a.arg for a in every if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))):
+    for name in names:
         reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(function) if value in reads]
         if len(reads) == len(kept) and all(text.count(f".{attribute}") == 1 for attribute in kept):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from normlint.norm.conventions import is_grouping
 from normlint.norm.groups import Choice, gains
-from normlint.norm.makes import Function, Makes, Owner, dotted, nodes, plain, stored
+from normlint.norm.makes import Function, Makes, Owner, dotted, plain, statements, stored
 from normlint.norm.wiring import functions, traced
 from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import REVIEW
@@ -125,7 +125,7 @@ def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) 
 
 def _assigned(owner: Owner) -> Sizes:
     """What is assigned to names and attributes, in place, too."""
-    stmts = [n for f in owner.functions for n in nodes(f) if isinstance(n, ast.Assign | ast.AugAssign)]
+    stmts = [n for f in owner.functions for n in statements(f) if isinstance(n, ast.Assign | ast.AugAssign)]
     whole = [(stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target], stmt.value) for stmt in stmts]
     return [(name, value) for targets, value in whole for target in targets for name in _names(target)]
 
@@ -215,7 +215,7 @@ def _also_divided(own: dict[str, ast.expr], given: ast.expr) -> str:
 
 def _two_flags(makes: Makes, own: dict[str, ast.expr], function: Function) -> Iterator[tuple[ast.expr, str]]:
     """The calls that are handed a norm's weight, and a setting that it wasn't made with."""
-    for call in (n for n in nodes(function) if isinstance(n, ast.Call)):
+    for call in (n for n in ast.walk(function) if isinstance(n, ast.Call)):
         given = [dotted(getattr(one, "body", one)) for one in (*call.args, *(k.value for k in call.keywords))]
         names = [path[1] for path in (one.split(".") for one in given) if path[:1] + path[2:] == ["self", "weight"]]
         for made in (m for m in map(own.get, names) if isinstance(m, ast.Call) and plain(m)):

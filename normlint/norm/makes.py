@@ -31,6 +31,8 @@ _LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
     "liger_kernel": {"LigerRMSNorm": (1, 1e-6), "LigerLayerNorm": (1, 1e-6)},
 }
 _TORCH_PATHS: Final = ("nn", "torch.nn")
+_ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
+_TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
 UNKNOWN: Final = math.nan  # a value that can't be read
@@ -102,6 +104,10 @@ class Owner:
         """As the text calls it."""
         return self.piece.names[0]
 
+    def places_of(self, word: str) -> list[int]:
+        """Return where the text of the class or function has a word."""
+        return [found.start() for found in re.compile(word).finditer(self.text, *self.piece.span)]
+
     def span(self, node: Any) -> Span:
         """Where a node stands in the text."""
         start = self._offset(node.lineno, node.col_offset)
@@ -119,7 +125,8 @@ class Owner:
 
     def calls_at(self, places: Iterable[int]) -> Iterator[tuple[Function, ast.Call]]:
         """Yield the calls on the lines of these places, in the order of the text, with their functions."""
-        lines = sorted({bisect_right(self._lines, place - self.piece.span.start) for place in places})
+        inside = (place - self.piece.span.start for place in places if place < self.piece.span.end)
+        lines = sorted({bisect_right(self._lines, place) for place in inside if place >= 0})
         for function in self.functions:
             calls = [node for node in _on_lines(function, lines) if isinstance(node, ast.Call)]
             yield from ((function, call) for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)))
@@ -166,9 +173,17 @@ class Makes:
         return self.file.pieces[at] if at >= 0 and place < self.file.pieces[at].span.end else None
 
     def without_eps(self, *, hinted: bool = False) -> Iterator[tuple[Made, Eps]]:
-        """The norms that are given none, of classes that take one; `hinted`: where one is at hand in what is near."""
+        """Yield the norms that are given no eps, of classes that take one, where a configuration may have it.
+
+        `hinted`: where the code around them speaks of an eps.
+        """
         for piece in (piece for piece, several in self._marked.items() if not all(one.passes for one in several)):
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
+                continue
+            takes_eps = hinted and _TAKES_EPS.search(self.file.text, *piece.span) is not None
+            if not takes_eps and not any(
+                map(self._eps_of_configuration, _ANNOTATED.findall(self.file.text, *piece.span))
+            ):
                 continue
             for made in self._made(piece):
                 eps = self.eps_of(made.name) if made.given is None else None
@@ -292,12 +307,16 @@ class Makes:
         """Every eps for norms in the configurations that its function is handed, by their annotations."""
         for argument in arguments(made.function):
             kind = annotated(argument.annotation)
-            if kind not in self._configurations:
-                found = self.elsewhere.definition(kind, self.file) if kind else None
-                self._configurations[kind] = self._fields(found, 0) if found is not None else {}
-            for attribute, value in self._configurations[kind].items():
-                if is_eps_of_norm(attribute):
-                    yield Configured(argument.arg, kind, attribute, value)
+            for attribute, value in self._eps_of_configuration(kind).items():
+                yield Configured(argument.arg, kind, attribute, value)
+
+    def _eps_of_configuration(self, kind: str) -> dict[str, float]:
+        """Return the attributes of a class of configurations that hold an eps for norms, with their defaults."""
+        if kind not in self._configurations:
+            found = self.elsewhere.definition(kind, self.file) if kind else None
+            fields = self._fields(found, 0) if found is not None else {}
+            self._configurations[kind] = {name: value for name, value in fields.items() if is_eps_of_norm(name)}
+        return self._configurations[kind]
 
     def _fields(self, found: Definition, far: int) -> dict[str, float]:
         """The attributes of a configuration whose names speak of an eps, with their defaults."""

@@ -65,7 +65,7 @@ class Configured(NamedTuple):
         return f"{self.parameter}.{self.attribute}"
 
     def speaks_of(self, norm: str) -> bool:
-        """Does its name say nothing of the other of both kinds of norms?"""
+        """Return whether its name may mean a norm of this name: `rms_norm_eps` means RMS norms alone."""
         name, root = norm.lower(), self.attribute.lower().startswith("rms")
         return root == ("rms" in name) if "rms" in name or root else True
 
@@ -101,7 +101,7 @@ class Owner:
 
     @property
     def name(self) -> str:
-        """As the text calls it."""
+        """Return the name of the class or function."""
         return self.piece.names[0]
 
     def places_of(self, word: str) -> list[int]:
@@ -109,7 +109,7 @@ class Owner:
         return [found.start() for found in re.compile(word).finditer(self.text, *self.piece.span)]
 
     def span(self, node: Any) -> Span:
-        """Where a node stands in the text."""
+        """Return the place of a node in the text."""
         start = self._offset(node.lineno, node.col_offset)
         return Span(start, self._offset(node.end_lineno, node.end_col_offset))
 
@@ -278,7 +278,7 @@ class Makes:
         return dict(list(defaults(inits[0]).items())[1:]) if inits else {}
 
     def is_of_torch(self, name: str) -> bool:
-        """Is it a class of `torch.nn`, as the text imports it?"""
+        """Return whether the text imports this name from `torch.nn`."""
         path = name.rpartition(".")[0]
         bare = not path and self.file.class_named(name) is None
         return path in _TORCH_PATHS or (bare and any(i.module.startswith("torch.nn") for i in self.file.imports(name)))
@@ -404,12 +404,12 @@ def _on_lines(function: Function, lines: list[int]) -> Iterator[ast.AST]:
 
 
 def is_eps(name: str) -> bool:
-    """Does a name say that it holds an eps?"""
+    """Return whether a name says that it holds an eps."""
     return _EPS.search(name) is not None
 
 
 def is_eps_of_norm(name: str) -> bool:
-    """Does a configuration's attribute of this name hold the eps of its layer or RMS norms?"""
+    """Return whether an attribute of this name holds the eps of layer or RMS norms, and not of others."""
     words = name.lower()
     return is_eps(name) and not any(other in words for other in ("batch", "group", "instance", "adam", "bn_", "gn_"))
 
@@ -422,7 +422,7 @@ def dotted(node: ast.expr) -> str:
 
 
 def plain(call: ast.Call) -> bool:
-    """Is everything that is passed to be seen?"""
+    """Return whether a call unpacks no arguments with `*` or `**`."""
     return not any(isinstance(a, ast.Starred) for a in call.args) and all(k.arg for k in call.keywords)
 
 
@@ -439,7 +439,7 @@ def number(node: ast.expr | None) -> float:
 
 
 def arguments(function: Function) -> tuple[ast.arg, ...]:
-    """The parameters that may be passed by name."""
+    """Return the parameters that may be passed by name."""
     return (*function.args.args, *function.args.kwonlyargs)
 
 

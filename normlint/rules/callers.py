@@ -206,12 +206,12 @@ def _ignored(function: Function, text: str) -> str:
 
 
 def _may_be(name: str, value: float) -> bool:
-    """May a parameter be for a norm's eps, and not for that of a logarithm or an optimizer?"""
+    """Return whether a parameter may hold a norm's eps, and not that of a logarithm or an optimizer."""
     return "norm" in name.lower() or not (value < _LEAST or value > _MOST)
 
 
 def _same(value: float, eps: Eps) -> bool:
-    """Is the class's default the configuration's?"""
+    """Return whether the class's default is the configuration's value."""
     return eps.default is not None and math.isclose(value, eps.default, rel_tol=_CLOSE)
 
 
@@ -223,7 +223,7 @@ def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
 
 
 def _gets(other: Made, one: Configured) -> bool:
-    """Is another norm given this eps of this configuration, as far as annotations tell?"""
+    """Return whether another norm is given this eps of this configuration, by its annotations."""
     given = dotted(other.given) if other.given is not None else ""
     if given.rpartition(".")[2] != one.attribute:
         return False

@@ -106,7 +106,7 @@ def _called(own: dict[str, ast.expr], node: ast.expr | ast.AST | None) -> ast.Ca
 
 
 def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) -> bool:
-    """Is its size that of the layer's input, and that of the output another one, which hangs on other names?"""
+    """Return whether the norm has the size of the layer's input, and the output has a size of other names."""
     names = [dotted(made.func) for made in (norm, linear)]
     kinds = [name.rpartition(".")[2] for name in names]
     known = all(map(makes.is_of_torch, names)) and kinds[0] in _NORMS and kinds[1] == "Linear"

@@ -60,7 +60,7 @@ def _is_undone(c: Computation, owner: Owner) -> bool:
 
 
 def _clips(c: Computation, owner: Owner) -> bool:
-    """Does it only shrink large values, as x / max(1, rms) and x / sqrt(1 + x²) do?"""
+    """Return whether it only shrinks large values, as x / max(1, rms) and x / sqrt(1 + x²) do."""
     squashes = (c.kind == "l2" or not c.gains) and owner.intent not in ("rms", "layer")
     hows = ("clamp", "add") if squashes else ("clamp",)
     return any(e.how in hows and e.value is not None and e.value >= 1 for e in c.eps)
@@ -133,7 +133,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
 
 
 def _is_written(c: Computation) -> bool:
-    """Is the input made of literal numbers, such as the rewards in an example?"""
+    """Return whether the input is made of literal numbers, such as the rewards in an example."""
     atoms = [f.atom for f in c.input.factors]
     return bool(atoms) and all(map(_stands_in_text, atoms))
 
@@ -143,7 +143,7 @@ def _stands_in_text(atom: Atom) -> bool:
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:
-    """May the axes be those of the features, given what the name and the gain say?"""
+    """Return whether the axes may be those of the features, by the name and the gain."""
     axes = c.statistic.axes
     named = named or _gain_says_features(c)
     if axes == ALL or axes is None or isinstance(axes, str):
@@ -184,7 +184,7 @@ def lies_elsewhere(c: Computation) -> bool:
 
 
 def _spatial(axes: tuple[int, ...]) -> bool:
-    """Are these the axes of an image, or is the batch among them, as in instance and batch norms?"""
+    """Return whether these are the axes of an image, or include the batch, as in instance and batch norms."""
     return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
 
 
@@ -203,7 +203,7 @@ def may_be_instance_norm(norm: Norm, c: Computation) -> bool:
 
 
 def along_features(c: Computation, i: int) -> bool:
-    """Does this gain lie along the last axis?"""
+    """Return whether the gain with this index lies along the last axis."""
     param = c.gains[i].param
     if param.shape is None and param.role == "parameter" and not param.maker:
         return False  # made by something that isn't read
@@ -212,7 +212,7 @@ def along_features(c: Computation, i: int) -> bool:
 
 
 def misses_features(stat: Stat) -> bool:
-    """Is it taken over other axes than the last one?"""
+    """Return whether a statistic is taken over other axes than the last one."""
     if not isinstance(stat.axes, tuple) or stat.axes == (-1,):
         return False
     if len(stat.axes) == 1:
@@ -221,7 +221,7 @@ def misses_features(stat: Stat) -> bool:
 
 
 def differs_by_choice(c: Computation, other: Computation) -> bool:
-    """Does a flag, or a test that isn't read, choose between these paths, whose formula is the same?"""
+    """Return whether a flag or an unknown test chooses between these paths, whose formula is the same."""
     if _formula(c) != _formula(other):
         return False
     chosen = (test for test in c.tests if "dtype" not in test[0] and not test[0].endswith(" is None"))

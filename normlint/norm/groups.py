@@ -142,7 +142,7 @@ class Choice:
         return frozenset(one.id for one in firsts if isinstance(one, ast.Name))
 
     def _goes_over(self, node: ast.expr, ways: tuple[str, ...]) -> bool:
-        """Does it go over all parameters, or modules, of what may be a model of this text?"""
+        """Return whether an expression iterates over all parameters or modules of a model of this text."""
         value = self._assigned(node.id) if isinstance(node, ast.Name) else node
         nodes = tuple(ast.walk(value)) if value is not None else ()
         calls = [n.func for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
@@ -151,7 +151,7 @@ class Choice:
         return bool(models) and not chosen and all(map(self._may_be_own, models))
 
     def _may_be_own(self, model: ast.expr) -> bool:
-        """Is it none that is made of a class of another file?"""
+        """Return whether the model may be of this text: one made of another file's class is not."""
         name = dotted(model)
         kept = [v for f in self.owner.functions for attribute, v in stored(f) if f"self.{attribute}" == name]
         given = [n.value for n in self._nodes if isinstance(n, ast.Assign) and name in map(dotted, n.targets)]
@@ -189,7 +189,7 @@ def _entries(node: ast.AST) -> dict[str, ast.expr]:
 
 
 def _refuses(test: ast.expr) -> bool:
-    """Does it say what isn't chosen?"""
+    """Return whether a test names what is left out, as `not in` does."""
     return isinstance(test, ast.UnaryOp) or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -31,12 +31,15 @@ _LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
     "liger_kernel": {"LigerRMSNorm": (1, 1e-6), "LigerLayerNorm": (1, 1e-6)},
 }
 _TORCH_PATHS: Final = ("nn", "torch.nn")
+_ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
+_TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
 UNKNOWN: Final = math.nan  # a value that can't be read
 _INHERITED: Final = 6
 _SEVERAL: Final = 2
 _MOST: Final = 500  # norms that a text makes
+_BLOCKS: Final = ("body", "handlers", "orelse", "finalbody", "cases")  # where a node holds statements
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -62,7 +65,7 @@ class Configured(NamedTuple):
         return f"{self.parameter}.{self.attribute}"
 
     def speaks_of(self, norm: str) -> bool:
-        """Does its name say nothing of the other of both kinds of norms?"""
+        """Return whether its name may mean a norm of this name: `rms_norm_eps` means RMS norms alone."""
         name, root = norm.lower(), self.attribute.lower().startswith("rms")
         return root == ("rms" in name) if "rms" in name or root else True
 
@@ -98,11 +101,15 @@ class Owner:
 
     @property
     def name(self) -> str:
-        """As the text calls it."""
+        """Return the name of the class or function."""
         return self.piece.names[0]
 
+    def places_of(self, word: str) -> list[int]:
+        """Return where the text of the class or function has a word."""
+        return [found.start() for found in re.compile(word).finditer(self.text, *self.piece.span)]
+
     def span(self, node: Any) -> Span:
-        """Where a node stands in the text."""
+        """Return the place of a node in the text."""
         start = self._offset(node.lineno, node.col_offset)
         return Span(start, self._offset(node.end_lineno, node.end_col_offset))
 
@@ -111,10 +118,18 @@ class Owner:
         return start + len(self.text[start : start + column].encode()[:column].decode(errors="ignore"))
 
     def around(self, places: Iterable[int]) -> tuple[Function, ...]:
-        """The functions that hold one of the places."""
+        """Return the functions that hold one of the places."""
         inside = [place for place in places if self.piece.span.start <= place < self.piece.span.end]
         spans = [(function, self.span(function)) for function in self.functions] if inside else []
         return tuple(f for f, (start, end) in spans if any(start <= place < end for place in inside))
+
+    def calls_at(self, places: Iterable[int]) -> Iterator[tuple[Function, ast.Call]]:
+        """Yield the calls on the lines of these places, in the order of the text, with their functions."""
+        inside = (place - self.piece.span.start for place in places if place < self.piece.span.end)
+        lines = sorted({bisect_right(self._lines, place) for place in inside if place >= 0})
+        for function in self.functions:
+            calls = [node for node in _on_lines(function, lines) if isinstance(node, ast.Call)]
+            yield from ((function, call) for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)))
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -137,22 +152,38 @@ class Makes:
         self._owners: dict[Piece, Owner] = {}
         self._norms: dict[Piece, tuple[Made, ...]] = {}
         self._eps: dict[str, Eps | None] = {}
+        self._configurations: dict[str, dict[str, float]] = {}  # the eps that each class of configurations has
 
     @cached_property
-    def _marked(self) -> list[tuple[Making, Piece]]:
-        """The calls that may make one, and the statements that they stand in."""
-        found, pieces, at = [], self.file.pieces, 0
+    def _marked(self) -> dict[Piece, list[Making]]:
+        """The classes and functions with calls that may make a norm, and these calls."""
+        found: dict[Piece, list[Making]] = {}
         for making in islice(makings(self.file.text), _MOST):
-            while at < len(pieces) and pieces[at].span.end <= making.start:
-                at += 1
-            if at < len(pieces) and pieces[at].kind in ("class", "def"):
-                found.append((making, pieces[at]))
+            piece = self._piece_at(making.start)
+            if piece is not None and piece.kind in ("class", "def"):
+                found.setdefault(piece, []).append(making)
         return found
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [piece.span.start for piece in self.file.pieces]
+
+    def _piece_at(self, place: int) -> Piece | None:
+        at = bisect_right(self._starts, place) - 1
+        return self.file.pieces[at] if at >= 0 and place < self.file.pieces[at].span.end else None
+
     def without_eps(self, *, hinted: bool = False) -> Iterator[tuple[Made, Eps]]:
-        """The norms that are given none, of classes that take one; `hinted`: where one is at hand in what is near."""
-        for piece in dict.fromkeys(piece for making, piece in self._marked if not making.passes):
+        """Yield the norms that are given no eps, of classes that take one, where a configuration may have it.
+
+        `hinted`: where the code around them speaks of an eps.
+        """
+        for piece in (piece for piece, several in self._marked.items() if not all(one.passes for one in several)):
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
+                continue
+            takes_eps = hinted and _TAKES_EPS.search(self.file.text, *piece.span) is not None
+            if not takes_eps and not any(
+                map(self._eps_of_configuration, _ANNOTATED.findall(self.file.text, *piece.span))
+            ):
                 continue
             for made in self._made(piece):
                 eps = self.eps_of(made.name) if made.given is None else None
@@ -161,8 +192,9 @@ class Makes:
 
     def written(self) -> Iterator[Made]:
         """The norms that are given a number for one, where others are given an attribute."""
-        several = [piece for making, piece in self._marked if making.written] if configured(self.file.text) else []
-        made = (one for piece in dict.fromkeys(several) for one in self._made(piece))
+        marked = self._marked if configured(self.file.text) else {}
+        pieces = (piece for piece, several in marked.items() if any(one.written for one in several))
+        made = (one for piece in pieces for one in self._made(piece))
         return (one for one in made if not math.isnan(number(one.given)))
 
     def passing(self, one: Made) -> dict[str, list[str]]:
@@ -170,8 +202,9 @@ class Makes:
         size = _size(one).rpartition(".")[0]
         kinds = {argument.arg: annotated(argument.annotation) for argument in arguments(one.function)}
         found: dict[str, list[str]] = {}
-        named = [piece for making, piece in self._marked if making.name == one.name.rpartition(".")[2]]
-        for other in (m for piece in dict.fromkeys(named) for m in self._made(piece) if m.name == one.name):
+        last = one.name.rpartition(".")[2]
+        named = (piece for piece, several in self._marked.items() if any(other.name == last for other in several))
+        for other in (m for piece in named for m in self._made(piece) if m.name == one.name):
             parameter, _, attribute = dotted(other.given).rpartition(".") if other.given is not None else ("", "", "")
             if parameter != size or parameter == "self" or _size(other) != _size(one) or not is_eps_of_norm(attribute):
                 continue
@@ -194,7 +227,7 @@ class Makes:
     def _making(self) -> dict[str, list[Piece]]:
         """The statements that give norms an eps, by what they call."""
         found: dict[str, list[Piece]] = {}
-        for piece in dict.fromkeys(piece for making, piece in self._marked if making.passes):
+        for piece in (piece for piece, several in self._marked.items() if any(one.passes for one in several)):
             for name in dict.fromkeys(_CALLED.findall(self.file.text, *piece.span)):
                 found.setdefault(name, []).append(piece)
         return found
@@ -210,12 +243,12 @@ class Makes:
         return self._owners[piece]
 
     def _read(self, owner: Owner) -> Iterator[Made]:
-        names = {making.name for making, there in self._marked if there == owner.piece}
-        for function in owner.functions:
-            for call in (n for n in nodes(function) if isinstance(n, ast.Call)):
-                name = dotted(call.func)
-                if name.rpartition(".")[2] in names and not name.startswith(("self.", "cls.")) and plain(call):
-                    yield Made(call, name, self._given(call, name), function, owner)
+        marked = self._marked.get(owner.piece, ())
+        names = {making.name for making in marked}
+        for function, call in owner.calls_at(making.start for making in marked):
+            name = dotted(call.func)
+            if name.rpartition(".")[2] in names and not name.startswith(("self.", "cls.")) and plain(call):
+                yield Made(call, name, self._given(call, name), function, owner)
 
     def _given(self, call: ast.Call, name: str) -> ast.expr | None:
         named = next((k.value for k in call.keywords if k.arg and is_eps(k.arg)), None)
@@ -225,12 +258,9 @@ class Makes:
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
         """The classes that own norms and have a call that is worth a look, with the functions that it stands in."""
-        places = wired(self.file.text) if "Norm" in self.file.text else ()
-        starts = [piece.span.start for piece in self.file.pieces] if places else []
-        found = (
-            self.file.pieces[at] for at in sorted({bisect_right(starts, place) - 1 for place in places}) if at >= 0
-        )
-        named = [p for p in found if p.kind == "class" and "Norm" in self.file.text[slice(*p.span)]]
+        places = sorted(wired(self.file.text)) if "Norm" in self.file.text else ()
+        found = [p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class"]
+        named = [p for p in found if "Norm" in self.file.text[slice(*p.span)]]
         return tuple((one, one.around(places)) for one in map(self._owner, named))
 
     # --- classes -----------------------------------------------------------------------------------------------------
@@ -248,7 +278,7 @@ class Makes:
         return dict(list(defaults(inits[0]).items())[1:]) if inits else {}
 
     def is_of_torch(self, name: str) -> bool:
-        """Is it a class of `torch.nn`, as the text imports it?"""
+        """Return whether the text imports this name from `torch.nn`."""
         path = name.rpartition(".")[0]
         bare = not path and self.file.class_named(name) is None
         return path in _TORCH_PATHS or (bare and any(i.module.startswith("torch.nn") for i in self.file.imports(name)))
@@ -277,10 +307,16 @@ class Makes:
         """Every eps for norms in the configurations that its function is handed, by their annotations."""
         for argument in arguments(made.function):
             kind = annotated(argument.annotation)
+            for attribute, value in self._eps_of_configuration(kind).items():
+                yield Configured(argument.arg, kind, attribute, value)
+
+    def _eps_of_configuration(self, kind: str) -> dict[str, float]:
+        """Return the attributes of a class of configurations that hold an eps for norms, with their defaults."""
+        if kind not in self._configurations:
             found = self.elsewhere.definition(kind, self.file) if kind else None
-            for attribute, value in self._fields(found, 0).items() if found is not None else ():
-                if is_eps_of_norm(attribute):
-                    yield Configured(argument.arg, kind, attribute, value)
+            fields = self._fields(found, 0) if found is not None else {}
+            self._configurations[kind] = {name: value for name, value in fields.items() if is_eps_of_norm(name)}
+        return self._configurations[kind]
 
     def _fields(self, found: Definition, far: int) -> dict[str, float]:
         """The attributes of a configuration whose names speak of an eps, with their defaults."""
@@ -335,7 +371,7 @@ def _stored(init: Function) -> dict[str, float]:
 
 def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
     """The attributes of `self` that it sets, and the values."""
-    for stmt in nodes(function):
+    for stmt in statements(function):
         value = stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
         for target in targets if value is not None else ():
@@ -344,18 +380,36 @@ def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
 
 
 @lru_cache(maxsize=512)  # several rules look through the functions of a text in turn
-def nodes(function: Function) -> tuple[ast.AST, ...]:
-    """All of its syntax tree."""
-    return tuple(ast.walk(function))
+def statements(function: Function) -> tuple[ast.stmt, ...]:
+    """Return the statements of a function, nested ones too, in the order of the text."""
+    found: list[ast.stmt] = []
+    waiting: list[ast.AST] = list(reversed(function.body))
+    while waiting:
+        node = waiting.pop()
+        found += [node] if isinstance(node, ast.stmt) else []
+        waiting += reversed([child for name in _BLOCKS for child in getattr(node, name, ())])
+    return tuple(found)
+
+
+def _on_lines(function: Function, lines: list[int]) -> Iterator[ast.AST]:
+    """Yield the nodes that reach over one of the lines, which are sorted."""
+    waiting: list[ast.AST] = [function]
+    while waiting:
+        node = waiting.pop()
+        first = getattr(node, "lineno", None)
+        at = bisect_left(lines, first) if first is not None else 0
+        if at < len(lines) and (first is None or lines[at] <= (getattr(node, "end_lineno", None) or first)):
+            yield node
+            waiting += ast.iter_child_nodes(node)
 
 
 def is_eps(name: str) -> bool:
-    """Does a name say that it holds an eps?"""
+    """Return whether a name says that it holds an eps."""
     return _EPS.search(name) is not None
 
 
 def is_eps_of_norm(name: str) -> bool:
-    """Does a configuration's attribute of this name hold the eps of its layer or RMS norms?"""
+    """Return whether an attribute of this name holds the eps of layer or RMS norms, and not of others."""
     words = name.lower()
     return is_eps(name) and not any(other in words for other in ("batch", "group", "instance", "adam", "bn_", "gn_"))
 
@@ -368,7 +422,7 @@ def dotted(node: ast.expr) -> str:
 
 
 def plain(call: ast.Call) -> bool:
-    """Is everything that is passed to be seen?"""
+    """Return whether a call unpacks no arguments with `*` or `**`."""
     return not any(isinstance(a, ast.Starred) for a in call.args) and all(k.arg for k in call.keywords)
 
 
@@ -385,7 +439,7 @@ def number(node: ast.expr | None) -> float:
 
 
 def arguments(function: Function) -> tuple[ast.arg, ...]:
-    """The parameters that may be passed by name."""
+    """Return the parameters that may be passed by name."""
     return (*function.args.args, *function.args.kwonlyargs)
 
 

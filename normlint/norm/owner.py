@@ -105,7 +105,7 @@ def _is_module(value: Value) -> bool:
 
 
 def _is_in_place(entry: Entry) -> bool:
-    """Does its name, or a parameter `inplace`, say that it works in place?"""
+    """Return whether its name, or a parameter `inplace`, says that it works in place."""
     params = entry.function.node.params if entry.function else ()
     plain = entry.qualname.endswith("_") and not entry.qualname.endswith("__")
     return plain or any("inplace" in p.name.replace("_", "") for p in params)
@@ -147,7 +147,7 @@ def _is_of_graphs(entry: Entry) -> bool:
 
 
 def keeps_data(attrs: dict[str, Value]) -> bool:
-    """Is anything that comes of the input among the attributes?"""
+    """Return whether an attribute holds something computed from the input."""
     return any(isinstance(value, Product) and value.mono.has_data for value in attrs.values())
 
 
@@ -367,7 +367,7 @@ def _unused_parameter(node: s.Function) -> Span | None:
 
 
 def _is_stub(node: s.Function) -> bool:
-    """Is the body nothing but a docstring, `pass` or `...`?"""
+    """Return whether the body is nothing but a docstring, `pass` or `...`."""
     return all(isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal) for stmt in node.body)
 
 

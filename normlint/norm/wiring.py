@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, nodes, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, statements, stored
 
 _CONSTRUCTOR: Final = "__init__"
 _MOST: Final = 400  # statements of a function that is read
@@ -34,7 +34,7 @@ class Module:
 
     def __init__(self, owner: Owner, looked: tuple[Function, ...]) -> None:
         self.owner = owner
-        short = [f for f in looked if sum(isinstance(node, ast.stmt) for node in nodes(f)) <= _MOST]
+        short = [f for f in looked if len(statements(f)) <= _MOST]
         self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != _CONSTRUCTOR}
 
     @cached_property
@@ -70,12 +70,31 @@ class Module:
         return name.removeprefix("self.") if made is not None and kind in called_last(made) else ""
 
 
+class Called(NamedTuple):
+    """A call of an attribute of `self` with an argument, in a statement that holds no others."""
+
+    name: str  # of the attribute
+    node: ast.Call
+    values: Values
+    last: ast.stmt | None  # the statement before the call's
+
+    @property
+    def given(self) -> ast.expr:
+        """Return its first argument."""
+        return self.node.args[0]
+
+
 class Read(NamedTuple):
     """A function of a class that owns norms, statement by statement."""
 
     module: Module
     function: Function
     steps: tuple[Step, ...]
+    calls: tuple[Called, ...]
+
+    def norms(self) -> Iterator[Called]:
+        """Yield the calls of the norms that the class owns."""
+        return (call for call in self.calls if self.module.calls(call.node, "Norm"))
 
     @property
     def qualname(self) -> str:
@@ -92,7 +111,16 @@ class Read(NamedTuple):
 def functions(makes: Makes) -> tuple[Read, ...]:
     """The functions that hold a call marked by the prefilter, each with its module and its statements."""
     modules = (Module(owner, looked) for owner, looked in makes.wired)
-    return tuple(Read(module, function, steps) for module in modules for function, steps in module.functions.items())
+    read = ((module, function, steps) for module in modules for function, steps in module.functions.items())
+    return tuple(Read(*one, tuple(_calls(one[2]))) for one in read)
+
+
+def _calls(steps: Iterable[Step]) -> Iterator[Called]:
+    for stmt, values, last in steps:
+        for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+            name = dotted(node.func) if isinstance(node, ast.Call) and node.args else ""
+            if name.startswith("self.") and isinstance(node, ast.Call):
+                yield Called(name.removeprefix("self."), node, values, last)
 
 
 def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:

@@ -194,9 +194,10 @@ def _ignored(function: Function, text: str) -> str:
     """
     given, every = defaults(function), arguments(function)
     shared = function.name != "__init__" and any(a.arg in ("self", "cls") for a in every[:1])
-    if shared or any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
+    names = [] if shared else [a.arg for a in every if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))]
+    if names and any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
         return ""
-    for name in (a.arg for a in every if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))):
+    for name in names:
         reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(function) if value in reads]
         if len(reads) == len(kept) and all(text.count(f".{attribute}") == 1 for attribute in kept):
@@ -205,12 +206,12 @@ def _ignored(function: Function, text: str) -> str:
 
 
 def _may_be(name: str, value: float) -> bool:
-    """May a parameter be for a norm's eps, and not for that of a logarithm or an optimizer?"""
+    """Return whether a parameter may hold a norm's eps, and not that of a logarithm or an optimizer."""
     return "norm" in name.lower() or not (value < _LEAST or value > _MOST)
 
 
 def _same(value: float, eps: Eps) -> bool:
-    """Is the class's default the configuration's?"""
+    """Return whether the class's default is the configuration's value."""
     return eps.default is not None and math.isclose(value, eps.default, rel_tol=_CLOSE)
 
 
@@ -222,7 +223,7 @@ def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
 
 
 def _gets(other: Made, one: Configured) -> bool:
-    """Is another norm given this eps of this configuration, as far as annotations tell?"""
+    """Return whether another norm is given this eps of this configuration, by its annotations."""
     given = dotted(other.given) if other.given is not None else ""
     if given.rpartition(".")[2] != one.attribute:
         return False

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from normlint.norm.conventions import is_grouping
 from normlint.norm.groups import Choice, gains
-from normlint.norm.makes import Function, Makes, Owner, dotted, nodes, plain, stored
+from normlint.norm.makes import Function, Makes, Owner, dotted, plain, statements, stored
 from normlint.norm.wiring import functions, traced
 from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import REVIEW
@@ -78,16 +78,12 @@ def size_of_input(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         owner, own = read.module.owner, _own(read.module.owner)
-        kinds = {dotted(value.func).rpartition(".")[2] for value in own.values() if isinstance(value, ast.Call)}
-        for stmt, values, _ in read.steps if "Linear" in kinds and not kinds.isdisjoint(_NORMS) else ():
-            for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
-                norm = _called(own, node)
-                given = traced(node.args[0], values) if norm and isinstance(node, ast.Call) and node.args else None
-                linear = _called(own, given)
-                if norm is not None and linear is not None and _is_for_input(makes, owner, norm, linear):
-                    into, out = map(ast.unparse, linear.args[:_SIZES])
-                    message = f"it is made for `{into}` features, and given the `{out}` that a linear layer gives"
-                    yield Problem(owner.span(norm), message, owner=owner.name, evidence=owner.span(linear))
+        for call in read.calls:
+            norm, linear = _called(own, call.node), _called(own, traced(call.given, call.values))
+            if norm is not None and linear is not None and _is_for_input(makes, owner, norm, linear):
+                into, out = map(ast.unparse, linear.args[:_SIZES])
+                message = f"it is made for `{into}` features, and given the `{out}` that a linear layer gives"
+                yield Problem(owner.span(norm), message, owner=owner.name, evidence=owner.span(linear))
 
 
 def _own(owner: Owner) -> dict[str, ast.expr]:
@@ -110,7 +106,7 @@ def _called(own: dict[str, ast.expr], node: ast.expr | ast.AST | None) -> ast.Ca
 
 
 def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) -> bool:
-    """Is its size that of the layer's input, and that of the output another one, which hangs on other names?"""
+    """Return whether the norm has the size of the layer's input, and the output has a size of other names."""
     names = [dotted(made.func) for made in (norm, linear)]
     kinds = [name.rpartition(".")[2] for name in names]
     known = all(map(makes.is_of_torch, names)) and kinds[0] in _NORMS and kinds[1] == "Linear"
@@ -125,7 +121,7 @@ def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) 
 
 def _assigned(owner: Owner) -> Sizes:
     """What is assigned to names and attributes, in place, too."""
-    stmts = [n for f in owner.functions for n in nodes(f) if isinstance(n, ast.Assign | ast.AugAssign)]
+    stmts = [n for f in owner.functions for n in statements(f) if isinstance(n, ast.Assign | ast.AugAssign)]
     whole = [(stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target], stmt.value) for stmt in stmts]
     return [(name, value) for targets, value in whole for target in targets for name in _names(target)]
 
@@ -178,10 +174,12 @@ def setting_of_owner(makes: Makes) -> Iterator[Problem]:
     Sound is `GatedNorm(self.dim, group_size=self.dim // self.ngroups)`.
     """
     for owner, looked in makes.wired:
-        own = _own(owner)
-        for function in looked:
-            for node, message in (*_ungrouped(makes, own, function), *_two_flags(makes, own, function)):
-                yield Problem(owner.span(node), message, owner=owner.name)
+        own = _own(owner) if looked else {}
+        weights = owner.places_of(r"\.weight\b") if looked else []
+        found = [problem for function in looked for problem in _ungrouped(makes, own, function)]
+        found += [problem for function, call in owner.calls_at(weights) for problem in _two_flags(makes, own, call)]
+        for node, message in found:
+            yield Problem(owner.span(node), message, owner=owner.name)
 
 
 def _ungrouped(makes: Makes, own: dict[str, ast.expr], function: Function) -> Iterator[tuple[ast.expr, str]]:
@@ -213,14 +211,13 @@ def _also_divided(own: dict[str, ast.expr], given: ast.expr) -> str:
     return next((name for name, value in own.items() if ast.unparse(value) in parts), "")
 
 
-def _two_flags(makes: Makes, own: dict[str, ast.expr], function: Function) -> Iterator[tuple[ast.expr, str]]:
-    """The calls that are handed a norm's weight, and a setting that it wasn't made with."""
-    for call in (n for n in nodes(function) if isinstance(n, ast.Call)):
-        given = [dotted(getattr(one, "body", one)) for one in (*call.args, *(k.value for k in call.keywords))]
-        names = [path[1] for path in (one.split(".") for one in given) if path[:1] + path[2:] == ["self", "weight"]]
-        for made in (m for m in map(own.get, names) if isinstance(m, ast.Call) and plain(m)):
-            taken = makes.taken_by(dotted(made.func))
-            for name, here in ((k.arg, k.value) for k in call.keywords if k.arg and k.arg in taken):
-                match here, _given(made, list(taken), name) or taken[name]:
-                    case ast.Constant(bool() | float() as one), ast.Constant(bool() | float() as two) if one != two:
-                        yield call, f"`{name}` is {one} here, and {two} where the norm is made"
+def _two_flags(makes: Makes, own: dict[str, ast.expr], call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    """Yield a call that is handed a norm's weight, and a setting that it wasn't made with."""
+    given = [dotted(getattr(one, "body", one)) for one in (*call.args, *(k.value for k in call.keywords))]
+    names = [path[1] for path in (one.split(".") for one in given) if path[:1] + path[2:] == ["self", "weight"]]
+    for made in (m for m in map(own.get, names) if isinstance(m, ast.Call) and plain(m)):
+        taken = makes.taken_by(dotted(made.func))
+        for name, here in ((k.arg, k.value) for k in call.keywords if k.arg and k.arg in taken):
+            match here, _given(made, list(taken), name) or taken[name]:
+                case ast.Constant(bool() | float() as one), ast.Constant(bool() | float() as two) if one != two:
+                    yield call, f"`{name}` is {one} here, and {two} where the norm is made"

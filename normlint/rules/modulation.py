@@ -88,7 +88,7 @@ def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
 
 
 def _modulates(read: Read, split: ast.stmt) -> bool:
-    """Does a part of the split scale what a norm gives, and is one a part of a batch?"""
+    """Return whether a part of the split scales the output of a norm, and is indexed as a batch."""
     parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     scaled = _scaled(read.module, read.steps)
     norms = {called_last(read.module.owned[name]) for _, name, by in scaled if not names_in(by).isdisjoint(parts)}

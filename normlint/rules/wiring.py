@@ -51,16 +51,14 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         module = read.module
-        for stmt, values, last in read.steps:
-            for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
-                name = module.calls(node, "Norm")
-                inner = node.args[0] if name and isinstance(node, ast.Call) and node.args else None
-                if inner is not None and last is not None and isinstance(inner, ast.Name):
-                    inner = traced(inner, values) if _assigned(last) == inner.id else None
-                if inner is not None and module.calls(inner, "Norm") == name and isinstance(node, ast.Call):
-                    message = f"`{name}` is applied to what it has just given"
-                    repair = _replaced(module, node.func, _unused(module, name))
-                    yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
+        for name, node, values, last in read.norms():
+            inner: ast.expr | None = node.args[0]
+            if last is not None and isinstance(inner, ast.Name):
+                inner = traced(inner, values) if _assigned(last) == inner.id else None
+            if module.calls(inner, "Norm") == name:
+                message = f"`{name}` is applied to its own output"
+                repair = _replaced(module, node.func, _unused(module, name))
+                yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
 
 
 def _unused(module: Module, name: str) -> str:
@@ -222,19 +220,15 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         module = read.module
-        for stmt, values, _ in read.steps if module.divided else ():
-            for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
-                name = module.calls(node, "Norm")
-                if not name or not isinstance(node, ast.Call) or not node.args or not module.owned[name].args:
-                    continue
-                size = _last_size(traced(node.args[0], values))
-                whole = module.divided.get(size)
-                if whole is not None and ast.dump(whole) == ast.dump(module.owned[name].args[0]):
-                    message = f"`{name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
-                    first = module.owned[name].args[0]
-                    clear = whole.lineno < first.lineno and module.written(name) == _MADE_AND_CALLED
-                    repair = _replaced(module, first, f"self.{size}" if clear else "")
-                    yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
+        for call in read.norms() if module.divided else ():
+            size = _last_size(traced(call.given, call.values))
+            whole = module.divided.get(size)
+            first = next(iter(module.owned[call.name].args), None)
+            if whole is not None and first is not None and ast.dump(whole) == ast.dump(first):
+                message = f"`{call.name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
+                clear = whole.lineno < first.lineno and module.written(call.name) == _MADE_AND_CALLED
+                repair = _replaced(module, first, f"self.{size}" if clear else "")
+                yield Problem(module.owner.span(call.node), message, repair, owner=read.qualname)
 
 
 def _last_size(node: ast.expr) -> str:

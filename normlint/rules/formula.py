@@ -196,7 +196,7 @@ def misapplied_gain(norm: Norm) -> Iterator[Problem]:
         elif divided is not None:
             yield Problem(norm.span, f"divides by `{divided.param.name}`: a gain is multiplied")
         elif not c.gains and (before := _scaled_before(c)) is not None:
-            yield Problem(norm.span, f"multiplies by `{before.name}` before the norm, which undoes it: a gain comes after")
+            yield Problem(norm.span, f"multiplies by `{before.name}` before the norm, which undoes that: it goes last")
     if norm.owner.passes and norm.owner.intent in _CENTRED and norm.owner.module:
         yield Problem(norm.span, "what is normalised here is not what is given back")
 

@@ -25,7 +25,7 @@ from normlint.engine.linter import (
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand
-from normlint.norm.kept import kept
+from normlint.norm.kept import is_used_up, kept, start_round
 from normlint.rules import Analysis
 from normlint.text import marks
 from normlint.text.edit import apply, entangled
@@ -80,6 +80,7 @@ class Fixed:
 
 
 MOST_ROUNDS: Final = 10
+MOST_PARTIAL: Final = 20  # more rounds, of files whose fixes take more than a round's allowance
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +115,20 @@ class Rounds:
     touched: dict[Key, tuple[str, ...]] = field(default_factory=dict)
 
     def run(self, source: Source, views: Sequence[View]) -> Fixed:
-        """Make fixes in rounds until none is left; BadSourceError if they never settle."""
+        """Make fixes in rounds until none is left; BadSourceError if they never settle or are too many."""
         now, old = source, views
-        for _ in range(MOST_ROUNDS):
+        full = 0  # rounds that could look at all findings
+        for _ in range(MOST_ROUNDS + MOST_PARTIAL):
+            full += not is_used_up()
             now, made = self._round(now, views)
             if not made:
                 break
             views = self._next(now, views, made)
+            if full == MOST_ROUNDS and self._chosen(views):
+                raise _unsettled(self.fixed)
         else:
             if self._chosen(views):
-                raise _unsettled(self.fixed)
+                raise BadSourceError("too much to fix in one run: select fewer rules or split the file")
         gone = tuple(rewritten(self.request, self.touched.keys(), now, old, views))
         report = _left_alone(self.report(views))
         return Fixed(source, now, Report(), report, tuple(self.fixed), self.touched, gone)
@@ -183,6 +188,7 @@ class Rounds:
         for one in made:
             for key in _norms(one.view, one.diagnostic):
                 self.touched[key] = tuple(sorted({*self.touched.get(key, ()), one.diagnostic.code}))
+        start_round()
         after = views_of(now, self.request.demand)
         if now.text in self.seen:
             raise _unsettled(self.fixed)

@@ -121,10 +121,16 @@ def _length(tree: Tree, maker: cst.Call) -> str:
         return ""
     named = [name for name in parameters(init) if name.lower() in SIZES]
     if named:
-        return named[0] if len(named) == 1 else ""
+        return named[0] if len(named) == 1 and not _may_be_an_axis(named[0], init, document) else ""
     needed = [p for p in init.params.params[1:] if p.default is None]
     whole = [p.name.value for p in needed if p.annotation and document.source(p.annotation.annotation) == "int"]
     return whole[0] if len(whole) == len(needed) == 1 else ""
+
+
+def _may_be_an_axis(name: str, init: cst.FunctionDef, document: Document) -> bool:
+    """Return whether `dim` is only stored: torch's functions call an axis so."""
+    stored = any(isinstance(n.value, cst.Name) and n.value.value == name for n in document.below(init, cst.Assign))
+    return name == "dim" and stored
 
 
 def _beside(document: Document, maker: cst.Call) -> list[str]:

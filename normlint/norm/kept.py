@@ -14,7 +14,7 @@ from normlint.evaluate.module import Module
 from normlint.norm import collect
 from normlint.norm.norm import Norm
 
-MOST: Final = 300_000  # nodes that are looked at for all fixes of a file; real files take 220,000 at most
+MOST: Final = 300_000  # nodes that are looked at in one round of a file's fixes; real files take 220,000 at most
 STEP: Final = 20  # nodes that a step of evaluation counts as, where a text is read again; a letter of it as one
 CALL: Final = 60  # and a question that takes some thought
 _Read = tuple[tuple[Norm, ...], dict[str, Any]]
@@ -62,6 +62,16 @@ def norms(module: Module) -> tuple[Norm, ...]:
     found, state = known.read[key]
     vars(module).update(state)
     return found
+
+
+def start_round() -> None:
+    """Give the next round of a file's fixes an allowance of its own, so that a second run finds nothing more to fix."""
+    of_file().spent = 0
+
+
+def is_used_up() -> bool:
+    """Return whether the allowance of this round is used up, so that some findings have no fix yet."""
+    return of_file().spent > MOST
 
 
 def took(nodes: int) -> None:

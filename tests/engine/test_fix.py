@@ -14,6 +14,7 @@ from normlint.engine.fix import MOST_ROUNDS, Fixed, FixRequest, fix_file
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Failure
 from normlint.engine.selection import Demand, Selection
+from normlint.norm import kept
 from normlint.text.edit import entangled
 from normlint.text.finding import Edit, Span
 from tests.fake_fixes import FIXES, SAFE, UNSAFE, FakeFix, use
@@ -198,6 +199,29 @@ def test_as_many_rounds_as_are_allowed_may_be_needed(using: Using) -> None:
     done = fixed(f"'{'a' * MOST_ROUNDS}b'\n")
     assert (done.after.text, len(done.fixed)) == ("'b'\n", MOST_ROUNDS)
     assert not fixed(f"'{'a' * (MOST_ROUNDS + 1)}b'\n").changed
+
+
+@pytest.mark.parametrize("allowance", [10_000, 4_000, 2_500])
+def test_a_second_run_finds_nothing_to_fix_where_a_round_cannot_look_at_all(
+    allowance: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    norms = (f"def rms_norm_{n}(x):\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True))\n" for n in range(6))
+    text = "import torch\n\n\n" + "\n\n".join(norms)
+    monkeypatch.setattr(kept, "MOST", allowance)
+    once = fixed(text, demand=Demand())
+    assert once.fixed
+    assert not fixed(once.after.text, demand=Demand()).changed
+
+
+def test_a_file_with_more_to_fix_than_all_rounds_can_look_at_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    norm = "def rms_norm_{}(x):\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True))\n"
+    text = "import torch\n\n\n" + "\n\n".join(map(norm.format, range(40)))
+    monkeypatch.setattr(kept, "MOST", 3_000)
+    done = fixed(text, demand=Demand())
+    assert not done.changed
+    assert [e.message for e in done.report.errors] == [
+        "not fixed: too much to fix in one run: select fewer rules or split the file"
+    ]
 
 
 def test_skipped_norms_are_left_as_they_are(using: Using) -> None:

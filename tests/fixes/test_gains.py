@@ -59,6 +59,10 @@ STAYS = {
         "NRM504",
         made("self.weight = nn.Parameter(torch.ones(1))").replace("dim, eps", "config, eps"),
     ),
+    "one number, and a stored `dim` that may be an axis": (
+        "NRM504",
+        made("self.dim = dim", "self.weight = nn.Parameter(torch.ones(1))"),
+    ),
     "one number, and two names that may be the features'": (
         "NRM504",
         made("self.weight = nn.Parameter(torch.ones(1))").replace("dim, eps", "dim, head_dim, eps"),

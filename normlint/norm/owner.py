@@ -225,21 +225,9 @@ def _made_in(constructor: s.Stmt) -> Iterator[s.Stmt | s.Expr]:
 
 
 def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
-    """Attributes that somebody else may fill: a base outside the text, or who loads what isn't trained."""
+    """Attributes that somebody else may fill, such as a base outside the text."""
     every = frozenset(p.name for p in params) if _open(cls) else frozenset()
-    return every | _handed_over(cls) | _untrained(cls)
-
-
-@lru_cache(maxsize=4)  # asked for each norm of the class
-def _untrained(cls: ClassRef) -> frozenset[str]:
-    """Attributes made with `requires_grad=False`."""
-    made = (stmt for init in constructors(cls) for stmt in walk(init.body) if isinstance(stmt, s.Assign))
-    loaded = (stmt for stmt in made if isinstance(stmt.value, s.Call) and any(map(_freezes, stmt.value.args)))
-    return frozenset(t.name for stmt in loaded for t in stmt.targets if isinstance(t, s.Attribute))
-
-
-def _freezes(arg: s.Argument) -> bool:
-    return arg.name == "requires_grad" and isinstance(arg.value, s.Literal) and arg.value.value is False
+    return every | _handed_over(cls)
 
 
 @lru_cache(maxsize=4)  # asked for each norm of the class

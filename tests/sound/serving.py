@@ -36,6 +36,30 @@ class RMSNorm(nn.Module):
         h = x.float()
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
 """,
+    "gains that aren't trained, in a layer without gradients": """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.norm_weight = nn.Parameter(torch.ones(d), requires_grad=False)
+        self.norm_bias = nn.Parameter(torch.zeros(d), False)
+        self.query_norm = nn.Parameter(torch.ones(d)).requires_grad_(False)
+
+    def _norm(self, x):
+        return F.layer_norm(x, [x.shape[-1]], self.norm_weight, self.norm_bias, 1e-5)
+
+    @torch.inference_mode()
+    def forward(self, x):
+        return self._norm(x)
+
+    @torch.no_grad()
+    def query(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype) * self.query_norm
+""",
     "a gain that a base outside the text may fill": """
 import torch
 from torch import nn

@@ -121,9 +121,9 @@ def on_gpu(ctx: Context, call: Bound) -> Value | None:
 
 @op("Parameter Buffer UninitializedParameter")
 def parameter(ctx: Context, call: Bound) -> Value | None:
-    """nn.Parameter(data): the data's shape and first value, owned and trained."""
+    """nn.Parameter(data): the data's shape and first value, owned, and trained if `requires_grad` says so."""
     data = call.get("data")
-    role = "buffer" if call.name == "Buffer" else "parameter"
+    role = "buffer" if call.name == "Buffer" or call.flag("requires_grad", True) is False else "parameter"
     if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
         atom = replace(data.sole.atom, role=role, span=call.span, dtype=data.dtype)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
@@ -136,6 +136,16 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
     atom = Param("", role, init, shape, call.span, placed(shape), first=_first(data))
     return of_atom(atom, DType.PARAM, call.span)
+
+
+@op("requires_grad_")
+def trained(ctx: Context, call: Bound) -> Value | None:
+    """The tensor itself; a parameter that isn't trained any more is kept as a buffer is."""
+    x = call.product("input")
+    atom = x.sole.atom if x is not None and x.sole else None
+    if x is not None and isinstance(atom, Param) and atom.role == "parameter" and call.flag("mode", True) is False:
+        x = replace(x, mono=of_atom(replace(atom, role="buffer"), x.dtype).mono)
+    return replace(x, span=call.span) if x is not None else None
 
 
 def _made_first(data: Value | None) -> Param | None:

@@ -169,6 +169,11 @@ class Param:
     device: str = field(compare=False, default="")  # where it was made, if anywhere but on the CPU
 
     @property
+    def label(self) -> str:
+        """Return its name, or `tensor` where it is held by a local variable."""
+        return self.name or "tensor"
+
+    @property
     def is_part(self) -> bool:
         """Cut out of a parameter, as long as the input."""
         return self.name.endswith("]")

@@ -48,10 +48,10 @@ def _clauses(c: Computation) -> Iterator[str]:
         yield "fp32 statistics"
     elif c.sees_half and c.statistic.accumulate in (DType.INPUT, DType.FP16, DType.BF16):
         yield "statistics in the input's dtype"
-    yield from (f"gain {_offset(g)}`{g.param.name or 'tensor'}`{_power(g)}" for g in c.gains)
+    yield from (f"gain {_offset(g)}`{g.param.label}`{_power(g)}" for g in c.gains)
     yield from (f"times `{a.name}`" for a in c.others if isinstance(a, Input))
     if c.shift is not None:
-        yield f"shift `{_shown(_words(c.shift))}`"
+        yield f"shift `{_shown(_words(c.shift)) or 'tensor'}`"
     if any(step.op == "detach" for step in c.trail):
         yield "WITHOUT the statistic's gradient"
 
@@ -91,11 +91,11 @@ def spine(c: Computation) -> str:
     steps = ["sqrt" if s.op in _ROOTS else s.op for s in c.trail if s.op in _SHOWN]
     steps += [s.op for s in c.trail if s.op in ("detach", "item")]
     steps.append(f"input({_input(c.input)})")
-    steps += [f"scale({_offset(g)}{g.param.name or 'tensor'})" for g in c.gains]
+    steps += [f"scale({_offset(g)}{g.param.label})" for g in c.gains]
     steps += [f"count({n.text}^{n.power})" for n in c.counts if not _plain_mean(c, n)]
     steps += [f"times({_atom(a)})" for a in c.others]
     if c.shift is not None:
-        steps.append(f"shift({_shown(_words(c.shift))})")
+        steps.append(f"shift({_shown(_words(c.shift)) or 'tensor'})")
     return f"{_head(c)} | {' → '.join(steps)}"
 
 

@@ -192,11 +192,11 @@ def misapplied_gain(norm: Norm) -> Iterator[Problem]:
         added = _learned(c.shift) if not c.gains else None
         divided = next((g for g in c.gains if g.power == -1 and g.offset is None and _starts_at_one(g.param)), None)
         if added is not None and _starts_at_one(added):
-            yield Problem(norm.span, f"adds `{added.name}`, which starts at ones: a gain is multiplied")
+            yield Problem(norm.span, f"adds `{added.label}`, which starts at ones: a gain is multiplied")
         elif divided is not None:
-            yield Problem(norm.span, f"divides by `{divided.param.name}`: a gain is multiplied")
+            yield Problem(norm.span, f"divides by `{divided.param.label}`: a gain is multiplied")
         elif not c.gains and (before := _scaled_before(c)) is not None:
-            yield Problem(norm.span, f"multiplies by `{before.name}` before the norm, which undoes that: it goes last")
+            yield Problem(norm.span, f"multiplies by `{before.label}` before the norm, which undoes that: it goes last")
     if norm.owner.passes and norm.owner.intent in _CENTRED and norm.owner.module:
         yield Problem(norm.span, "what is normalised here is not what is given back")
 
@@ -317,7 +317,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     """
     for g in (g for c in norm.computations if c.kind == "l2" and is_scale_norm(norm.owner.name) for g in c.gains):
         if _starts_inverted(g):
-            message = f"`{g.param.name}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
+            message = f"`{g.param.label}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
     applied = [] if starts_at_zero(norm.owner.name) else [g for c in alone for g in c.gains]

@@ -71,4 +71,6 @@ def _plain(c: Computation) -> bool:
     inside = len(c.eps) == 1 and c.eps[0].power == 1 and c.eps[0].how == "add"
     by_hand = c.kind in ("rms", "layer") and not c.fused
     right = by_hand and c.power == -HALF and c.degree == 2 and c.centred[0] == c.centred[1]
-    return right and inside and c.over_last and c.returned and c.statistic.biased and len(c.gains) <= 1 and not c.others
+    counted = all(n.of_features for n in c.counts)  # else it may be a sum over several processes
+    whole = c.over_last and c.returned and c.statistic.biased and counted
+    return right and inside and whole and len(c.gains) <= 1 and not c.others

@@ -257,7 +257,8 @@ def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:
-    return norm.owner.reinitialised or param.name in norm.owner.filled
+    """Return whether something else may fill it: a base, the model, or, of a local variable, whatever it is handed to."""
+    return not param.name or norm.owner.reinitialised or param.name in norm.owner.filled
 
 
 @rule("NRM507", name="pinned-gain", default=False, severity=WARNING)
@@ -301,7 +302,7 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
 
     What a caller may choose is handed on: `torch.ones(dim, device=device, dtype=dtype)`.
     """
-    owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter"]
+    owned = [p for p in (*(g.param for g in applied(norm)), *shifts(norm)) if p.role == "parameter" and p.name]
     tests = (test for c in norm.computations for test in c.tests)
     chosen = any("device" in words and words.endswith(" is None") and taken for words, taken in tests)  # by a caller
     for param in owned if norm.judged else ():

@@ -372,5 +372,5 @@ def offset_in_half(norm: Norm) -> Iterator[Problem]:
     for c in norm.judged:
         for g in c.gains if c.gain_may_be_half and not c.fused else ():
             if g.offset is not None and g.param.role == "parameter" and g.dtype in (*_OPEN, *_HALF):
-                message = f"{g.offset:g} + `{g.param.name}` is rounded to a half: what is below 0.004 is lost in bf16"
+                message = f"{g.offset:g} + `{g.param.label}` is rounded to a half: what is below 0.004 is lost in bf16"
                 yield Problem(g.span, message, partial(offsets.widened, norm, g))

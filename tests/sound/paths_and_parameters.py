@@ -192,4 +192,18 @@ class InverseNorm(nn.Module):
         h = 1 / x.float()
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
 """,
+    "local gains of tests, which a loop and a function fill": """
+def test_layer_norm(fill):
+    weight = nn.Parameter(torch.empty(16))
+    bias = nn.Parameter(torch.empty(16))
+    with torch.no_grad():
+        for p in (weight, bias):
+            p.fill_(1)
+    return F.layer_norm(torch.randn(4, 16), (16,), weight, bias)
+
+def test_rms_norm(load):
+    weight = nn.Parameter(torch.empty(16))
+    load({"weight": weight})
+    return F.rms_norm(torch.randn(4, 16), (16,), weight, 1e-6)
+""",
 }

@@ -257,7 +257,7 @@ def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
 
 
 def _filled_elsewhere(norm: Norm, param: Param) -> bool:
-    """Return whether something else may fill it: a base, the model, or, of a local variable, whatever it is handed to."""
+    """Return whether something else may fill it: a base, the model or, if it is local, what it is handed to."""
     return not param.name or norm.owner.reinitialised or param.name in norm.owner.filled
 
 

@@ -290,6 +290,7 @@ class Owner:
     unused_params: tuple[Param, ...] = ()
     handed_params: tuple[Param, ...] = ()  # that are read as arguments of calls alone
     settings: frozenset[str] = frozenset()  # what the constructor takes, and the function besides its input
+    flags: frozenset[tuple[str, bool]] = frozenset()  # Boolean arguments of the constructor, with their defaults
     params: tuple[Param, ...] = ()
     filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
     running: bool = False  # it keeps running statistics: a norm over the batch

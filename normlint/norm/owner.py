@@ -54,6 +54,7 @@ def owner_of(
             p for p in owned if alone and p.name in handed and _is_feature_vector(p, also_of_several=True)
         ),
         settings=frozenset(_settings(entry)),
+        flags=frozenset(_flags(entry)),
         params=params,
         filled=_filled(cls, params) if cls else frozenset(),
         running=any(name.startswith("running") for name in attrs),
@@ -199,6 +200,12 @@ def _settings(entry: Entry) -> Iterator[str]:
     for node in constructors(entry.cls) if entry.cls else ():
         yield from (param.name for param in node.params)
     yield from (param.name for param in (entry.function.node.params[2:] if entry.function else ()))
+
+
+def _flags(entry: Entry) -> Iterator[tuple[str, bool]]:
+    for param in (p for node in constructors(entry.cls) for p in node.params) if entry.cls else ():
+        if isinstance(param.default, s.Literal) and isinstance(param.default.value, bool):
+            yield param.name, param.default.value
 
 
 @lru_cache(maxsize=8)  # asked for each norm of the class

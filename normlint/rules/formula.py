@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 
@@ -308,8 +308,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 
     Instead: Start it at √D, `dim ** 0.5`, in an L2 norm; in any other at 1, or at 0 where 1 is added
 
-    A gain that is computed from a condition (adaLN-zero) may well start at 0. Where a flag says whether 1 is added, no
-    first value suits both ways.
+    A gain that is computed from a condition (adaLN-zero) may well start at 0. Where an argument says whether 1 is
+    added, no first value suits both ways; it should suit that argument's default.
 
     Fix safety: unsafe, since training that starts elsewhere ends elsewhere. Only the first value is changed, so a
     checkpoint loads and computes what it did; in a norm that is called after Gemma, or zero-centred, the `1 +` is
@@ -328,7 +328,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if len(refilled) == 1 and refilled[0]:
             yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
-            repair = partial(gains.start_at_one, norm, tuple(wrong.values()))
+            alike = all(map(_starts_wrong, _of_same_gain(norm.judged, g)))  # else no first value suits all paths
+            repair = partial(gains.start_at_one, norm, tuple(wrong.values())) if alike else None
             made = g.param.span
             yield Problem(g.span if g.offset else made, message, repair, evidence=made if g.offset else None)
 
@@ -348,9 +349,14 @@ def _starts_inverted(g: Gain) -> bool:
 
 
 def _starts_right(norm: Norm, gain: Gain) -> bool:
-    """The same gain is applied on another path, and well."""
-    same = (g for c in norm.judged for g in c.gains if g.param.span == gain.param.span)
-    return not all(map(_starts_wrong, same))
+    """Return whether the gain is applied well on a path, or on none that the constructor's own defaults take."""
+    usual = (c for c in norm.judged if not any((name, not taken) in norm.owner.flags for name, taken in c.tests))
+    same = _of_same_gain(usual, gain)
+    return not same or not all(map(_starts_wrong, same))
+
+
+def _of_same_gain(paths: Iterable[Computation], gain: Gain) -> list[Gain]:
+    return [g for c in paths for g in c.gains if g.param.span == gain.param.span]
 
 
 def _starts_wrong(g: Gain) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import libcst as cst
 
 from normlint.fixes.document import Change, Changes, Document
-from normlint.fixes.flow import bound_between, meant, only_for, product_at
+from normlint.fixes.flow import Product, bound_between, definition, meant, only_for, product_at, sole_reader
 from normlint.fixes.powers import Power, in_place_of, joining, power_of, powers_of, renamed, turned
 from normlint.fixes.spelling import (
     HALF,
@@ -96,10 +96,31 @@ def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -
     if divisor is not taken.whole and (not gone or bound_between(document, taken.base, product.value)):
         return
     message, inverse = "Take the inverse root at once, with rsqrt", rooted(tree, taken.base, "rsqrt")
+    yield message, _inverted_by_name(taken, product, tree)
     if number(product.other) == 1:
         yield message, {whole: in_place_of(document, whole, inverse), **gone}
     else:
         yield message, {**turned(document, product, inverse), **gone}
+
+
+def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
+    """Return the changes that keep both lines: `rms = torch.sqrt(v)` becomes `inv_rms = torch.rsqrt(v)`."""
+    document, name = tree.document, product.value
+    stmt = definition(document, name) if isinstance(name, cst.Name) else None
+    if stmt is None or stmt.value is not taken.whole or document.line(stmt) is document.line(product.node):
+        return {}
+    if sole_reader(document, stmt) is not document.line(product.node) or number(product.other) is not None:
+        return {}
+    by_name = called(taken.whole).rstrip("_") == "sqrt"  # else a power
+    inverse: Any = renamed(tree, taken.whole, "rsqrt") if by_name else rooted(tree, taken.base, "rsqrt")
+    inverse = in_place_of(document, taken.whole, inverse)
+    word = f"inv_{name.value}" if _named_a_root(name) else name.value
+    if word == name.value:
+        return {taken.whole: inverse, **turned(document, product)}
+    if re.search(rf"\b{word}\b", tree.text):
+        return {}
+    turn = turned(document, product, cst.Name(word))
+    return {taken.whole: inverse, stmt.targets[0].target: cst.Name(word), **turn} if turn else {}
 
 
 # --- eps -------------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def sqrt_then_divide(norm: Norm) -> Iterator[Problem]:
     +    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + eps)).type_as(x) * weight
     ```
 
-    Fix safety: safe: the result is the same but for the last rounding. A name that only the division read goes.
+    Fix safety: safe: the result is the same but for the last rounding. A name such as `rms` becomes `inv_rms`.
     """
     for c in norm.computations:
         for one, two in zip(c.trail, c.trail[1:], strict=False):

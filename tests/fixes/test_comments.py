@@ -10,15 +10,15 @@ MS = "h.pow(2).mean(-1, keepdim=True)"
 KEPT = {
     "within the parentheses of what is no longer a power": (
         f"r = ({MS} + eps  # why\n        ) ** 0.5\n    y = h / r",
-        f"y = h * torch.rsqrt({MS} + eps  # why\n        )",
+        f"r = torch.rsqrt({MS} + eps  # why\n        )\n    y = h * r",
     ),
     "at the end of a block that is no longer one": (
         f"with torch.no_grad():\n        r = torch.rsqrt({MS} + eps)\n        # why\n    y = h * r",
         f"r = torch.rsqrt({MS} + eps)\n    # why\n    y = h * r",
     ),
     "above a root that goes, which come to stand above the division": (
-        f"# over the features\n    r = torch.sqrt({MS} + eps)\n    # the norm\n    y = h / r",
-        f"# over the features\n    # the norm\n    y = h * torch.rsqrt({MS} + eps)",
+        f"inv_rms = 0\n    # over the features\n    rms = torch.sqrt({MS} + eps)\n    # the norm\n    y = h / rms",
+        f"inv_rms = 0\n    # over the features\n    # the norm\n    y = h * torch.rsqrt({MS} + eps)",
     ),
     "above a print that goes": (
         f"# the input\n    print(x)\n    y = h * torch.rsqrt({MS} + eps)",

@@ -57,15 +57,25 @@ MENDED = {
         rooted(f"y = h / torch.pow({MS}, 0.5)"),
         (("h / torch.pow", "h * torch.rsqrt"), (", 0.5)", ")")),
     ),
-    "through a name, which goes": (
+    "through a name, which says then that it is an inverse": (
         ("NRM601", SAFE),
         rooted(f"rms = torch.sqrt({MS})", "y = h / rms"),
-        ((f"    rms = torch.sqrt({MS})\n", ""), ("h / rms", f"h * torch.rsqrt({MS})")),
+        ((f"rms = torch.sqrt({MS})", f"inv_rms = torch.rsqrt({MS})"), ("h / rms", "h * inv_rms")),
+    ),
+    "by a method, through a name that says nothing": (
+        ("NRM601", SAFE),
+        rooted(f"r = ({MS}).sqrt()", "y = (h.float() / r)"),
+        (("sqrt()", "rsqrt()"), ("h.float() / r", "h.float() * r")),
     ),
     "through a name that is given another value afterwards": (
         ("NRM601", SAFE),
         rooted(f"r = torch.sqrt({MS})", "y = h / r", "r = None"),
-        ((f"    r = torch.sqrt({MS})\n", ""), ("h / r", f"h * torch.rsqrt({MS})")),
+        (("torch.sqrt", "torch.rsqrt"), ("h / r", "h * r")),
+    ),
+    "through a name whose inverse is another one's": (
+        ("NRM601", SAFE),
+        rooted("inv_rms = 2", f"rms = torch.sqrt({MS})", "y = h / rms"),
+        ((f"    rms = torch.sqrt({MS})\n", ""), ("h / rms", f"h * torch.rsqrt({MS})")),
     ),
 }
 

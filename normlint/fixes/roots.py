@@ -105,22 +105,25 @@ def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -
 
 def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
     """Return the changes that keep both lines: `rms = torch.sqrt(v)` becomes `inv_rms = torch.rsqrt(v)`."""
-    document, name = tree.document, product.value
+    document, name, whole = tree.document, product.value, taken.whole
     stmt = definition(document, name) if isinstance(name, cst.Name) else None
-    if stmt is None or stmt.value is not taken.whole or document.line(stmt) is document.line(product.node):
+    if (
+        not isinstance(name, cst.Name)
+        or stmt is None
+        or stmt.value is not whole
+        or document.line(stmt) is document.line(product.node)
+    ):
         return {}
     if sole_reader(document, stmt) is not document.line(product.node) or number(product.other) is not None:
         return {}
-    by_name = called(taken.whole).rstrip("_") == "sqrt"  # else a power
-    inverse: Any = renamed(tree, taken.whole, "rsqrt") if by_name else rooted(tree, taken.base, "rsqrt")
-    inverse = in_place_of(document, taken.whole, inverse)
+    inverse = rooted(tree, taken.base, "rsqrt")
+    if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # no power
+        inverse = renamed(tree, whole, "rsqrt")
     word = f"inv_{name.value}" if _named_a_root(name) else name.value
-    if word == name.value:
-        return {taken.whole: inverse, **turned(document, product)}
-    if re.search(rf"\b{word}\b", tree.text):
-        return {}
     turn = turned(document, product, cst.Name(word))
-    return {taken.whole: inverse, stmt.targets[0].target: cst.Name(word), **turn} if turn else {}
+    if not turn or (word != name.value and re.search(rf"\b{word}\b", tree.text)):
+        return {}
+    return {whole: in_place_of(document, whole, inverse), stmt.targets[0].target: cst.Name(word), **turn}
 
 
 # --- eps -------------------------------------------------------------------------------------------------------------

@@ -105,16 +105,11 @@ def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -
 
 def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
     """Return the changes that keep both lines: `rms = torch.sqrt(v)` becomes `inv_rms = torch.rsqrt(v)`."""
-    document, name, whole = tree.document, product.value, taken.whole
+    document, name, whole, line = tree.document, product.value, taken.whole, tree.document.line(product.node)
     stmt = definition(document, name) if isinstance(name, cst.Name) else None
-    if (
-        not isinstance(name, cst.Name)
-        or stmt is None
-        or stmt.value is not whole
-        or document.line(stmt) is document.line(product.node)
-    ):
+    if not isinstance(name, cst.Name) or stmt is None or stmt.value is not whole or document.line(stmt) is line:
         return {}
-    if sole_reader(document, stmt) is not document.line(product.node) or number(product.other) is not None:
+    if sole_reader(document, stmt) is not line or number(product.other) is not None:
         return {}
     inverse = rooted(tree, taken.base, "rsqrt")
     if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # no power

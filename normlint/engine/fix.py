@@ -7,6 +7,7 @@ the file as it was meant, is dropped.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
@@ -34,7 +35,7 @@ from normlint.text.frozen import dataclass
 from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.read import decode, units_of
 from normlint.text.source import Source, Unit
-from normlint.text.syntax import compiles, is_python
+from normlint.text.syntax import compiles, is_python, unbound
 
 if TYPE_CHECKING:
     from normlint.engine.baseline import Acceptance
@@ -98,9 +99,9 @@ class _Chosen:
         return Span(min(edit.span.start for edit in self.edits), max(edit.span.end for edit in self.edits))
 
     def waits_for(self, other: _Chosen) -> bool:
-        """Do both fix the same norm, and does one assign a name that the other uses?"""
+        """Return whether both fix the same norm, and one binds or unbinds a name that the other writes."""
         norms = set(self.diagnostic.norms) & set(other.diagnostic.norms)
-        return self.view is other.view and bool(norms) and entangled(self.edits, other.edits)
+        return self.view is other.view and bool(norms) and entangled(self.view.unit.text, self.edits, other.edits)
 
 
 @dataclass(slots=True)
@@ -270,7 +271,16 @@ def _meant(unit: Unit, edits: Sequence[Edit]) -> str:
 
 
 def _is_sound(before: str, after: str) -> bool:
-    return before == after or (is_python(after) and (compiles(after) or not compiles(before)))
+    if before == after:
+        return True
+    if not is_python(after):
+        return False
+    return not compiles(before) or (compiles(after) and not _unbinds(before, after))
+
+
+def _unbinds(before: str, after: str) -> bool:
+    """Return whether a name that was bound has lost its assignment and is still read."""
+    return any(re.search(rf"\b{name}\b", before) for name in unbound(after) - unbound(before))
 
 
 def _reappear(before: Iterable[Diagnostic], fixed: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:

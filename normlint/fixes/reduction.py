@@ -26,9 +26,10 @@ _LAST: Final = -1
 
 
 def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
-    """A reduction over everything, over the last axis."""
+    """A reduction over everything, over the last axis, unless the other one is over another axis."""
     call = Reduction.of(tree.document, tree.document.at(stat.span))
-    if call is None or not features_last(norm) or takes_axis(norm, call):
+    elsewhere = any(other.axes not in (ALL, (_LAST,)) for other in stats_of(c))
+    if call is None or elsewhere or not features_last(norm) or takes_axis(norm, call):
         return None
     return _written_again(norm, "NRM101", [t for t in stats_of(c) if t.axes == ALL], tree, _LAST)
 

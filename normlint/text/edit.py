@@ -45,13 +45,14 @@ def _touch(start: int, end: int, other: int, last: int) -> bool:
     return (start < last and other < end) or start == other or (start == end == last) or (other == last == end)
 
 
-def entangled(one: Sequence[Edit], two: Sequence[Edit]) -> bool:
-    """Does one write an assignment to a name, and the other that name?"""
-    return any(_bound(a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one)))
+def entangled(text: str, one: Sequence[Edit], two: Sequence[Edit]) -> bool:
+    """Return whether one adds or takes away an assignment to a name that the other writes."""
+    return any(_bound(text, a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one)))
 
 
-def _bound(edits: Iterable[Edit]) -> set[str]:
-    return {name for edit in edits for line in _BINDING.findall(edit.text) for name in _WORD.findall(line)}
+def _bound(text: str, edits: Sequence[Edit]) -> set[str]:
+    before, after = (Counter(_BINDING.findall(one)) for one in (text, apply(text, edits)))
+    return {name for line in (before - after) + (after - before) for name in _WORD.findall(line)}
 
 
 def loses_comment(text: str, edits: Sequence[Edit]) -> bool:

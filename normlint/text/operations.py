@@ -66,7 +66,7 @@ CLASSES: Final[dict[str, str]] = {
     """,
     # the same elements as they are
     "same": """
-        contiguous clone alias cuda cpu requires_grad pin_memory retain_grad xpu ipu mtia share_memory train eval
+        contiguous clone alias cuda cpu requires_grad requires_grad_ pin_memory retain_grad xpu ipu mtia share_memory train eval
         conj conj_physical real resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
     """,
     # some of the elements, in another order, or those of several tensors together

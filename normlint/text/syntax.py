@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import warnings
 from functools import lru_cache
@@ -63,6 +64,26 @@ def compiles(text: str) -> bool:
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         return False
     return True
+
+
+def unbound(text: str) -> set[str]:
+    """Return the names that the text reads but that neither it nor Python binds; none if it can't be analysed."""
+    import symtable
+
+    try:
+        waiting = [symtable.symtable(text, "<text>", "exec")]
+    except (SyntaxError, RecursionError, MemoryError):
+        return set()
+    read: set[str] = set()
+    bound = set(dir(builtins))
+    for table in waiting:
+        waiting += table.get_children()
+        for name in table.get_identifiers():
+            symbol, top = table.lookup(name), table.get_type() == "module"
+            read.update([name] if symbol.is_referenced() and (top or symbol.is_global()) else [])
+            here = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            bound.update([name] if here and (top or symbol.is_global()) else [])
+    return read - bound
 
 
 @lru_cache(maxsize=1)  # the fixes ask for it after the check

@@ -153,10 +153,17 @@ def test_fixes_that_interlock_wait_for_the_next_round(using: Using) -> None:
 
 
 def test_a_fix_waits_for_one_that_gives_a_name_that_it_writes_a_value() -> None:
-    line = [Edit(Span(0, 0), "x, y = f\n")]
-    assert entangled(line, [Edit(Span(9, 9), ".to(y.dtype)")])
-    assert entangled([Edit(Span(9, 9), ".to(y.dtype)")], line)
-    assert not entangled(line, [Edit(Span(9, 9), ".type_as(z)")])
+    text, line = "z = x * 2\n", [Edit(Span(0, 0), "x, y = f\n")]
+    assert entangled(text, line, [Edit(Span(9, 9), ".to(y.dtype)")])
+    assert entangled(text, [Edit(Span(9, 9), ".to(y.dtype)")], line)
+    assert not entangled(text, line, [Edit(Span(9, 9), ".type_as(z)")])
+
+
+def test_a_fix_waits_for_one_that_takes_away_the_assignment_to_a_name_that_it_writes() -> None:
+    text = "mean = x.mean()\ny = x\n"
+    gone = [Edit(Span(0, 16), "")]
+    assert entangled(text, gone, [Edit(Span(20, 21), "(x - mean)")])
+    assert not entangled(text, gone, [Edit(Span(20, 21), "x.float()")])
 
 
 def test_a_fix_that_breaks_the_text_is_dropped_and_reported_and_the_rest_kept(using: Using) -> None:
@@ -172,6 +179,12 @@ def test_a_fix_that_breaks_the_text_is_dropped_and_reported_and_the_rest_kept(us
 def test_a_fix_after_which_the_text_no_longer_compiles_is_dropped(using: Using) -> None:
     using(NRM101=FakeFix("eps=1", "x=1"))
     text = "def f(x, eps=1): pass\n"
+    assert after(text) == text.encode()
+
+
+def test_a_fix_that_takes_away_an_assignment_that_is_still_read_is_dropped(using: Using) -> None:
+    using(NRM101=FakeFix("    wide = x.*\n", ""))
+    text = "def f(x):\n    wide = x * 2\n    return wide\n"
     assert after(text) == text.encode()
 
 

@@ -61,7 +61,7 @@ def fix_text(text: str, chooses: Chooses = by_default, *, snippet: bool = False)
     for _ in range(ROUNDS):
         analysis = analyse(text, snippet=snippet)
         left = tuple(one for one in analysis.findings if chooses(one.code))
-        now = _compatible(left)
+        now = _compatible(text, left)
         if not now:
             return FixedText(text, tuple(made), left, analysis, settled=True)
         made += [Made(one.code, one.fix, text) for one in now if one.fix]
@@ -69,14 +69,14 @@ def fix_text(text: str, chooses: Chooses = by_default, *, snippet: bool = False)
     return FixedText(text, tuple(made), (), analyse(text, snippet=snippet), settled=False)
 
 
-def _compatible(findings: Iterable[Finding]) -> list[Finding]:
+def _compatible(text: str, findings: Iterable[Finding]) -> list[Finding]:
     """Those whose fixes can be made together, first come first served."""
     taken: list[Edit] = []
     found = []
     for one in findings:
         if one.fix is None or one.fix.applicability is Applicability.DISPLAY or overlap(one.fix.edits, taken):
             continue
-        if any(set(one.norms) & set(o.norms) and entangled(one.fix.edits, o.fix.edits) for o in found if o.fix):
+        if any(set(one.norms) & set(o.norms) and entangled(text, one.fix.edits, o.fix.edits) for o in found if o.fix):
             continue
         if not _whole(one.fix):
             continue

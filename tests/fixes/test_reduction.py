@@ -42,6 +42,14 @@ STAYS = [
         module("shape = (1, 1, 1)", "ms = h.pow(2).view(-1).mean().view(*shape)", Y),
     ),
     Case(
+        "a mean of everything beside a variance over an axis that has a name",
+        "NRM101",
+        module("var = h.var(self.dim, unbiased=False, keepdim=True)", "y = (h - h.mean()) / (var + self.eps).sqrt()")
+        .replace("class RMSNorm", "class LayerNorm")
+        .replace("dim, eps", "dim, axis=1, eps")
+        .replace("super().__init__()", "super().__init__()\n        self.dim = axis"),
+    ),
+    Case(
         "an axis is put back later, by hand",
         "NRM101",
         module("ms = h.pow(2).mean()", "r = torch.rsqrt(ms + self.eps)", "y = h * r.unsqueeze(-1)"),

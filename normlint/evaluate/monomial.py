@@ -409,7 +409,7 @@ def _raised(f: Factor, power: Fraction, steps: tuple[Step, ...]) -> Factor:
 ONE: Final = Mono()
 
 
-# --- what was taken apart ---------------------------------------------------------------------------------------------
+# --- what was taken apart --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

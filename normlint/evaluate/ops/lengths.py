@@ -1,4 +1,4 @@
-"""Lengths: the norms of vectors, of differences, and what is divided by its own."""
+"""Evaluate vector norms, distances and `F.normalize`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Opaque, Product, Value, number
 from normlint.text.frozen import replace
 
-FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
+FROBENIUS: Final = "frobenius_norm"  # also the name of norm(x, "fro")
 
 
 def _order(call: Bound) -> float | None:
@@ -26,7 +26,7 @@ def _order(call: Bound) -> float | None:
 
 
 def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
-    """The L2 or L1 norm of x, as a sum to the ½ or a sum."""
+    """Return the L2 or L1 norm of x as a sum, to the power ½ for L2; None for any other order."""
     order = _order(call)
     dtype = call.dtype(x.dtype)
     if order == 1:
@@ -48,7 +48,7 @@ def norm(ctx: Context, call: Bound) -> Value | None:
 
 @op("mse_loss")
 def squared_error(ctx: Context, call: Bound) -> Value | None:
-    """The square of a difference; by default its mean over everything."""
+    """Evaluate `mse_loss` as the square of a difference, by default averaged over all axes."""
     x, target, how = call.product("input"), call.product("target"), call.get("reduction") or Constant("mean")
     kind = how.value if isinstance(how, Constant) else None
     if x is None or target is None or "weight" in call.values or kind not in ("none", "mean", "sum"):
@@ -59,7 +59,7 @@ def squared_error(ctx: Context, call: Bound) -> Value | None:
 
 @op("dist pairwise_distance cdist")
 def distance(ctx: Context, call: Bound) -> Value | None:
-    """The norm of a difference: over everything, over the last axis, or for each pair of rows, where there is one."""
+    """Evaluate a distance as the norm of a difference over all axes or the last; `cdist` only of single rows."""
     x, other, eps = call.product("input", "x1"), call.product("other", "x2"), call.product("eps")
     pairs = call.name == "cdist"
     if x is None or other is None or (call.name == "pairwise_distance" and (eps is None or eps.number != 0)):
@@ -76,7 +76,7 @@ def distance(ctx: Context, call: Bound) -> Value | None:
 
 @op("normalize")
 def normalize(ctx: Context, call: Bound) -> Value | None:
-    """F.normalize: x over its norm, clamped at eps (default 1e-12), over `dim` (default 1)."""
+    """Evaluate `F.normalize` as x divided by its L2 norm over `dim` (default 1), clamped at eps (default 1e-12)."""
     x = call.product("input")
     if x is None or not x.tensor or _order(call) != 2 or "out" in call.values:
         return None

@@ -1,4 +1,4 @@
-"""Calls: torch operations by the table, the text's own functions by running them, all else opaque."""
+"""Evaluate calls: torch operations by the table, functions of the text by running them, and others as opaque."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
-    """A call as it is written; in-place methods give their receiver's name the new value."""
+    """Evaluate a call; an in-place method also assigns its result to its receiver."""
     m.ctx.called.add(node.span)
     func = spelling.meant(m, m.eval(env, node.func), node.func.span)
     special = builtins.special(m, env, func, node)
@@ -51,7 +51,7 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
 
 
 def _written(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Value:
-    """What torch writes into the tensor that it is given as `out=`."""
+    """Assign the result of a call to the target of its `out=` argument, and return it."""
     old = m.eval(env, out)
     new = mutated(m, old, value, span) if isinstance(old, Product) else value
     rebind(m, env, out, new)
@@ -59,7 +59,7 @@ def _written(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Val
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
-    """The arguments of a call; `rest` and `more`: unpacking may add others by position or by name."""
+    """Return the arguments of a call; unknown unpacked ones set `rest` (positional) or `more` (keywords)."""
     positional: list[Given] = []
     loose: list[Given] = []
     keywords: dict[str, Given] = {}
@@ -87,7 +87,7 @@ def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -
     value = mutated(m, func.receiver, value, node.span)
     if isinstance(node.func, s.Attribute):
         m.flow(value, node.span)
-        owner = _owner_of(node.func.base)
+        owner = _receiver_of_chain(node.func.base)
         if isinstance(owner, s.Attribute) and owner.name == "data":
             builtins.refill(m, env, owner, func.name, [])
         else:
@@ -95,8 +95,8 @@ def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -
     return value
 
 
-def _owner_of(target: s.Expr) -> s.Expr:
-    """The name at the head of a chain of in-place calls: s of `s.add_(eps).rsqrt_()`."""
+def _receiver_of_chain(target: s.Expr) -> s.Expr:
+    """Return the head of a chain of in-place calls, such as s of `s.add_(eps).rsqrt_()`."""
     while isinstance(target, s.Call) and isinstance(target.func, s.Attribute) and _in_place(target.func.name):
         target = target.func.base
     return target
@@ -129,7 +129,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
 
 
 def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
-    """Something imported, by its dotted path."""
+    """Return the value of a call of an imported function or class."""
     written = prelude.named(dotted, span, m.frames[-1].qualname if m.frames else "")
     if written is not None:
         return call(m, written, args, span)
@@ -144,7 +144,7 @@ def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
 
 
 def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
-    """The result of an operation that has no row."""
+    """Return the result of an operation without a row, with its shape and recipe if it has a signature."""
     if key is None:
         return value
     bound = bind(name, key, span, args)
@@ -152,7 +152,7 @@ def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span
 
 
 def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
-    """`x.__mul__(y)` is `x * y`."""
+    """Return the value of `x.__mul__(y)` as that of `x * y`."""
     from normlint.evaluate.expressions import binary
 
     sign, swapped = operator
@@ -163,7 +163,7 @@ def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: A
 
 
 def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Value:
-    """One row of the table; where it doesn't follow, the result is opaque but keeps the dtype it had."""
+    """Evaluate a row of the table; if it returns None, the result is opaque with the operands' dtype."""
     for given in args.values:
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
@@ -184,13 +184,13 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
-    """Something outside the text: its arguments go in, an unknown tensor comes out."""
+    """Return the unknown result of a function outside the text."""
     for given in args.values:
         m.flow(given.value, given.span)
     return algebra.unknown(name, [g.value for g in (*args.values, *args.loose)], span)
 
 
-# --- the text's own functions ----------------------------------------------------------------------------------------
+# --- functions of the text -------------------------------------------------------------------------------------------
 
 
 def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> Value:
@@ -211,7 +211,7 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
 
 
 def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
-    """The function's frame, with its parameters bound; who calls it takes the frame away again."""
+    """Push the frame of a call and return its scope with the parameters bound; the caller pops the frame."""
     from normlint.evaluate.machine import Frame
 
     m.waiting = [w for w in m.waiting if w.node is not ref.node]
@@ -228,7 +228,7 @@ def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
 
 
 def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
-    """What the function's statements came to."""
+    """Return the value that a function's body returned, and record it as a possible norm."""
     if not isinstance(outcome, Returned):
         return Constant(None)
     if isinstance(outcome.value, Tup):
@@ -238,13 +238,13 @@ def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
 
 
 def _without_grad(m: Machine, ref: FunctionRef) -> bool:
-    """Decorated with torch.no_grad or torch.inference_mode."""
+    """Return whether a function is decorated with torch.no_grad or torch.inference_mode."""
     heads = (d.func if isinstance(d, s.Call) else d for d in getattr(ref.node, "decorators", ()))
     return any(m.module.source(h.span).endswith(("no_grad", "inference_mode")) for h in heads)
 
 
 def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> None:
-    """Bind each parameter to the argument or to its default; to an unknown value where it isn't clear which."""
+    """Bind each parameter to its argument or default, or to an unknown value if it isn't known which applies."""
     if ref.receiver is not None:
         args = args.after(Given(ref.receiver, ref.node.span))
     found = fit(ref.node.params, args)
@@ -263,13 +263,13 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
 
 
 def _all_of(args: Arguments) -> Value:
-    """What `*args` of a function holds: a shape or the parts of a tensor, if all comes from there."""
+    """Return the value of `*args`: the shape or parts of a tensor that are passed alone, else an opaque one."""
     one = args.loose[0].value if len(args.loose) == 1 and not args.positional else None
     return one if isinstance(one, Shape | Pieces) else Opaque("args")
 
 
 def _unknown_like(param: s.Parameter, default: Value | None) -> Value:
-    """What a parameter holds that may have been given anything: a number, if that is what it is by default."""
+    """Return an unknown value for a parameter: a number if its default is one, else a tensor."""
     if isinstance(default, Product) and default.number is not None:
         return scalar(param.name, None, param.span)
     return algebra.opaque(param.name, (), param.span, pure=False, data=True)

@@ -1,4 +1,4 @@
-"""Modules made and called: torch's own by what is known of them, the text's as opaque ones with a dtype."""
+"""Evaluate the construction and calls of modules: torch's layers, and opaque ones for those of the text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
     from normlint.evaluate.ops.table import Arguments
 
-# Layers whose output has the dtype of their input, by construction.
+# Layers whose output has the dtype of their input.
 KEEPS_DTYPE = (
     *("Linear", "Conv1d", "Conv2d", "Conv3d", "Conv1D", "Embedding"),
     *("Dropout", "Identity", "GELU", "SiLU", "ReLU"),
@@ -28,7 +28,7 @@ KEEPS_DTYPE = (
 
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
-    """The module that a call like `nn.Linear(...)`, or `super().__init__` of a torch norm, constructs."""
+    """Return the value of a call like `nn.Linear(…)` or a torch norm's `__init__`; None for any other path."""
     if dotted.endswith(".__init__"):
         return torch_norms.constructed(dotted, args, span)
     first = args.positional[0].value if args.positional else None
@@ -48,21 +48,21 @@ def _parameter(m: Machine, value: Value, span: Span) -> Value:
 
 
 def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
-    """An instance of one of the text's classes; a module is judged where it is defined, opaque where it is used."""
+    """Return an instance of a class of the text; a module is opaque here, since it is evaluated as an entry."""
     if not any(c.outside for c in cls.lineage()) and len(m.frames) < MOST_FRAMES:
-        return _plain(m, cls, args, span)
+        return _instance(m, cls, args, span)
     return Opaque(f"module {cls.qualname}", span, tuple(_number(g.value) for g in args.positional))
 
 
-def _plain(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
-    """An instance of a class without a base outside the text, with what its constructor sets."""
+def _instance(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
+    """Return an instance of a class without outside bases, with the attributes that its constructor sets."""
     from normlint.evaluate.attributes import get, set_attribute
 
     instance = Instance(cls)
     found = Defined(instance, cls.qualname)
     if any("__init__" in c.members for c in cls.lineage()):
         m.call(get(m, found, "__init__", span), args, span)
-    elif cls.node.decorated:  # a dataclass: its fields, in order
+    elif cls.node.decorated:  # a dataclass, with its fields in order
         fields = [stmt for c in reversed([*cls.lineage()]) for stmt in c.node.body]
         targets = [
             t
@@ -76,11 +76,11 @@ def _plain(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
     return found
 
 
-MOST_FRAMES = 6  # below those that a constructor runs in
+MOST_FRAMES = 6  # frames, beyond which constructors aren't run
 
 
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
-    """A call of something opaque: a layer keeps the dtype, `register_buffer` sets an attribute."""
+    """Return the value of a call of a module, of `self.register_buffer` and the like, or of an opaque value."""
     if isinstance(func, Defined) and isinstance(func.ref, Instance) and func.ref.cls is not None:
         from normlint.evaluate.attributes import get
 
@@ -96,10 +96,10 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     if function is not None:
         m.ctx.wrapped.add(span)
         return m.call(function, args, span)
-    stateless = _function(func)
+    stateless = _stateless(func)
     if stateless is not None and isinstance(func, Opaque):
         return m.call(stateless, args.joined(func.given), span)  # type: ignore[arg-type]
-    registered = _own(m, text, args) or _register(m, text, args, span)
+    registered = _own_tensors(m, text, args) or _register(m, text, args, span)
     if registered is not None:
         return registered
     result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
@@ -115,8 +115,8 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
 _LAYER = "module torch.nn."
 
 
-def _function(module: Value) -> Value | None:
-    """What a layer without parameters computes: torch's function of the same name, but for underscores."""
+def _stateless(module: Value) -> Value | None:
+    """Return torch's function for a layer without parameters, which has its name except for underscores; or None."""
     made = isinstance(module, Opaque) and module.text.startswith(_LAYER) and module.given is not None
     found = _STATELESS.get(module.text.removeprefix(_LAYER).lower()) if made else None  # type: ignore[union-attr]
     return None if found is None else Path(f"torch.nn.functional.{found}" if "pool" in found else f"torch.{found}")
@@ -125,17 +125,17 @@ def _function(module: Value) -> Value | None:
 _STATELESS = {word.replace("_", ""): word for kind in ("layout", "reduction") for word in CLASSES[kind].split()}
 
 
-def _own(m: Machine, text: str, args: Arguments) -> Value | None:
-    """`self.parameters()`, `self.named_parameters()`, `self.get_parameter(name)` of a module without others in it."""
+def _own_tensors(m: Machine, text: str, args: Arguments) -> Value | None:
+    """Return the value of `self.parameters()` and the like for a module without submodules; None otherwise."""
     from normlint.evaluate.attributes import get, receiver_of
 
     owner, _, method = text.partition(".")
     instance = receiver_of(m)
-    if owner != "self" or instance is None or method not in _ASKED:
+    if owner != "self" or instance is None or method not in _TENSOR_METHODS:
         return None
     if any(isinstance(v, Opaque) and v.text.startswith("module ") for v in instance.attrs.values()):
         return None
-    held = get(m, Defined(instance, "self"), _ASKED[method], NOWHERE)
+    held = get(m, Defined(instance, "self"), _TENSOR_METHODS[method], NOWHERE)
     first = args.positional[0].value if args.positional else None
     if not isinstance(held, Dict):
         return None
@@ -144,22 +144,22 @@ def _own(m: Machine, text: str, args: Arguments) -> Value | None:
     return Tup(tuple(Tup((Constant(k), v)) if method.startswith("named_") else v for k, v in held.items))
 
 
-_ASKED = {"get_parameter": "_parameters", "get_buffer": "_buffers"}
-_ASKED |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for how in ("", "named_")}
+_TENSOR_METHODS = {"get_parameter": "_parameters", "get_buffer": "_buffers"}
+_TENSOR_METHODS |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for how in ("", "named_")}
 
 
 def _is_idle(module: Value) -> bool:
-    """Does the module return its input: an Identity, or a Dropout with probability 0?"""
+    """Return whether a module returns its input: an Identity, or a Dropout with probability 0."""
     if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
         return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
     return module.sizes[:1] == (Mono(0.0),)
 
 
 def _sizes(args: Arguments) -> tuple[Mono | None, ...]:
-    """The first numbers that a layer is made with, by position or by name."""
+    """Return the first two size arguments of a layer, passed by position or by name."""
     first, by_name = args.positional, args.keywords
-    named = [next((by_name[k] for k in names.split() if k in by_name), None) for names in _FIRST]
-    given = [first[i] if i < len(first) else named[i] for i in range(len(_FIRST))]
+    named = [next((by_name[k] for k in names.split() if k in by_name), None) for names in _SIZE_NAMES]
+    given = [first[i] if i < len(first) else named[i] for i in range(len(_SIZE_NAMES))]
     values = [g.value if g is not None else None for g in given]
     single = [v.items[0] if isinstance(v, Tup) and len(v.items) == 1 else v for v in values]
     return tuple(map(_number, single))
@@ -169,14 +169,14 @@ def _number(value: Value | None) -> Mono | None:
     return value.mono if isinstance(value, Product) and not value.tensor else None
 
 
-_FIRST = (
+_SIZE_NAMES = (
     "in_features in_channels num_features normalized_shape num_embeddings",
     "out_features out_channels embedding_dim",
 )
 
 
 def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | None:
-    """self.register_parameter("weight", None), self.register_buffer("eps", tensor)."""
+    """Evaluate `self.register_parameter(…)` and `self.register_buffer(…)`; None for any other call."""
     owner, _, method = text.rpartition(".")
     if owner != "self" or method not in ("register_parameter", "register_buffer") or not args.positional:
         return None

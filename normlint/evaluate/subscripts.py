@@ -55,7 +55,7 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
 
 
 def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
-    """The bound of a slice as an integer; None if there is none or its value isn't known."""
+    """Return an index or bound of a slice as an integer; None if there is none or it is unknown."""
     value = m.eval(env, node) if node is not None else None
     return value.whole if isinstance(value, Product) else None
 

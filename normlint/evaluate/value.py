@@ -142,7 +142,7 @@ class Opaque:
     text: str
     place: Span = NOWHERE
     sizes: tuple[Mono | None, ...] = field(default=(), compare=False)  # of a layer: its constructor's first arguments
-    given: object = field(default=None, compare=False)  # of one of torch's norms: all constructor arguments
+    given: object = field(default=None, compare=False)  # of a torch layer: all constructor arguments
 
 
 @dataclass(frozen=True, slots=True)

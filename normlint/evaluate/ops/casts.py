@@ -42,7 +42,7 @@ def _target(value: Value) -> DType | None:
     return None
 
 
-_PERHAPS: Final = ("unknown dtype", "unknown device", "unknown other")  # parameters that another argument may fill, too
+_UNKNOWN_ARGUMENTS: Final = ("unknown dtype", "unknown device", "unknown other")  # that may be another one's
 
 
 @op("to type asarray as_tensor")
@@ -52,7 +52,7 @@ def to(ctx: Context, call: Bound) -> Value | None:
     if x is None:
         return None
     given = [call.values[name].value for name in ("dtype", "device", "other") if name in call.values]
-    given = [v for v in given if not (isinstance(v, Opaque) and v.text in _PERHAPS)]
+    given = [v for v in given if not (isinstance(v, Opaque) and v.text in _UNKNOWN_ARGUMENTS)]
     targets = [t for t in map(_target, given) if t is not None]
     if call.flag("copy", False):
         x = replace(x, alias="")

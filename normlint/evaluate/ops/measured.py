@@ -127,7 +127,7 @@ def _identified(ctx: Context, value: Product) -> Product | None:
         given = leaves(ctx, value)
         reduced_again = any(isinstance(f.atom, Stat) for f in value.mono.factors)
         if not 0 < len(given) <= _MOST_LEAVES or (reduced_again and any(map(algebra.is_statistic, given))):
-            return None  # x − 2·mean(x) is as long as x, and yet an input of its own
+            return None  # for example x − 2·mean(x), which is as long as x but is no x
         seen = worlds(ctx)
         # Few values fit in any size, so both sizes are compared only where something fits in the first.
         return _fitting(ctx, value, given, seen) if _fitting(ctx, value, given, seen[:1]) else None

@@ -152,7 +152,7 @@ def lerp(ctx: Context, call: Bound) -> Value | None:
 
 @op("where")
 def where(ctx: Context, call: Bound) -> Value | None:
-    """Evaluate `where` as its input if both values are equal, or differ only where the input is zero."""
+    """Evaluate `where` as its first value if both are equal or only zeros are replaced by 0, else as opaque."""
     one, two = call.product("input"), call.product("other")
     if one is None or two is None:
         return None

@@ -98,7 +98,7 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
 
 @op("expand expand_as broadcast_to contiguous clone alias")
 def same_elements(ctx: Context, call: Bound) -> Value | None:
-    """The input, whose elements keep their values; None for copies in rows of their own (`expand` of data)."""
+    """Evaluate an operation that keeps elements as its input; None for copies in new rows (`expand` of data)."""
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
         lengths = sizes(call.sequence("size", "shape"))

@@ -241,7 +241,7 @@ def index_add(x: Given, dim: int, index: Given, source: Given = None, src: Given
 
 @runs("index")
 def index(x: Given, index: Given) -> Array:
-    """The array for `x[..., 1:, None]`; a slice is given as a list that begins with "slice"."""
+    """Return `x[index]`; a slice in the index is a list that begins with "slice"."""
     several = sum(isinstance(one, Array) or (isinstance(one, list) and one[0] != "slice") for one in index) > 1
     axis, left = 0, len(x.shape) - sum(one is not None and one is not ... for one in index)
     for one in index if any(one is ... for one in index) else [*index, ...]:

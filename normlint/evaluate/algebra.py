@@ -124,17 +124,15 @@ def _layout_operand(left: Product, right: Product) -> Product:
 
 def held(value: Product) -> Mono | None:
     """Return the number that all elements of a newly created tensor are; None if there is none."""
-    sole = value.sole
-    if sole is None or sole.power != 1 or not isinstance(sole.atom, Param) or sole.atom.name:
+    atom = value.atom
+    if not isinstance(atom, Param) or atom.name:
         return None
-    atom = sole.atom
     return None if atom.role != "tensor" else _NUMBERS.get(atom.init) if atom.first is None else atom.first
 
 
 def constant(value: Product) -> Product:
     """Return a newly created tensor as the number that all its elements are; any other value unchanged."""
-    same = held(value)
-    atom = value.mono.factors[0].atom if same is not None else None
+    same, atom = held(value), value.atom
     gain = isinstance(atom, Param) and atom.maker in _GAIN_MAKERS and atom.shape
     if same is None or gain:
         return value
@@ -251,7 +249,7 @@ def add(left: Product, right: Product, span: Span) -> Product:
 
 def _difference(value: Product) -> tuple[Mono, Mono] | None:
     """Return the operands (p, q) if the product is an opaque difference p − q, else None."""
-    atom = value.sole.atom if value.sole and value.sole.power == 1 else None
+    atom = value.atom
     pair = atom.args if isinstance(atom, Apply) and atom.name == "-" and len(atom.args) == 2 else (None, None)
     return (pair[0], pair[1]) if isinstance(pair[0], Mono) and isinstance(pair[1], Mono) else None
 
@@ -377,9 +375,9 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
     whole = _difference(left)
     if whole is not None and whole[0] == right.mono:
         return negate(replace(left, mono=whole[1]), span)
-    sole = left.sole.atom if left.sole and left.sole.power == 1 else None
-    if isinstance(sole, Plus) and sole.how == "add" and sole.inner == right.mono:
-        return Product(sole.eps, right.dtype, tensor=True, span=span)
+    atom = left.atom
+    if isinstance(atom, Plus) and atom.how == "add" and atom.inner == right.mono:
+        return Product(atom.eps, right.dtype, tensor=True, span=span)
     centred = _centred(left, right, span) or _one_pass(left, right, span) or _offset_apart(left, right)
     if centred is not None:
         return centred
@@ -411,10 +409,10 @@ def _is_small(value: Product) -> bool:
 
 def _one_less(left: Product, right: Product, span: Span) -> Product | None:
     """Return d − 1 for a length or scalar d as that atom with `less`; None for any other difference."""
-    sole = left.sole
-    if left.tensor or right.number != 1 or sole is None or sole.power != 1 or not isinstance(sole.atom, Size | Scalar):
+    atom = left.atom
+    if left.tensor or right.number != 1 or not isinstance(atom, Size | Scalar) or atom.less:
         return None
-    return of_atom(replace(sole.atom, less=True), left.dtype, span, tensor=False) if not sole.atom.less else None
+    return of_atom(replace(atom, less=True), left.dtype, span, tensor=False)
 
 
 def _mean_of(mono: Mono, base: Mono) -> Stat | None:
@@ -455,8 +453,7 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
     stat = _mean_of(right.mono, left.mono)
     if stat is None:
         return None
-    sole = left.sole
-    if sole is not None and sole.power == 1 and isinstance(sole.atom, Centred):
+    if isinstance(left.atom, Centred):
         return replace(left, span=span)  # the mean of a centred tensor is 0
     result = _wrapped(left, Centred(left.mono, stat, span), span)
     return replace(result, dtype=promoted((left, right)))

@@ -17,7 +17,7 @@ def nonzero(condition: Product) -> Mono | None:
 
 def mean_of_nonzero(left: Product, right: Product) -> Mono | None:
     """Return a sum divided by the number of nonzero elements along its axes as a mean; None for any other quotient."""
-    size = right.sole.atom if right.sole and right.sole.power == 1 else None
+    size = right.atom
     counted = size.of.factors[0].atom if isinstance(size, Size) and size.of.factors else None
     sums = [f for f in left.mono.factors if isinstance(f.atom, Stat)]
     if not isinstance(counted, Apply) or counted.name != "nonzero" or len(sums) != 1 or sums[0].power != 1:

@@ -170,9 +170,9 @@ def _is_none(m: Machine, value: Value) -> bool:
         case Product() if value.number is not None:
             return False
         case Product():
-            sole = value.sole.atom if value.sole and value.sole.power == 1 else None
-            nullable = isinstance(sole, Scalar | Input) or (isinstance(sole, Param) and sole.role == "unknown")
-            nullable |= isinstance(sole, Apply) and sole.place != NOWHERE  # the result of a call outside the text
+            atom = value.atom
+            nullable = isinstance(atom, Scalar | Input) or (isinstance(atom, Param) and atom.role == "unknown")
+            nullable |= isinstance(atom, Apply) and atom.place != NOWHERE  # the result of a call outside the text
             return nullable and m.ctx.decide(f"{describe(value)} is None")
         case Opaque(text=text):
             return m.ctx.decide(f"{text} is None")

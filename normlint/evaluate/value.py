@@ -49,6 +49,12 @@ class Product:
         """The only factor if the coefficient is 1; None for any other product."""
         return self.mono.factors[0] if len(self.mono.factors) == 1 and self.mono.coef == 1 else None
 
+    @property
+    def atom(self) -> Atom | None:
+        """The atom of the only factor if the coefficient and its power are 1; None for any other product."""
+        sole = self.sole
+        return sole.atom if sole is not None and sole.power == 1 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

@@ -58,8 +58,7 @@ def axes_of(value: Value | None, rank: int | None) -> Axes:
 def _single_axis(value: Product, rank: int | None) -> Axes:
     axis = value.number
     if axis is None:
-        sole = value.sole
-        axis = sole.atom.default if sole and isinstance(sole.atom, Scalar) and sole.power == 1 else None
+        axis = value.atom.default if isinstance(value.atom, Scalar) else None
     if axis is None or not axis.is_integer():
         return None
     return (int(axis) - rank if rank is not None and axis >= 0 else int(axis),)
@@ -126,7 +125,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
 
 def _beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
     """Return mean(a) + eps for x = a + eps, or None for any other x."""
-    atom = x.sole.atom if x.sole is not None and x.sole.power == 1 else None
+    atom = x.atom
     if not isinstance(atom, Plus) or atom.how != "add" or atom.inner.has_stat:
         return None
     mean = reduce(ctx, call, replace(x, mono=atom.inner), "mean")
@@ -288,7 +287,7 @@ def mean(ctx: Context, call: Bound) -> Value | None:
 
 def _mean_of_mean(call: Bound, x: Product) -> Product | None:
     """Return the mean of a mean as one mean over the axes of both; None if x is no mean or the axes are unknown."""
-    stat = x.sole.atom if x.sole and x.sole.power == 1 else None
+    stat = x.atom
     if not isinstance(stat, Stat) or stat.reduce != "mean" or not isinstance(stat.axes, tuple):
         return None
     axes = axes_of(call.get("dim"), None)
@@ -396,9 +395,8 @@ def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
     stat = next((f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat)), None)
     if stat is None:
         return None
-    sole = x.sole
-    centred = sole.atom if sole and isinstance(sole.atom, Centred) and sole.power == 1 else None
-    steps = sole.steps if sole and centred else ()
+    centred = x.atom if isinstance(x.atom, Centred) else None
+    steps = x.sole.steps if x.sole and centred else ()
     inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), TWO, steps, x.span),))
     variance = replace(stat, inner=inner, biased=_biased(call), square=x.dtype)
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_

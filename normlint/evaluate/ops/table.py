@@ -176,9 +176,9 @@ def _letter(product: Product) -> str:
     if product.tensor:
         sole = product.sole
         return "" if product.dtype is DType.UNKNOWN and sole is not None and isinstance(sole.atom, Apply) else "T"
-    number, sole = product.number, product.sole
-    if sole is not None and isinstance(sole.atom, Scalar) and sole.power == 1:
-        number = None if (sole.atom.default or 0.0).is_integer() else sole.atom.default
+    number, atom = product.number, product.atom
+    if isinstance(atom, Scalar):
+        number = None if (atom.default or 0.0).is_integer() else atom.default
     if number is not None:
         return "if" if number.is_integer() else "f"
     return "if" if all(isinstance(f.atom, Size) for f in product.mono.factors) else "ifN"

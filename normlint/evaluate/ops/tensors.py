@@ -124,8 +124,8 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     """Evaluate nn.Parameter(data) or a buffer, with the data's shape and initial values."""
     data = call.get("data")
     role = "buffer" if call.name == "Buffer" or call.flag("requires_grad", True) is False else "parameter"
-    if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
-        atom = replace(data.sole.atom, role=role, span=call.span, dtype=data.dtype)
+    if isinstance(data, Product) and isinstance(data.atom, Param):
+        atom = replace(data.atom, role=role, span=call.span, dtype=data.dtype)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
     shape = shape_of(data)
     made = _created(data)

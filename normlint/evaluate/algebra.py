@@ -27,6 +27,7 @@ from normlint.evaluate.monomial import (
     Step,
     Through,
     bears_stat,
+    mono_of,
     positive,
     raised,
     without_sum,
@@ -65,8 +66,7 @@ def _through(name: str, operands: Sequence[Product], span: Span) -> Product | No
     bearing = [o for o in operands if o.tensor and is_statistic(o)]
     if len(bearing) != 1 or any(o.mono.has_data for o in operands if o is not bearing[0]):
         return None
-    factor = Factor(Through(bearing[0].mono, name, span), ONCE, span=span)
-    return replace(bearing[0], mono=Mono(1.0, (factor,)), span=span)
+    return replace(bearing[0], mono=mono_of(Through(bearing[0].mono, name, span), span), span=span)
 
 
 def as_product(value: Value, span: Span) -> Product:
@@ -309,8 +309,7 @@ def _distributed(a: Product, b: Product, span: Span) -> Product | None:
     if len(extra) != 1 or not isinstance(extra[0].atom, Param) or extra[0].power != 1:
         return None
     gain = Mono(1.0, (extra[0],))
-    factor = Factor(Offset(1.0, gain, span), ONCE, span=span)
-    return replace(a, mono=a.mono.times(Mono(1.0, (factor,))), dtype=promoted((a, b)), span=span)
+    return replace(a, mono=a.mono.times(mono_of(Offset(1.0, gain, span), span)), dtype=promoted((a, b)), span=span)
 
 
 def _may_be_eps(b: Product) -> bool:
@@ -347,8 +346,7 @@ def _shifted(base: Product, bias: Product, span: Span) -> Product:
 
 
 def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
-    mono = Mono(1.0, (Factor(atom, ONCE, span=span),))
-    return Product(mono, base.dtype, base.tensor, base.layout, base.shape, "", span)
+    return Product(mono_of(atom, span), base.dtype, base.tensor, base.layout, base.shape, "", span)
 
 
 def clamp(base: Product, floor: Product, span: Span) -> Product:

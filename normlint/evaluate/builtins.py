@@ -9,7 +9,7 @@ from normlint.evaluate import containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, set_attribute
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size
+from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size, mono_of
 from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import item
@@ -297,6 +297,6 @@ def _elements(of: Mono, layout: Layout) -> Mono:
         or dots != "..."
         or not all(isinstance(one, tuple) and one[0] == "at" for one in rest)
     ):
-        return Mono(1.0, (Factor(Size(Mono(1.0, of.factors), None, layout), ONCE),))
+        return mono_of(Size(Mono(1.0, of.factors), None, layout))
     lengths = [Factor(Size(Mono(1.0, whole.factors), -at, layout), -ONCE) for at in range(1, len(rest) + 1)]
     return _elements(whole, layout).times(Mono(1.0, tuple(lengths)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from normlint.evaluate.monomial import ONCE, Abs, Apply, Centred, Factor, Mono, Size, Stat
+from normlint.evaluate.monomial import Abs, Apply, Centred, Mono, Size, Stat, mono_of
 from normlint.evaluate.value import Product
 from normlint.text.frozen import replace
 
@@ -37,4 +37,4 @@ def _element(summed: Mono) -> Mono | None:
         return _element(atom.inner)
     if isinstance(atom, Centred):
         return atom.base
-    return Mono(1.0, (Factor(atom, ONCE),)) if atom is not None else None
+    return mono_of(atom) if atom is not None else None

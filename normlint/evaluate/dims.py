@@ -21,7 +21,16 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
-from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, Through, bears_data, bears_stat, stats_of
+from normlint.evaluate.monomial import (
+    Layout,
+    Mono,
+    Scalar,
+    Through,
+    bears_data,
+    bears_stat,
+    mono_of,
+    stats_of,
+)
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -116,7 +125,7 @@ def is_unread(dims: Dims) -> bool:
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Mono:
     """Return a length with a name that can't occur in source text."""
-    return Mono(1.0, (Factor(Scalar(f"#{name}"), ONCE),))
+    return mono_of(Scalar(f"#{name}"))
 
 
 def is_symbol(length: Mono) -> bool:
@@ -300,7 +309,7 @@ class Shapes:
         while length in self.same:
             length = self.same[length]
         if len(length.factors) > 1 or (length.factors and length.coef != 1):
-            parts = [(f, self.find(Mono(1.0, (Factor(f.atom, ONCE),)))) for f in length.factors if f.power == 1]
+            parts = [(f, self.find(mono_of(f.atom))) for f in length.factors if f.power == 1]
             if len(parts) == len(length.factors) <= 4:
                 whole = Mono(length.coef)
                 for _, part in parts:

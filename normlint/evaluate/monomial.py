@@ -135,6 +135,11 @@ class Mono:
         return Mono(self.coef, tuple(Factor(f.atom, f.power, (*f.steps, step), f.span) for f in self.factors))
 
 
+def mono_of(atom: Atom, span: Span = NOWHERE) -> Mono:
+    """Return the product of one atom."""
+    return Mono(1.0, (Factor(atom, ONCE, span=span),))
+
+
 def _joined(one: Factor, two: Factor) -> tuple[Step, ...]:
     """Return the distinct steps of both; duplicates would double with every `x = x * x`."""
     return tuple(dict.fromkeys(one.steps + two.steps))
@@ -403,7 +408,7 @@ def _raised(f: Factor, power: Fraction, steps: tuple[Step, ...]) -> Factor:
         return Factor(f.atom, power, f.steps + steps, f.span)
     atom, total = f.atom, f.power * power
     if f.power % 2 == 0 and total % 2 != 0 and not positive(atom):
-        atom = Abs(Mono(1.0, (Factor(atom, ONCE, span=f.span),)))
+        atom = Abs(mono_of(atom, f.span))
     return Factor(atom, total, f.steps + steps, f.span)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dims import symbol
-from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar
+from normlint.evaluate.monomial import Mono, Scalar, mono_of
 from normlint.evaluate.value import Product
 from normlint.text.finding import Span
 
@@ -142,4 +142,4 @@ def _learn(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None
 def _named(item: str, scope: int) -> Mono:
     from normlint.evaluate.attributes import SIZES
 
-    return Mono(1.0, (Factor(Scalar(item), ONCE),)) if item in SIZES and len(item) > 1 else symbol(f"{item}@{scope}")
+    return mono_of(Scalar(item)) if item in SIZES and len(item) > 1 else symbol(f"{item}@{scope}")

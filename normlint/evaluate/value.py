@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from normlint.evaluate.dims import Dims
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE, ONCE, Atom, Factor, Layout, Mono, Scalar
+from normlint.evaluate.monomial import NOWHERE, Atom, Factor, Layout, Mono, Scalar, mono_of
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -181,7 +181,7 @@ def number(value: float, span: Span = NOWHERE) -> Product:
 
 
 def of_atom(atom: Atom, dtype: DType, span: Span = NOWHERE, *, tensor: bool = True, alias: str = "") -> Product:
-    return Product(Mono(1.0, (Factor(atom, ONCE, span=span),)), dtype, tensor, span=span, alias=alias)
+    return Product(mono_of(atom, span), dtype, tensor, span=span, alias=alias)
 
 
 def scalar(name: str, default: float | None = None, span: Span = NOWHERE) -> Product:

@@ -29,6 +29,7 @@ from normlint.evaluate.monomial import (
     atoms_of,
     cut_of,
     cuts_in,
+    mono_of,
     raised,
     whole_of,
 )
@@ -100,7 +101,7 @@ def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
             return None
         atom = replace(f.atom, **inner) if inner and not isinstance(f.atom, Apply) else f.atom  # type: ignore[arg-type]
         if not inner and not isinstance(f.atom, Size | Scalar):
-            atom = Apply("item", (Mono(1.0, (Factor(f.atom, ONCE),)), cut), data=Mono(1.0, (f,)).has_data)
+            atom = Apply("item", (mono_of(f.atom), cut), data=Mono(1.0, (f,)).has_data)
         found = found.times(Mono(1.0, (replace(f, atom=atom),)))
     return found
 
@@ -140,7 +141,7 @@ def joined(ctx: Context, call: Bound) -> Value | None:
 def repeated(x: Product, axis: int, span: Span) -> Product:
     """Return a tensor in which each element along an axis is repeated equally often."""
     atom = Apply("repeated", (x.mono, (axis,)), span, data=x.mono.has_data)
-    return replace(x, mono=Mono(1.0, (Factor(atom, ONCE, span=span),)), shape=None, span=span)
+    return replace(x, mono=mono_of(atom, span), shape=None, span=span)
 
 
 @op("repeat_interleave")

@@ -11,7 +11,6 @@ from normlint.evaluate.dims import without
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
     ALL,
-    ONCE,
     TRAILING,
     Apply,
     Axes,
@@ -25,6 +24,7 @@ from normlint.evaluate.monomial import (
     Stat,
     bears_stat,
     is_row,
+    mono_of,
     raised,
     stats_of,
 )
@@ -129,7 +129,7 @@ def _beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
     if not isinstance(atom, Plus) or atom.how != "add" or atom.inner.has_stat:
         return None
     mean = reduce(ctx, call, replace(x, mono=atom.inner), "mean")
-    return replace(mean, mono=Mono(1.0, (Factor(replace(atom, inner=mean.mono), ONCE, span=atom.span),)))
+    return replace(mean, mono=mono_of(replace(atom, inner=mean.mono), atom.span))
 
 
 def _centred_alike(mono: Mono, axes: Axes) -> Mono:
@@ -190,7 +190,7 @@ def ordered(ctx: Context, call: Bound) -> Value | None:
 
 def _reordered(x: Product, axes: Axes, how: object, span: Span) -> Product:
     moved = Apply("permuted", (x.mono, axes, how), data=x.mono.has_data)
-    return replace(x, mono=Mono(1.0, (Factor(moved, ONCE, span=span),)), span=span)
+    return replace(x, mono=mono_of(moved, span), span=span)
 
 
 @op("gather take_along_dim")
@@ -356,7 +356,7 @@ def _nonzero(ctx: Context, call: Bound, x: Product, base: Mono) -> Product:
     """Return the number of elements of `base` along the call's axes that aren't zero."""
     axes = axes_of(call.get("dim"), ctx.rank(x))
     counted = Apply("nonzero", (base, axes, call.flag("keepdim", False) is not False, x.layout))
-    return of_atom(Size(Mono(1.0, (Factor(counted, ONCE),)), None), DType.INT, call.span)
+    return of_atom(Size(mono_of(counted), None), DType.INT, call.span)
 
 
 def _times(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:

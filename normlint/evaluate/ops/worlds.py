@@ -21,7 +21,6 @@ from normlint.evaluate.monomial import (
     Atom,
     Centred,
     Cut,
-    Factor,
     Input,
     Layout,
     Mono,
@@ -35,6 +34,7 @@ from normlint.evaluate.monomial import (
     atoms_of,
     bears_stat,
     is_clear,
+    mono_of,
     stats_of,
 )
 from normlint.evaluate.ops import arrays
@@ -146,7 +146,7 @@ class World:
 
     def atom(self, atom: Atom, layout: Layout) -> Array:
         """Return the numbers of an atom."""
-        alone = Mono(1.0, (Factor(atom, ONCE),))
+        alone = mono_of(atom)
         if self.ctx.recipes.get((alone, layout)) is not None and len(self.memo) < 200:
             return self.made(alone, layout)  # type: ignore[no-any-return]
         match atom:
@@ -186,7 +186,7 @@ class World:
         raise Unmeasured
 
     def _shape(self, atom: Input) -> tuple[int, ...]:
-        dims = self.ctx.shapes.held.get((Mono(1.0, (Factor(atom, ONCE),)), ()))
+        dims = self.ctx.shapes.held.get((mono_of(atom), ()))
         rank = None if dims is None else self.ctx.shapes.rank(dims)
         shape = self.sizes[self.rank if rank is None else rank]
         self.inputs[atom] = shape
@@ -212,9 +212,9 @@ class World:
 
     def _number(self, atom: Scalar) -> float:
         """Return the length of the axis that the scalar is known to equal, else an arbitrary number for its name."""
-        shapes, alone = self.ctx.shapes, Mono(1.0, (Factor(replace(atom, less=False), ONCE),))
+        shapes, alone = self.ctx.shapes, mono_of(replace(atom, less=False))
         for one, lengths in self.inputs.items():
-            dims = shapes.held.get((Mono(1.0, (Factor(one, ONCE),)), ()))
+            dims = shapes.held.get((mono_of(one), ()))
             for i in range(-len(lengths), 0) if dims is not None else ():
                 if shapes.equal(alone, shapes.axis(dims, i)):  # type: ignore[arg-type]
                     return lengths[i]
@@ -397,7 +397,7 @@ def _whole_of(atom: Apply) -> Key | None:
     if not isinstance(cut, Cut):
         return whole, ()  # type: ignore[return-value]
     apart = Apply(str(cut.into[0]), (whole, cut)) if cut.into else None
-    return (whole if apart is None else Mono(1.0, (Factor(apart, ONCE),))), cut.layout  # type: ignore[return-value]
+    return (whole if apart is None else mono_of(apart)), cut.layout  # type: ignore[return-value]
 
 
 def _wholes_in(item: Value) -> set[Key]:

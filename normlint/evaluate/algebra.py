@@ -38,6 +38,7 @@ from normlint.text.frozen import replace
 
 MAX_DEPTH = 24  # deeper opaque values are identified by their place only
 HALF = Fraction(1, 2)
+TWO = Fraction(2)
 INVERSE = Fraction(-1)
 
 
@@ -460,14 +461,14 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
 def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     """Return E[x²] − E[x]² as a variance, also with one square missing; None for any other difference."""
     square = _single_stat(left.mono, ONCE)
-    mean = _single_stat(right.mono, Fraction(2)) or _single_stat(_without_sign(right.mono), ONCE)
+    mean = _single_stat(right.mono, TWO) or _single_stat(_without_sign(right.mono), ONCE)
     if square is None or mean is None:
         return None
-    base, squared = mean.inner, _single_stat(right.mono, Fraction(2)) is not None
-    if square.inner not in ((raised(base, Fraction(2), ()), base) if squared else (raised(base, Fraction(2), ()),)):
+    base, squared = mean.inner, _single_stat(right.mono, TWO) is not None
+    if square.inner not in ((raised(base, TWO, ()), base) if squared else (raised(base, TWO, ()),)):
         return None
     whole = squared and square.inner != base
-    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2 if whole else 1), span=span),))
+    inner = Mono(1.0, (Factor(Centred(base, mean, span), TWO if whole else ONCE, span=span),))
     keepdim = square.keepdim and mean.keepdim
     spelled = VARIANCE_AS_DIFFERENCE if whole else square.spelled
     stat = replace(square, inner=inner, reduce="mean", spelled=spelled, keepdim=keepdim, span=span)

@@ -131,8 +131,7 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
     if isinstance(value, Product) and value.tensor:
         dims = without(m.ctx.dims(value), (0,))
         opaque = (algebra.opaque("item", (value.mono, i), span) for i in range(len(items)))
-        part = [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
-        return list(part)
+        return [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
     return [algebra.opaque("item", (i,), item.span, pure=False, data=True) for i, item in enumerate(items)]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
@@ -13,7 +11,6 @@ from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, of_ato
 from normlint.text import operations
 from normlint.text.frozen import replace
 
-TWO = Fraction(2)
 FUSED = tuple(operations.FUSED.split())
 
 
@@ -41,7 +38,7 @@ def layer_norm(ctx: Context, call: Bound) -> Value | None:
 
 def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: str) -> Product | None:
     """Return the centred input over the root of its mean square in fp32, with gain and bias, in the dtype of x."""
-    squared = raised(centred.mono, TWO, ())
+    squared = raised(centred.mono, algebra.TWO, ())
     if squared is None:
         return None
     stat = Stat(

@@ -8,7 +8,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, is_unread
 from normlint.evaluate.monomial import NOWHERE, Scalar, raised
-from normlint.evaluate.ops.reductions import TWO, reduce
+from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Opaque, Product, Value, number
 from normlint.text.frozen import replace
@@ -31,7 +31,7 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     dtype = call.dtype(x.dtype)
     if order == 1:
         return reduce(ctx, call, algebra.absolute(x, x.span), "sum")
-    squared = raised(x.mono, TWO, ()) if order == 2 else None
+    squared = raised(x.mono, algebra.TWO, ()) if order == 2 else None
     if squared is None:
         return None
     wide = replace(x, mono=squared, dtype=dtype)
@@ -53,7 +53,7 @@ def squared_error(ctx: Context, call: Bound) -> Value | None:
     kind = how.value if isinstance(how, Constant) else None
     if x is None or target is None or "weight" in call.values or kind not in ("none", "mean", "sum"):
         return None
-    square = algebra.power(algebra.subtract(x, target, call.span), TWO, "square", call.span)
+    square = algebra.power(algebra.subtract(x, target, call.span), algebra.TWO, "square", call.span)
     return square if square is None or kind == "none" else reduce(ctx, replace(call, values={}), square, str(kind))
 
 
@@ -87,7 +87,7 @@ def normalize(ctx: Context, call: Bound) -> Value | None:
         unread = rank is None and is_unread(ctx.dims(x))
         values["dim"] = Given(Opaque("dim") if unread else number(-1.0 if rank == 2 else 1.0), NOWHERE)
     values["keepdim"] = Given(Constant(True), NOWHERE)
-    squared = raised(x.mono, TWO, ())
+    squared = raised(x.mono, algebra.TWO, ())
     if squared is None:
         return None
     total_ = reduce(

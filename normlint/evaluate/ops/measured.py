@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import Any, Final, NamedTuple
 
 from normlint.evaluate import algebra
+from normlint.evaluate.algebra import HALF, TWO
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat, Step
@@ -30,8 +31,7 @@ _NEAR: Final = 1e-7
 _MOST_LEAVES: Final = 4
 _MOST_STEPS: Final = 4  # operations between a value and a comparison that it depends on
 _COMPARISONS: Final = [TABLE[name] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nan_to_num")]
-_HALF: Final = Fraction(1, 2)
-_POWERS: Final = (ONCE, -ONCE, _HALF, -_HALF, Fraction(2))
+_POWERS: Final = (ONCE, -ONCE, HALF, -HALF, TWO)
 
 # --- recipes ---------------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class _Search:
                 ratios = [_ratio(t, s, power) for t, s in zip(self.targets, summed, strict=True)]
                 if None in ratios:
                     continue
-                for of_count in (Fraction(0), -ONCE, -_HALF, _HALF, ONCE):
+                for of_count in (Fraction(0), -ONCE, -HALF, HALF, ONCE):
                     factor = _common_ratio(r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True))
                     base = u if not name or factor is None else self._ran(name, u)
                     if factor is not None and isinstance(base, Product):
@@ -264,7 +264,7 @@ class _Search:
         """Return a scalar input, its square or its root that equals `wanted` in each world; None if there is none."""
         for one in numbers_in(self.ctx, self.value):
             held = [w.of_mono(one.mono, ()).data[0] for w in self.seen]
-            for power in (ONCE, Fraction(2), _HALF):
+            for power in (ONCE, TWO, HALF):
                 if all(h > 0 and abs(h ** float(power) - x) < _NEAR for h, x in zip(held, wanted, strict=True)):
                     return self._raised(one, power)
         return None

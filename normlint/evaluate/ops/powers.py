@@ -14,10 +14,10 @@ from normlint.text.frozen import replace
 
 MOST_POWER = 64
 _FIXED = {
-    "sqrt": (Fraction(1, 2), "sqrt"),
-    "rsqrt": (Fraction(-1, 2), "rsqrt"),
-    "reciprocal": (Fraction(-1), "recip"),
-    "square": (Fraction(2), "square"),
+    "sqrt": (algebra.HALF, "sqrt"),
+    "rsqrt": (-algebra.HALF, "rsqrt"),
+    "reciprocal": (algebra.INVERSE, "recip"),
+    "square": (algebra.TWO, "square"),
 }
 
 
@@ -43,8 +43,7 @@ def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
     if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)
-    step = {Fraction(2): "square", Fraction(1, 2): "sqrt", Fraction(-1, 2): "rsqrt", Fraction(-1): "recip"}
-    return algebra.power(base, fraction, step.get(fraction, "pow"), call.span)
+    return algebra.power(base, fraction, dict(_FIXED.values()).get(fraction, "pow"), call.span)
 
 
 def _pair(call: Bound) -> tuple[Product, Product] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.counted import nonzero
@@ -33,8 +31,6 @@ from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
-
-TWO = Fraction(2)
 
 
 def axes_of(value: Value | None, rank: int | None) -> Axes:
@@ -138,7 +134,7 @@ def _centred_alike(mono: Mono, axes: Axes) -> Mono:
     rest = Mono(1.0, tuple(f for f in mono.factors if f is not centred))
     if centred is None or not isinstance(centred.atom, Centred) or centred.atom.stat.axes != axes:
         return mono
-    return Mono(mono.coef, (replace(centred, power=TWO),)) if rest == centred.atom.base else mono
+    return Mono(mono.coef, (replace(centred, power=algebra.TWO),)) if rest == centred.atom.base else mono
 
 
 def _before_relayout(ctx: Context, x: Product, axes: Axes, keepdim: bool) -> tuple[Product, Axes, bool, Layout]:
@@ -397,7 +393,7 @@ def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
         return None
     centred = x.atom if isinstance(x.atom, Centred) else None
     steps = x.sole.steps if x.sole and centred else ()
-    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), TWO, steps, x.span),))
+    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), algebra.TWO, steps, x.span),))
     variance = replace(stat, inner=inner, biased=_biased(call), square=x.dtype)
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 

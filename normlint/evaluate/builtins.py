@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.evaluate import containers, functional, subscripts
 from normlint.evaluate import syntax as s
-from normlint.evaluate.attributes import get, set_attribute
+from normlint.evaluate.attributes import get, receiver_of, set_attribute
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size, mono_of
 from normlint.evaluate.objects import Env, Instance, Partial, Super
@@ -140,10 +140,9 @@ def _type(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _super(m: Machine, args: list[Value], node: s.Call) -> Value:
-    frame = m.frame
-    receiver = frame.receiver.ref if isinstance(frame.receiver, Defined) else None
-    if isinstance(receiver, Instance) and frame.owner is not None:
-        return Defined(Super(receiver, frame.owner), "super()")
+    receiver, owner = receiver_of(m), m.frame.owner
+    if receiver is not None and owner is not None:
+        return Defined(Super(receiver, owner), "super()")
     return Opaque("super()")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from normlint.evaluate import algebra, builtins, containers, functional, modules, prelude, spelling
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
+from normlint.evaluate.expressions import binary
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, measured, shaping, worlds
 from normlint.evaluate.ops.table import Arguments, Given, bind, has_method, key_of, method_key, op_name, row
@@ -153,8 +154,6 @@ def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span
 
 def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
     """Return the value of `x.__mul__(y)` as that of `x * y`."""
-    from normlint.evaluate.expressions import binary
-
     sign, swapped = operator
     if len(args.positional) != 1:
         return _unknown(m, sign, args.after(Given(receiver, receiver.span)), span)

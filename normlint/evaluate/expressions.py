@@ -15,7 +15,8 @@ from normlint.evaluate.ops import contractions, measured, pieces
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.shaping import shaped_operator
 from normlint.evaluate.ops.table import Bound
-from normlint.evaluate.truth import describe, truth
+from normlint.evaluate.statements import bind_target
+from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     MOST_TEXT,
     AxesOf,
@@ -40,8 +41,6 @@ from normlint.text.marks import any_reduction
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
-
-__all__ = ["EVALUATE", "truth"]
 
 ASSUMED = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math", "np": "numpy", "einops": "einops",
@@ -259,8 +258,6 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
 
 def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[list[Env], bool]:
     """Return a scope for each iteration (none if unknown), and whether one stands for all parts of a tensor."""
-    from normlint.evaluate.statements import bind_target
-
     scopes, parts = [env], False
     for clause in node.clauses:
         inner: list[Env] = []
@@ -282,8 +279,6 @@ def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[
 
 def _unknown_scope(m: Machine, env: Env, node: s.Comprehension, iterable: Value) -> Env:
     """Return a scope in which the targets of a comprehension are unknown items."""
-    from normlint.evaluate.statements import bind_target
-
     scope = Env(parent=env)
     for clause in node.clauses:
         bind_target(m, scope, clause.target, scalar("index") if _is_range(iterable) else Opaque("item"))

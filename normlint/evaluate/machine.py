@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from normlint.evaluate import calls, expressions, statements
+from normlint.evaluate import calls, expressions, statements, truth
 from normlint.evaluate import syntax as s
 from normlint.evaluate.algebra import is_complete
 from normlint.evaluate.attributes import imported
@@ -64,7 +64,7 @@ class Machine:
         return calls.call(self, func, args, span)
 
     def truth(self, env: Env, node: s.Expr, prefer: bool | None = None) -> bool:
-        return expressions.truth(self, env, node, prefer)
+        return truth.truth(self, env, node, prefer)
 
     @property
     def frame(self) -> Frame:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra, torch_norms
 from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import get, receiver_of, set_attribute
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE, Mono, Param
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops import shaping
+from normlint.evaluate.ops.table import Arguments, Given
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Tup, Value, of_atom
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
@@ -18,7 +20,6 @@ from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
-    from normlint.evaluate.ops.table import Arguments
 
 # Layers whose output has the dtype of their input.
 KEEPS_DTYPE = (
@@ -42,8 +43,6 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
 
 
 def _parameter(m: Machine, value: Value, span: Span) -> Value:
-    from normlint.evaluate.ops.table import Given
-
     return m.call(Path("torch.nn.Parameter"), Args((Given(value, span),)), span)
 
 
@@ -56,8 +55,6 @@ def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
 
 def _instance(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
     """Return an instance of a class without outside bases, with the attributes that its constructor sets."""
-    from normlint.evaluate.attributes import get, set_attribute
-
     instance = Instance(cls)
     found = Defined(instance, cls.qualname)
     if any("__init__" in c.members for c in cls.lineage()):
@@ -81,11 +78,9 @@ MOST_FRAMES = 6  # frames, beyond which constructors aren't run
 
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     """Return the value of a call of a module, of `self.register_buffer` and the like, or of an opaque value."""
-    if isinstance(func, Defined) and isinstance(func.ref, Instance) and func.ref.cls is not None:
-        from normlint.evaluate.attributes import get
-
-        if any("__call__" in c.members for c in func.ref.cls.lineage()):
-            return m.call(get(m, func, "__call__", span), args, span)
+    cls = func.ref.cls if isinstance(func, Defined) and isinstance(func.ref, Instance) else None
+    if cls is not None and any("__call__" in c.members for c in cls.lineage()):
+        return m.call(get(m, func, "__call__", span), args, span)
     text = func.text if isinstance(func, Opaque) else "module"
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
     for given in args.values:
@@ -127,8 +122,6 @@ _STATELESS = {word.replace("_", ""): word for kind in ("layout", "reduction") fo
 
 def _own_tensors(m: Machine, text: str, args: Arguments) -> Value | None:
     """Return the value of `self.parameters()` and the like for a module without submodules; None otherwise."""
-    from normlint.evaluate.attributes import get, receiver_of
-
     owner, _, method = text.partition(".")
     instance = receiver_of(m)
     if owner != "self" or instance is None or method not in _TENSOR_METHODS:
@@ -180,15 +173,10 @@ def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | Non
     owner, _, method = text.rpartition(".")
     if owner != "self" or method not in ("register_parameter", "register_buffer") or not args.positional:
         return None
-    receiver = m.frame.receiver
-    from normlint.evaluate.attributes import set_attribute
-
-    name = args.positional[0].value
-    value = _second(args)
-    instance = receiver.ref if isinstance(receiver, Defined) else None
-    if isinstance(instance, Instance) and isinstance(name, Constant):
+    name, instance = args.positional[0].value, receiver_of(m)
+    if instance is not None and isinstance(name, Constant):
         role = "buffer" if method == "register_buffer" else "parameter"
-        set_attribute(instance, str(name.value), _owned(value, role, str(name.value), span))
+        set_attribute(instance, str(name.value), _owned(_second(args), role, str(name.value), span))
     return Constant(None)
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.dims import symbol
 from normlint.evaluate.monomial import Mono, Scalar, mono_of
 from normlint.evaluate.value import Product
@@ -140,6 +141,4 @@ def _learn(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None
 
 
 def _named(item: str, scope: int) -> Mono:
-    from normlint.evaluate.attributes import SIZES
-
     return mono_of(Scalar(item)) if item in SIZES and len(item) > 1 else symbol(f"{item}@{scope}")

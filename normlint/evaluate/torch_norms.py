@@ -68,9 +68,8 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
 def of_module(m: Machine, module: Value) -> Value | None:
     """Return the function of a torch norm that is the only layer of its class; None for any other module."""
     base = module.text.removeprefix("module ") if isinstance(module, Opaque) else ""
-    receiver = m.frames[-1].receiver if m.frames else None
-    maker = receiver.ref if isinstance(receiver, Defined) else None
-    if not isinstance(module, Opaque) or base not in _FUNCTIONS or not isinstance(maker, Instance):
+    maker = attributes.receiver_of(m)
+    if not isinstance(module, Opaque) or base not in _FUNCTIONS or maker is None:
         return None
     layers = {name: v for name, v in maker.attrs.items() if isinstance(v, Opaque) and v.text.startswith("module ")}
     if not {v.text for v in layers.values()} <= {module.text, *WEIGHTLESS} or not isinstance(module.given, Args):

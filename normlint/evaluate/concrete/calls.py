@@ -176,5 +176,4 @@ OWN: Final[dict[str, Callable[..., Any]]] = {
     "pow": _pow,
     "print": _print,
     "repr": _repr,
-    "str": str,
 }

@@ -288,7 +288,7 @@ _BUILTINS: Final = frozenset(
     (
         "abs all any bool callable classmethod dict divmod enumerate filter float frozenset int issubclass iter len "
         "list map max min next object property range reversed round set slice sorted staticmethod sum super tuple zip "
-        "chr ord NotImplemented Ellipsis"
+        "str chr ord NotImplemented Ellipsis"
     ).split()
 )
 
@@ -299,7 +299,7 @@ def builtin(name: str) -> Any:
     from normlint.evaluate.concrete.calls import OWN
 
     if name in OWN:
-        return Native(name, OWN[name]) if name != "str" else str
+        return Native(name, OWN[name])
     found = getattr(builtins, name, None)
     if isinstance(found, type) and issubclass(found, Exception):
         return found
@@ -321,7 +321,7 @@ def _torch() -> Any:
 def _types(torch: Any) -> frozenset[type]:
     plain: set[type] = {t for t in vars(builtins).values() if isinstance(t, type) and issubclass(t, Exception)}
     plain |= {getattr(builtins, name) for name in _BUILTINS if isinstance(getattr(builtins, name), type)}
-    plain |= {str, type(None), functools.partial, functools.cached_property, collections.OrderedDict}
+    plain |= {type(None), functools.partial, functools.cached_property, collections.OrderedDict}
     plain |= {contextlib.nullcontext, contextlib.suppress}
     if torch is None:
         return frozenset(plain)

@@ -117,7 +117,7 @@ def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value:
 
 
 def _record_met(ctx: Context, left: Product, right: Product) -> None:
-    """Record the shape that meets a statistic of the other operand."""
+    """Record the shape of an operand that is combined with a statistic in the other one."""
     for one, other in ((left, right), (right, left)):
         if one.tensor and other.tensor and one.mono.has_stat and not other.mono.has_stat and not _is_gain(other):
             ctx.shapes.meet(one.mono, ctx.dims(one), ctx.dims(other))

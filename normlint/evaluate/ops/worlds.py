@@ -375,7 +375,7 @@ def numbers_in(ctx: Context, value: Product) -> list[Product]:
 
 
 def _with_axes(u: Product) -> Iterator[Product]:
-    """Yield the factors of a tensor that hold data or a named parameter; a statistic also with the axes it lost."""
+    """Yield a tensor, by factors if it has a statistic, unless it is a constant; statistics also with keepdim."""
     bearing = [f for f in u.mono.factors if bears_stat(f.atom)]
     if bearing and len(bearing) < len(u.mono.factors):
         for f in u.mono.factors:

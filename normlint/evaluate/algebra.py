@@ -316,10 +316,10 @@ def _distributed(a: Product, b: Product, span: Span) -> Product | None:
 def _may_be_eps(b: Product) -> bool:
     """Return whether a value may be an eps, since it depends on no input tensor."""
     known = _is_eps(b) or not any(isinstance(f.atom, Param) for f in b.mono.factors)
-    return (known and not b.mono.has_data) or (b.sole is not None and _is_item(b.sole.atom))
+    return (known and not b.mono.has_data) or (b.sole is not None and _is_named_item(b.sole.atom))
 
 
-def _is_item(atom: Atom) -> bool:
+def _is_named_item(atom: Atom) -> bool:
     """Return whether an atom is an item with a string key like `params["eps"]`, which no tensor has."""
     key = atom.args[-1] if isinstance(atom, Apply) and atom.name == "index" else ()
     return isinstance(key, tuple) and len(key) == 1 and isinstance(key[0], str) and key[0][-1:] in ("'", '"')
@@ -377,7 +377,7 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
     atom = left.atom
     if isinstance(atom, Plus) and atom.how == "add" and atom.inner == right.mono:
         return Product(atom.eps, right.dtype, tensor=True, span=span)
-    centred = _centred(left, right, span) or _one_pass(left, right, span) or _offset_apart(left, right)
+    centred = _centred(left, right, span) or _one_pass(left, right, span) or _without_offset(left, right)
     if centred is not None:
         return centred
     if is_normlike(left) and not right.mono.has_stat:
@@ -386,10 +386,10 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return _with_eps(left, right, "subtract", span)
     if not right.tensor and right.number is not None and left.tensor:
         return add(left, negate(right, right.span), span)
-    return _one_less(left, right, span) or apply("-", (left, right), span)
+    return _minus_one(left, right, span) or apply("-", (left, right), span)
 
 
-def _offset_apart(left: Product, right: Product) -> Product | None:
+def _without_offset(left: Product, right: Product) -> Product | None:
     """Return (1 + w)·y − y as w·y; None for any other difference."""
     offset = next((f for f in left.mono.factors if isinstance(f.atom, Offset) and f.power == 1), None)
     rest = Mono(left.mono.coef, tuple(f for f in left.mono.factors if f is not offset))
@@ -406,7 +406,7 @@ def _is_small(value: Product) -> bool:
     return sole is not None and isinstance(sole.atom, Scalar) and "eps" in sole.atom.name.lower()
 
 
-def _one_less(left: Product, right: Product, span: Span) -> Product | None:
+def _minus_one(left: Product, right: Product, span: Span) -> Product | None:
     """Return d − 1 for a length or scalar d as that atom with `less`; None for any other difference."""
     atom = left.atom
     if left.tensor or right.number != 1 or not isinstance(atom, Size | Scalar) or atom.less:

@@ -48,10 +48,10 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
         return _mutate(m, env, node, func, args)
     value = call(m, func, args, node.span)
     out = next((arg.value for arg in node.args if arg.name == "out"), None) if isinstance(func, Method | Path) else None
-    return _written(m, env, out, value, node.span) if out is not None else value
+    return _assign_out(m, env, out, value, node.span) if out is not None else value
 
 
-def _written(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Value:
+def _assign_out(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Value:
     """Assign the result of a call to the target of its `out=` argument, and return it."""
     old = m.eval(env, out)
     new = mutated(m, old, value, span) if isinstance(old, Product) else value
@@ -115,7 +115,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if row(name) in OPS and has_method(name):
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
-            return _outside(m, name, method_key(name), args, span, value)
+            return _without_row(m, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
             return _of_path(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
@@ -141,10 +141,10 @@ def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
     if combined is None and (operation := op_name(dotted)):
         return _operate(m, operation, key_of(dotted) or "", args, span)
     value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-    return _outside(m, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
+    return _without_row(m, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
 
 
-def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
+def _without_row(m: Machine, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
     """Return the result of an operation without a row, with its shape and recipe if it has a signature."""
     if key is None:
         return value
@@ -251,23 +251,23 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
         name = param.name
         if param.star:
             whole = name not in found.unknown
-            held = Tup(tuple(g.value for g in found.star)) if whole else _all_of(args)
+            held = Tup(tuple(g.value for g in found.star)) if whole else _star_argument(args)
             extra = tuple((key, g.value) for key, g in found.extra.items())
             env.names[name] = held if param.star == "*" else Dict(extra, more=not whole)
         elif name in found.values:
             env.names[name] = found.values[name].value
         else:
             default = None if param.default is None else m.eval(ref.env or m.globals, param.default)
-            env.names[name] = _unknown_like(param, default) if name in found.unknown or default is None else default
+            env.names[name] = _unknown_argument(param, default) if name in found.unknown or default is None else default
 
 
-def _all_of(args: Arguments) -> Value:
+def _star_argument(args: Arguments) -> Value:
     """Return the value of `*args`: the shape or parts of a tensor that are passed alone, else an opaque one."""
     one = args.loose[0].value if len(args.loose) == 1 and not args.positional else None
     return one if isinstance(one, Shape | Pieces) else Opaque("args")
 
 
-def _unknown_like(param: s.Parameter, default: Value | None) -> Value:
+def _unknown_argument(param: s.Parameter, default: Value | None) -> Value:
     """Return an unknown value for a parameter: a number if its default is one, else a tensor."""
     if isinstance(default, Product) and default.number is not None:
         return scalar(param.name, None, param.span)

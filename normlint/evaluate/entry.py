@@ -37,7 +37,7 @@ class Entry:
 def made_with(m: Machine, init: FunctionRef) -> Arguments:
     """Return a symbol for each parameter of a constructor."""
     params = init.node.params[1:]
-    return Args((), {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}, more=_open(params))
+    return Args((), {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}, more=_takes_keywords(params))
 
 
 def symbol(m: Machine, param: s.Parameter) -> Value:
@@ -68,10 +68,10 @@ def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
         if not param.star:
             value = _argument(m, param, function=not bound, first=number == 0)
             keywords[param.name] = Given(value, param.span)
-    return Args((), keywords, more=_open(params))
+    return Args((), keywords, more=_takes_keywords(params))
 
 
-def _open(params: Sequence[s.Parameter]) -> bool:
+def _takes_keywords(params: Sequence[s.Parameter]) -> bool:
     """Return whether unknown keywords may be passed."""
     return any(p.star == "**" for p in params)
 

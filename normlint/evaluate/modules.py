@@ -176,17 +176,17 @@ def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | Non
     name, instance = args.positional[0].value, receiver_of(m)
     if instance is not None and isinstance(name, Constant):
         role = "buffer" if method == "register_buffer" else "parameter"
-        set_attribute(instance, str(name.value), _owned(_second(args), role, str(name.value), span))
+        set_attribute(instance, str(name.value), _registered(_registered_value(args), role, str(name.value), span))
     return Constant(None)
 
 
-def _second(args: Arguments) -> Value:
+def _registered_value(args: Arguments) -> Value:
     second = args.positional[1] if len(args.positional) > 1 else None
     given = second or args.keywords.get("param") or args.keywords.get("tensor")
     return given.value if given else Constant(None)
 
 
-def _owned(value: Value, role: str, name: str, span: Span) -> Value:
+def _registered(value: Value, role: str, name: str, span: Span) -> Value:
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
         atom = replace(value.sole.atom, role=role, name=name)
         return replace(value, mono=of_atom(atom, value.dtype).mono, dtype=DType.PARAM)

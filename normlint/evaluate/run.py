@@ -99,7 +99,7 @@ class Run:
                 self._construct(since)
                 self.context.flows, self.context.notes, self.context.grad = [], [], True
                 since = None
-            result = self._enter(since)
+            result = self._run_entry(since)
             with self.context.grad_mode(on=True):
                 self._call_waiting()
         except Exhausted:
@@ -112,23 +112,23 @@ class Run:
     def _construct(self, since: Checkpoint | None) -> None:
         """Run `__init__` with a symbol for each parameter."""
         if since is not None:
-            self._through(since.block, since.env, since.at, making=True)
+            self._run_statements(since.block, since.env, since.at, making=True)
             return
         m, cls = self._m, self._entry.cls
         init = of_instance(m, self._instance, "__init__", cls.node.span) if cls else None
         if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
             self._made_in = enter(m, init.ref, made_with(m, init.ref))
-            self._through(init.ref.block, self._made_in, 0, making=True)
+            self._run_statements(init.ref.block, self._made_in, 0, making=True)
         elif base := torch_norms.base_of(cls):
             torch_norms.initialise(base, self._instance, torch_norms.symbolic(base), self._entry.span)
 
-    def _enter(self, since: Checkpoint | None) -> Value | None:
+    def _run_entry(self, since: Checkpoint | None) -> Value | None:
         if since is not None:
-            return self._through(since.block, since.env, since.at)
+            return self._run_statements(since.block, since.env, since.at)
         m, entry, ref = self._m, self._entry, self._entry.function
         if ref is None:
             m.frames[-1] = Frame(None, "<module>", entry.span)
-            return self._through(entry.block, m.globals, 0)
+            return self._run_statements(entry.block, m.globals, 0)
         if ref.kind != "static" and (entry.cls or is_bare_method(ref)):
             ref = received(ref, Defined(self._instance, "self"))
         arguments = symbolic(m, ref, bound=bool(ref.receiver))
@@ -137,7 +137,7 @@ class Run:
                 m.ctx.learn_rank(given.value, 1)
         env = enter(m, ref, arguments)
         self._learn_use(ref, env)
-        return self._through(ref.block, env, 0)
+        return self._run_statements(ref.block, env, 0)
 
     def _learn_use(self, ref: FunctionRef, env: Env) -> None:
         """Record what callers show of the first tensor's shape."""
@@ -155,13 +155,13 @@ class Run:
             shapes.unite(last, scalar(self._entry.wide).mono)
             shapes.learn_features(last)
 
-    def _through(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
+    def _run_statements(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
         """Run the statements from number `at` on, with a checkpoint before each, and return the result."""
         m = self._m
         node = m.frame.node
         outcome = None
         for number in range(at, len(block)):
-            self._keep(making, block, number, env)
+            self._add_checkpoint(making, block, number, env)
             outcome = m.run(env, block[number : number + 1])
             if outcome is not None:
                 break
@@ -171,14 +171,14 @@ class Run:
         m.frames.pop()
         return value
 
-    def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:
+    def _add_checkpoint(self, making: bool, block: s.Block, at: int, env: Env) -> None:
         """Add a checkpoint, unless copying the state would take longer than the steps since the last one."""
         m = self._m
         if self._trail and (m.ctx.steps - self._trail[-1].machine.ctx.steps) * _COPIED < m.ctx.gathered:
             return
         if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
             self._trail.pop()
-        held = _held([env.names, m.globals.names, self._instance.attrs, self._made_in.names])
+        held = _copies([env.names, m.globals.names, self._instance.attrs, self._made_in.names])
         self._trail.append(
             Checkpoint(making, block, at, env, self._instance, self._made_in, m.copy(m.ctx.copy()), held)
         )
@@ -199,7 +199,7 @@ class Run:
                 self._m.flow(item, item.span, returned=True)
 
 
-def _held(holders: list[dict[str, Value]]) -> Held:
+def _copies(holders: list[dict[str, Value]]) -> Held:
     """Return the dicts of names and attributes, also of reachable objects, each with a copy."""
     found: dict[int, tuple[dict[str, Value], dict[str, Value]]] = {}
     while holders:

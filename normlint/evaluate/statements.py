@@ -204,7 +204,7 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     known = dict(m.ctx.possible), len(m.ctx.decisions)
     asked = len(m.ctx.open)
-    taken = m.truth(env, stmt.test, _preferred(m, stmt))
+    taken = m.truth(env, stmt.test, _preferred_branch(m, stmt))
     m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
@@ -227,7 +227,7 @@ def _extent(block: s.Block) -> Span:
     return Span(block[0].span.start, block[-1].span.end) if block else Span(0, 0)
 
 
-def _preferred(m: Machine, stmt: s.If) -> bool | None:
+def _preferred_branch(m: Machine, stmt: s.If) -> bool | None:
     """Return which branch to try first: the one with a reduction, or the one that doesn't raise; None for either."""
     body, orelse = m.marked(stmt.body), m.marked(stmt.orelse)
     if body != orelse:
@@ -270,7 +270,7 @@ def _loop_over_nothing(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     return execute(m, env, stmt.orelse)
 
 
-def _changed(body: s.Block) -> set[str]:
+def _rebound_names(body: s.Block) -> set[str]:
     """Return the names that a loop's body may rebind or append to; none if it may leave the loop."""
     nodes = [*walk(body)]
     if any(isinstance(n, s.Return | s.Jump) for n in nodes):
@@ -285,7 +285,7 @@ def _loop_over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
     """Run a loop's body once for all parts of a tensor: added values become sums, appended values lists of parts."""
     assert stmt.target is not None
     bind_target(m, env, stmt.target, one)
-    own = _changed(stmt.body)
+    own = _rebound_names(stmt.body)
     before = {name: value for name, value in env.names.items() if name in own and isinstance(value, Product | Tup)}
     sums = {name: value for name, value in before.items() if isinstance(value, Product)}
     marks = {name: functional.so_far(value, stmt.span, name) for name, value in sums.items()}

@@ -130,7 +130,7 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     single = _removed_axis(index) if algebra.is_statistic(base) else None
     if single is not None and (alone := shapes.dropped(base, single)):
         return alone
-    part = _part(m, env, base, index, node.span)
+    part = _part_of_parameter(m, env, base, index, node.span)
     if part is not None:
         return part
     places = node.index if len(node.index) == len(index) else node.index * len(index)
@@ -173,7 +173,7 @@ def _removed_axis(index: Sequence[object]) -> float | None:
     return float(first[0] - len(index)) if behind and len(first) == 1 else None
 
 
-def _part(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:
+def _part_of_parameter(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:
     """Return a parameter indexed by slices and numbers as a parameter; None for any other index."""
     sole = base.sole
     numbered = all(isinstance(i, s.Slice) or (isinstance(i, Product) and i.number is not None) for i in index)

@@ -86,9 +86,9 @@ class Program:
         if name in self.scope.names:
             found = self.scope.names[name]
             return self.settled(found)
-        return self._starred(name)
+        return self._from_star_imports(name)
 
-    def _starred(self, name: str) -> Any:
+    def _from_star_imports(self, name: str) -> Any:
         """Return a name that the module itself doesn't bind, from a star import or the built-ins."""
         for path in self._stars:
             other = self._other(path) if path.partition(".")[0] not in world.PACKAGES else None
@@ -104,15 +104,15 @@ class Program:
         """Run the statements that bind the name, before it is read or a function rebinds it."""
         if self._whole or name in self._settled:
             return
-        self._advance(name, self._running[-1] if self._running else None)
+        self._run_before(name, self._running[-1] if self._running else None)
         if not self._running:
             self._settled.add(name)
 
     def settled(self, value: Any) -> Any:
         """Return the value with a deferred import looked up."""
-        return self._follow(value.path) if isinstance(value, Deferred) else value
+        return self._look_up(value.path) if isinstance(value, Deferred) else value
 
-    def _advance(self, name: str, until: int | None) -> None:
+    def _run_before(self, name: str, until: int | None) -> None:
         """Run the statements before offset `until` that bind or change the name and haven't been run yet."""
         pieces = self._needed(name)
         for piece in pieces:
@@ -133,7 +133,7 @@ class Program:
         guarded, self.guarded = self.guarded, 0
         try:
             for name in self.binds(piece):
-                self._advance(name, piece.span.start)
+                self._run_before(name, piece.span.start)
             with self.budget.deeper():
                 statements.execute(self.scope, self.module.block(piece))
         except Exception as error:
@@ -173,7 +173,7 @@ class Program:
     def _changing(self, name: str) -> list[Piece]:
         """Return the statements that bind the name or may change its value."""
         direct = [p for p in self._index.get(name, ()) if _defines(p) or name in self._touches(p)]
-        return direct + [p for p in self._calling.get(name, ()) if p not in direct]
+        return direct + [p for p in self._callers.get(name, ()) if p not in direct]
 
     @cached_property
     def _variables(self) -> set[str]:
@@ -182,7 +182,7 @@ class Program:
         return {name for piece in plain for name in self.binds(piece)}
 
     @cached_property
-    def _calling(self) -> dict[str, list[Piece]]:
+    def _callers(self) -> dict[str, list[Piece]]:
         """Map each name to the statements that call a function which mentions it, and so may change its value."""
         found: dict[str, list[Piece]] = {}
         for piece in self.module.pieces:
@@ -296,7 +296,7 @@ class Program:
             self._others[path] = self.family[found.key] if found is not None else None
         return self._others[path]
 
-    def _follow(self, path: str) -> Any:
+    def _look_up(self, path: str) -> Any:
         found = self._file(path)
         assert found is not None
         program, name = found

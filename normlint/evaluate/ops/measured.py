@@ -170,7 +170,7 @@ class _Search:
         for base, power in product(self._bases(), _POWERS):
             factor = _common_ratio(_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True))
             if factor is not None:
-                return self._raised(base.build(), power, factor)
+                return self._power(base.build(), power, factor)
         ways = (self._as_statistic, self._as_sum)
         return next((found for way in ways for u, n in self.given if (found := way(u, n)) is not None), None)
 
@@ -178,7 +178,7 @@ class _Search:
         """Yield each tensor, its absolute value, and the products and quotients of two tensors."""
         for u, numbers in self.given:
             yield Base(numbers, lambda u=u: u)  # type: ignore[misc]
-            yield Base(tuple(pointwise(abs, n) for n in numbers), lambda u=u: self._ran("abs", u))  # type: ignore[misc]
+            yield Base(tuple(pointwise(abs, n) for n in numbers), lambda u=u: self._apply("abs", u))  # type: ignore[misc]
         for (u, one), (v, two) in combinations(self.given, 2):
             for sign, combine in ((1, algebra.multiply), (-1, algebra.divide)):
                 try:
@@ -187,11 +187,11 @@ class _Search:
                     continue
                 yield Base(tuple(both), lambda u=u, v=v, combine=combine: combine(u, v, self.value.span))  # type: ignore[misc]
 
-    def _ran(self, name: str, x: Product) -> Value | None:
+    def _apply(self, name: str, x: Product) -> Value | None:
         span = self.value.span
         return OPS[name](self.ctx, Bound(name, span, {"input": Given(x, span)}))
 
-    def _raised(self, base: Value | None, power: Fraction, factor: float = 1) -> Product | None:
+    def _power(self, base: Value | None, power: Fraction, factor: float = 1) -> Product | None:
         if not isinstance(base, Product):
             return None
         span = self.value.span
@@ -219,7 +219,7 @@ class _Search:
                     continue
                 for of_count in (Fraction(0), -ONCE, -HALF, HALF, ONCE):
                     factor = _common_ratio(r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True))
-                    base = u if not name or factor is None else self._ran(name, u)
+                    base = u if not name or factor is None else self._apply(name, u)
                     if factor is not None and isinstance(base, Product):
                         return self._as_reduction(base, axes, rank, kept, (power, of_count, factor))
         return None
@@ -237,10 +237,10 @@ class _Search:
         dim = Tup(tuple(number(float(i)) for i in named))
         given = {"dim": Given(dim, span), "keepdim": Given(Constant(kept), span)}
         kind = "mean" if mean else "sum"
-        found = self._raised(reduce(self.ctx, Bound(kind, span, given), base, kind), power, factor)
+        found = self._power(reduce(self.ctx, Bound(kind, span, given), base, kind), power, factor)
         for i in named if of_count and not mean else ():
             size = of_atom(Size(Mono(1.0, base.mono.factors), i, base.layout), DType.WEAK, tensor=False)
-            part = self._raised(size, of_count)
+            part = self._power(size, of_count)
             found = algebra.multiply(found, part, span) if found is not None and part is not None else None
         return found
 
@@ -255,9 +255,9 @@ class _Search:
             if any(abs(x - one) > _NEAR for a, one in zip(added, first, strict=True) for x in a.data) or not first[0]:
                 continue
             eps = self._scalar(first)
-            bearing = self._raised(u, inner)
+            bearing = self._power(u, inner)
             if eps is not None and bearing is not None:
-                return self._raised(algebra.add(bearing, eps, self.value.span), outer)
+                return self._power(algebra.add(bearing, eps, self.value.span), outer)
         return None
 
     def _scalar(self, wanted: list[float]) -> Product | None:
@@ -266,7 +266,7 @@ class _Search:
             held = [w.of_mono(one.mono, ()).data[0] for w in self.seen]
             for power in (ONCE, TWO, HALF):
                 if all(h > 0 and abs(h ** float(power) - x) < _NEAR for h, x in zip(held, wanted, strict=True)):
-                    return self._raised(one, power)
+                    return self._power(one, power)
         return None
 
 

@@ -88,7 +88,7 @@ def _is_all_axes(value: Value, x: Product) -> bool:
 
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
     """Return the mean or sum of x over the call's axes."""
-    beside = _beside_eps(ctx, call, x) if kind == "mean" and not changes else None
+    beside = _mean_beside_eps(ctx, call, x) if kind == "mean" and not changes else None
     if beside is not None:
         return beside
     rank = ctx.rank(x)
@@ -102,7 +102,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     if not changes and x.layout and isinstance(axes, tuple) and x.layout[-1] == ("axis", *axes):
         kept = call.flag("keepdim", False) is not False  # the reduced axis was added by unsqueeze and has length 1
         return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
-    inner, outside = _split(_centred_alike(x.mono, axes), axes)
+    inner, outside = _split(_as_centred_square(x.mono, axes), axes)
     accumulate = call.dtype(x.dtype)
     viewed = any(token[0] == "view" for token in x.layout[-1:])
     if axes in ((-1,), (0,)) and axes_rank == 1 and viewed and not is_row(x.mono, x.layout):
@@ -119,7 +119,7 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     return replace(result, mono=result.mono.times(outside), layout=layout)
 
 
-def _beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
+def _mean_beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
     """Return mean(a) + eps for x = a + eps, or None for any other x."""
     atom = x.atom
     if not isinstance(atom, Plus) or atom.how != "add" or atom.inner.has_stat:
@@ -128,7 +128,7 @@ def _beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
     return replace(mean, mono=mono_of(replace(atom, inner=mean.mono), atom.span))
 
 
-def _centred_alike(mono: Mono, axes: Axes) -> Mono:
+def _as_centred_square(mono: Mono, axes: Axes) -> Mono:
     """Return (x − mean)² for x·(x − mean), which has the same mean over the axes; any other product unchanged."""
     centred = next((f for f in mono.factors if isinstance(f.atom, Centred) and f.power == 1), None)
     rest = Mono(1.0, tuple(f for f in mono.factors if f is not centred))
@@ -308,8 +308,8 @@ def total(ctx: Context, call: Bound) -> Value | None:
     if x is None or not x.tensor:
         return None
     same, asked = algebra.held(x), nonzero(x)
-    counted = _nonzero(ctx, call, x, asked) if asked else None
-    return (same and _times(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
+    counted = _count_nonzero(ctx, call, x, asked) if asked else None
+    return (same and _sum_of_constant(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
 
 
 @op("count_nonzero")
@@ -320,8 +320,8 @@ def count(ctx: Context, call: Bound) -> Value | None:
         return None
     same = algebra.held(x)
     if same is None or same.factors:
-        return _nonzero(ctx, call, x, nonzero(x) or x.mono)
-    found = _times(ctx, call, x, Mono(float(same.coef != 0)))
+        return _count_nonzero(ctx, call, x, nonzero(x) or x.mono)
+    found = _sum_of_constant(ctx, call, x, Mono(float(same.coef != 0)))
     return replace(found, dtype=DType.INT) if found else None
 
 
@@ -348,14 +348,14 @@ def to_size(ctx: Context, call: Bound) -> Value | None:
     return reduce(ctx, replace(call, values=values), x, "sum")
 
 
-def _nonzero(ctx: Context, call: Bound, x: Product, base: Mono) -> Product:
+def _count_nonzero(ctx: Context, call: Bound, x: Product, base: Mono) -> Product:
     """Return the number of elements of `base` along the call's axes that aren't zero."""
     axes = axes_of(call.get("dim"), ctx.rank(x))
     counted = Apply("nonzero", (base, axes, call.flag("keepdim", False) is not False, x.layout))
     return of_atom(Size(mono_of(counted), None), DType.INT, call.span)
 
 
-def _times(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:
+def _sum_of_constant(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:
     """Return the sum of a tensor that holds the number `same` everywhere; None if a length is unknown."""
     axes = axes_of(call.get("dim"), None)
     if not isinstance(axes, tuple):

@@ -49,7 +49,7 @@ def _device(call: Bound) -> str:
     return asked.name if isinstance(asked, Apply) and asked.name.startswith("torch.cuda.") else ""
 
 
-def _made(
+def _new_tensor(
     call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str, first: Product | None = None
 ) -> Product:
     value = first.mono if first is not None and not first.tensor else None
@@ -64,7 +64,7 @@ def shape_of(value: Value | None) -> tuple[Mono | None, ...] | None:
 
 @op("ones zeros empty rand randn new_ones new_zeros new_empty")
 def filled(ctx: Context, call: Bound) -> Value | None:
-    return _made(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
+    return _new_tensor(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
 
 
 @op("full new_full")
@@ -72,14 +72,14 @@ def full(ctx: Context, call: Bound) -> Value | None:
     fill = call.product("fill_value")
     value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
     size = call.values.get("size")
-    return _made(call, value, _sizes((size,)) if size else None, "full", fill)
+    return _new_tensor(call, value, _sizes((size,)) if size else None, "full", fill)
 
 
 @op("ones_like zeros_like empty_like randn_like full_like")
 def like(ctx: Context, call: Bound) -> Value | None:
     """Evaluate the creation of a tensor in the shape of another."""
     other = call.product("input")
-    return _made(call, _INIT[call.name], shape_of(other), call.name, call.product("fill_value"))
+    return _new_tensor(call, _INIT[call.name], shape_of(other), call.name, call.product("fill_value"))
 
 
 @op("Tensor FloatTensor")
@@ -87,8 +87,8 @@ def legacy(ctx: Context, call: Bound) -> Value | None:
     """Evaluate torch.Tensor(d), which is empty and of shape (d,), and torch.Tensor([d]), which holds the number d."""
     data = call.rest[0].value if len(call.rest) == 1 else None
     if isinstance(data, Tup):
-        return _made(call, "data", (Mono(float(len(data.items))),), "Tensor-list")
-    return _made(call, "empty", _sizes(call.sequence("data")), "Tensor")
+        return _new_tensor(call, "data", (Mono(float(len(data.items))),), "Tensor-list")
+    return _new_tensor(call, "empty", _sizes(call.sequence("data")), "Tensor")
 
 
 @op("tensor new_tensor scalar_tensor")
@@ -98,14 +98,14 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
         items = {i.number if isinstance(i, Product) else None for i in data.items}
         only = items.pop() if len(items) == 1 else None
         init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if only is None else only, "data")
-        return _made(call, init, (Mono(float(len(data.items))),), "tensor")
+        return _new_tensor(call, init, (Mono(float(len(data.items))),), "tensor")
     if isinstance(data, Shape):
         return data
     if not isinstance(data, Product):
-        return _made(call, "data", None, "tensor")
+        return _new_tensor(call, "data", None, "tensor")
     number = data.number
     init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
-    made = _made(call, init, (), "tensor", data)
+    made = _new_tensor(call, init, (), "tensor", data)
     return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number doesn't promote
 
 
